@@ -1,0 +1,50 @@
+# Everything sets itself up: only Python, pip and make are needed.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help install demo test test-all check format bench clean
+
+help:  ## Show what can be made
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+install: $(READY)  ## Install attn and its tools into .venv
+
+demo: $(READY)  ## Train on the embedded grammar for two minutes, then translate
+	$(RUN)/attn train -o runs/demo --preset transformer-nano -s train.epochs=14 -s train.patience=0
+	printf 'The old dog sees a small house.\nDid the women not read the books yesterday?\n' \
+	  | $(RUN)/attn translate -m runs/demo
+	@echo
+	@echo 'Next:  . .venv/bin/activate'
+	@echo '       attn translate -m runs/demo          # type English, read German'
+	@echo '       attn evaluate -m runs/demo runs/demo/test.tsv --by-length'
+	@echo '       attn models                          # what else can be trained'
+	@echo '       attn train --help'
+
+test: $(READY)  ## Run the tests
+	$(RUN)/python -m pytest
+
+test-all: $(READY)  ## Run the tests, slow ones too
+	$(RUN)/python -m pytest -m 'slow or not slow'
+
+check: $(READY)  ## Style and types
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+
+format: $(READY)  ## Put the code into the house style
+	$(RUN)/ruff format .
+	$(RUN)/ruff check --fix .
+
+bench: $(READY)  ## List the benchmarks; benchmarks/README.md has their figures
+	@sed -n '/^## /p;/^    /p' benchmarks/README.md
+
+clean:  ## Remove the environment and the demonstration
+	rm -rf $(VENV) runs/demo

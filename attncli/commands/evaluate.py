@@ -1,0 +1,239 @@
+"""``attn evaluate``: parse, translate the test set, score, write the tables and the picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from attncli import console
+from attncli.data.streams import open_output
+from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
+from attncli.jobs.translate import Translates
+from attncli.options import MODEL, BatchTokens, Device, Threads, check_search, with_settings
+from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
+from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.scoring import (
+    Evaluation,
+    Lengths,
+    Scoring,
+    System,
+    Tokenizer,
+    evaluate_systems,
+    looks_tokenised,
+    metrics,
+)
+from models.config import SearchConfig
+from models.errors import ModelError
+
+STEP, QUANTILES = Lengths()
+MODEL_NAME = "{model}"  # in the name of a file to save
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Source and one or more references, or one TSV file; - is standard input.",
+    ),
+]
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help=f"Model: the folder of a run or bundle; more than one are compared. [env: {MODEL}]",
+    ),
+]
+Hypotheses = Annotated[
+    list[Path] | None,
+    typer.Option(help="Outputs of another program. With these alone, all files are references."),
+]
+Source = Annotated[
+    Path | None, typer.Option(help="The source, for lengths where there are only --hypotheses.")
+]
+Tokenize = Annotated[
+    Tokenizer, typer.Option(help="sacreBLEU's tokenizer for BLEU; none for tokenised text.")
+]
+Confidence = Annotated[
+    bool,
+    typer.Option("--confidence", help="95 % intervals; with several systems, p against the first."),
+]
+ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]
+Step = Annotated[int, typer.Option("--length-step", min=1, help="Words per range of lengths.")]
+Quantiles = Annotated[
+    int, typer.Option("--length-quantiles", min=0, help="So many ranges of equal count instead.")
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
+]
+Save = Annotated[
+    Path | None, typer.Option(help="Write the outputs; {model} in the name is the model's.")
+]
+
+
+@with_settings
+def evaluate(
+    files: Files,
+    *,
+    model: Models = None,
+    hypotheses: Hypotheses = None,
+    source: Source = None,
+    tokenize: Tokenize = "13a",
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
+    confidence: Confidence = False,
+    by_length: ByLength = False,
+    length_step: Step = STEP,
+    length_quantiles: Quantiles = QUANTILES,
+    plot: Plot = None,
+    save: Save = None,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+    search: SearchConfig,
+    max_batch_tokens: BatchTokens = 4096,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Score translations: BLEU, chrF and TER by sacreBLEU, with signatures.
+
+    The model translates the source and its outputs are compared with one or more references. With
+    several models, or outputs of other programs, each gets a row and a curve. A length is counted
+    in words between spaces; the ratio is output length over reference length.
+
+    Example:
+      attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de
+      attn evaluate --hypotheses other.de test.de
+      attn evaluate -m runs/a test.en test.de
+    """
+    folders = _folders(model, hypotheses)
+    lengths = Lengths(length_step, length_quantiles) if by_length or plot else None
+    scoring = Scoring(tokenize, lowercase, confidence)
+    _check_search(search)
+    _check_source(folders, source, lengths)
+    _check_places(folders, plot, save)
+    metrics(scoring)  # a tokenizer that is not installed, before the work
+    test_set = read_test_set(files) if folders else read_references(files, source)
+    others = [read_system(path, test_set) for path in hypotheses or []]
+    work = Work(test_set.sources, search, max_batch_tokens, device, threads)
+    systems = [*_translated(folders, work, save), *others]
+    _warn_of_tokens(systems, scoring)
+    evaluations = evaluate_systems(systems, test_set, scoring, lengths)
+    if plot:
+        bleu_by_length(plot, *_picture(evaluations))
+    rendered = (scores_as_json if json else scores_as_text)(evaluations, len(test_set.references))
+    with open_output(None) as write:
+        write(rendered.encode())
+
+
+class Work(NamedTuple):
+    """What each model is to do, and with what."""
+
+    sources: list[str]
+    search: SearchConfig
+    max_batch_tokens: int
+    device: str
+    threads: int
+
+
+def _translated(folders: list[Path], work: Work, save: Path | None) -> Iterator[System]:
+    """The outputs of each model, written as soon as they are there."""
+    for name, folder in zip(_names(folders), folders, strict=True):
+        translator = _load(folder, work.device, work.threads)
+        total = sum(map(translator.source_length, work.sources))
+        with console.progress(f"translating, {name}", total=total) as advance:
+            system = translate_test_set(
+                name,
+                work.sources,
+                translator,
+                search=work.search,
+                max_batch_tokens=work.max_batch_tokens,
+                advance=advance,
+            )
+        for note in system.notes:
+            console.warn(f"{name}: {note}")
+        if save:
+            _write(system, save)
+        yield system
+
+
+def _load(model: Path, device: str, threads: int) -> Translates:
+    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
+    from models import load
+
+    use_threads(threads)
+    return load(model, device=choose_device(device))
+
+
+def _write(system: System, save: Path) -> None:
+    with open_output(Path(str(save).replace(MODEL_NAME, system.name))) as write:
+        write("".join(f"{text}\n" for text in system.hypotheses).encode("utf-8", "replace"))
+
+
+def _folders(models: list[Path] | None, hypotheses: list[Path] | None) -> list[Path]:
+    """The models that were named; the one of the environment if nothing was."""
+    default = os.environ.get(MODEL, "")
+    if models or hypotheses:
+        return models or []
+    if not default:
+        raise typer.BadParameter(
+            f"none given (env var: '{MODEL}'), and no --hypotheses", param_hint="'--model' / '-m'"
+        )
+    return [Path(default)]
+
+
+def _names(folders: list[Path]) -> list[str]:
+    """What the folders are called; their whole paths where two are called the same."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def _check_search(search: SearchConfig) -> None:
+    check_search(search)
+    if search.nbest > 1:
+        raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")
+
+
+def _check_source(folders: list[Path], source: Path | None, lengths: Lengths | None) -> None:
+    if folders and source:
+        raise typer.BadParameter(
+            "with a model, the first file is the source", param_hint="'--source'"
+        )
+    if lengths and not folders and not source:
+        raise typer.BadParameter(
+            "lengths of what? give the source with --source", param_hint="'--by-length'"
+        )
+
+
+def _check_places(folders: list[Path], plot: Path | None, save: Path | None) -> None:
+    """Refuse places that cannot be written before the work, not after it."""
+    if save and not folders:
+        raise typer.BadParameter("needs --model", param_hint="'--save'")
+    if save and len(folders) > 1 and MODEL_NAME not in str(save):
+        raise typer.BadParameter(
+            f"one file for several models; put {MODEL_NAME} into its name", param_hint="'--save'"
+        )
+    if plot:
+        check_picture(plot)
+    for place in filter(None, [plot, save]):
+        if not place.parent.is_dir():
+            raise ModelError(f"cannot write {place}: no folder {place.parent}")
+
+
+def _warn_of_tokens(systems: list[System], scoring: Scoring) -> None:
+    for system in systems:
+        if scoring.tokenize == "13a" and looks_tokenised(system):
+            console.warn(
+                f"{system.name} looks tokenised already; --tokenize none scores it as it is"
+            )
+
+
+def _picture(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:
+    """A curve for each system, its points at the middle of their ranges; counts as bars."""
+    buckets = evaluations[0].buckets
+    middles = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
+    curves = [
+        Curve(system.name, middles, [bucket.bleu for bucket in found])
+        for system, _, found in evaluations
+    ]
+    return curves, [Bar(b.shortest - 0.5, b.longest + 0.5, b.sentences) for b in buckets]

@@ -1,0 +1,129 @@
+"""``attn translate``: parse, run the job, write the outcomes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from attncli import console
+from attncli.data.lines import Outcome, read_chunks
+from attncli.data.streams import Write, open_input, open_output, texts_as_stream
+from attncli.data.typed import typed_chunks
+from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.translate import LongLines, Translates, translate_lines
+from attncli.options import BatchTokens, Device, Model, Threads, check_search, with_settings
+from attncli.render.hypotheses import Format, Layout, rendered
+from models.config import SearchConfig
+
+Text = Annotated[
+    list[str] | None, typer.Argument(help="Text to translate; without it, lines of the input.")
+]
+Input = Annotated[
+    Path | None, typer.Option("--input", "-i", help="File to read instead of standard input.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
+]
+Long = Annotated[
+    LongLines,
+    typer.Option("--long", help="Lines too long for the model: split at sentence ends, or refuse."),
+]
+Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
+
+
+@with_settings
+def translate(
+    text: Text = None,
+    *,
+    model: Model,
+    input: Input = None,
+    output: Output = None,
+    format: Annotated[Format, typer.Option(help="How to write the outputs.")] = "text",
+    scores: Scores = False,
+    search: SearchConfig,
+    long: Long = "split",
+    max_batch_tokens: BatchTokens = 4096,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Translate text: a line in, a line out, in order.
+
+    Lines come from the arguments, a file or standard input; an empty line gives an empty line. A
+    program that waits for each answer gets it at once; files are translated in large batches. A
+    line that cannot be translated gives an empty line and a message, and exit status 1 at the end.
+
+    With --nbest above 1, text is "index ||| output ||| score", index from 0. TSV is source, output
+    and score. JSON lines hold the source and, for each output, text, score, log_prob and pieces.
+
+    Example:
+      attn translate -m runs/demo "The old dog sees a small house."
+      attn translate -m runs/demo < test.en > test.de
+    """
+    check_search(search)
+    with _source(text, input) as source:
+        translator = _load(model, device, threads)
+        outcomes = translate_lines(
+            typed_chunks(source) if source.isatty() else read_chunks(source),
+            translator,
+            search=search,
+            long_lines=long,
+            max_batch_tokens=max_batch_tokens,
+        )
+        layout = Layout(format, nbest=search.nbest > 1, scores=scores)
+        with open_output(output) as write, _progress(source, shown=output is not None) as advance:
+            refused = _write_all(outcomes, layout, write, advance)
+    if refused:
+        raise typer.Exit(1)
+
+
+def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
+    if texts and path:
+        raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
+    return nullcontext(texts_as_stream(texts)) if texts else open_input(path)
+
+
+def _load(model: Path, device: str, threads: int) -> Translates:
+    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
+    from models import load
+
+    use_threads(threads)
+    return load(model, device=choose_device(device))
+
+
+def _write_all(
+    results: Iterable[list[Outcome]], layout: Layout, write: Write, advance: console.Advance
+) -> int:
+    """Write and report outcomes as they come; returns how many lines were refused."""
+    size = count = refused = 0
+    for outcomes in results:
+        write(rendered(outcomes, layout))
+        for outcome in outcomes:
+            if outcome.note:
+                console.warn(outcome.note)
+        refused += sum(outcome.translation is None for outcome in outcomes)
+        count += len(outcomes)
+        size += sum(len(line.text.encode()) + len(line.ending) for line, *_ in outcomes)
+        advance(size, f"{count:,} lines")
+    return refused
+
+
+@contextmanager
+def _progress(source: BinaryIO, *, shown: bool) -> Iterator[console.Advance]:
+    """A display of the bytes translated, where results go to a file."""
+    if not shown:
+        yield lambda done, note="": None
+        return
+    with console.progress("translating", total=_size(source)) as advance:
+        yield advance
+
+
+def _size(source: BinaryIO) -> int | None:
+    try:
+        return os.fstat(source.fileno()).st_size or None
+    except OSError:  # text from the command line
+        return None

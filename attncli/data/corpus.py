@@ -1,0 +1,198 @@
+r"""Parallel text for training and evaluation: aligned lines of files, plain or compressed.
+
+A corpus is a source file and one or more reference files with as many lines, or one table of
+columns with tabs between: source, reference, further references. Nothing is kept in memory but the
+line being read. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark are no text.
+Compression is recognised by what a file begins with, not by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import zstandard
+
+from attncli.data.lines import LINE_BYTES, decode
+from attncli.data.streams import open_input
+from models.errors import ModelError
+
+BLOCK = 1 << 16  # bytes of one read
+DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+
+class Pair(NamedTuple):
+    """A source line and what it may be translated to."""
+
+    source: str
+    references: tuple[str, ...]  # at least one
+
+
+def read_pairs(paths: Sequence[Path | str]) -> Iterator[Pair]:
+    """The pairs of a corpus, in order.
+
+    paths: source and references in files of their own, or a single table. Raises ModelError for
+    what cannot be read, is empty, or is not aligned.
+    """
+    columns = _table(Path(paths[0])) if len(paths) == 1 else aligned([Path(path) for path in paths])
+    for source, *references in columns:
+        yield Pair(source, tuple(references))
+
+
+def count_lines(path: Path | str) -> int:
+    """The number of lines of a file."""
+    with open_text(path) as lines:
+        return sum(1 for _ in lines)
+
+
+def fingerprint(paths: Sequence[Path | str]) -> str:
+    """A hash of a corpus, the same wherever its files lie and whether they are compressed."""
+    digest = hashlib.sha256()
+    for column, path in zip(_columns(len(paths)), paths, strict=True):
+        digest.update(f"{column} {_content_hash(Path(path))}\n".encode())
+    return digest.hexdigest()
+
+
+@contextmanager
+def open_text(path: Path | str) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input for ``-``, decompressed where it is needed."""
+    path = Path(path)
+    with open_input(path) as stream:
+        yield _texts(path, _split(_content(path, stream)))
+
+
+def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
+    """The lines of several files side by side; a ModelError if one has more than another."""
+    with _opened(list(paths)) as columns:
+        for number in itertools.count(1):
+            row = [next(column, None) for column in columns]
+            texts = tuple(text for text in row if text is not None)
+            if len(texts) < len(row):
+                counts = [number - (text is None) for text in row]
+                rest = [sum(1 for _ in column) for column in columns]
+                _check_counts(paths, [c + more for c, more in zip(counts, rest, strict=True)])
+                return
+            yield texts
+
+
+def _check_counts(paths: Sequence[Path], counts: list[int]) -> None:
+    _refuse_empty(paths, counts)
+    if len(set(counts)) > 1:
+        said = [f"{path} has {count:,} lines" for path, count in zip(paths, counts, strict=True)]
+        raise ModelError(" and ".join(said), "as many in each", "line n of one goes with line n")
+
+
+def _refuse_empty(paths: Sequence[Path], counts: list[int]) -> None:
+    for path, count in zip(paths, counts, strict=True):
+        if not count:
+            raise ModelError(f"{path} is empty", "a sentence on each line")
+
+
+def _table(path: Path) -> Iterator[list[str]]:
+    width = number = 0
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            row = line.split("\t")
+            width = width or len(row)
+            if len(row) < 2:
+                raise ModelError(
+                    f"{path}, line {number} has no tab",
+                    "source, tab, translation",
+                    "give two files if this is the source alone",
+                )
+            if len(row) != width:
+                seen = f"{path}, line {number} has {len(row)} columns and line 1 has {width}"
+                raise ModelError(seen, "as many in each line")
+            yield row
+    _refuse_empty([path], [number])
+
+
+@contextmanager
+def _opened(paths: list[Path]) -> Iterator[list[Iterator[str]]]:
+    if not paths:
+        yield []
+        return
+    if [str(path) for path in paths].count("-") > 1:
+        raise ModelError("standard input is given twice", "a file for each other column")
+    with open_text(paths[0]) as first, _opened(paths[1:]) as others:
+        yield [first, *others]
+
+
+def _texts(path: Path, lines: Iterator[bytes]) -> Iterator[str]:
+    for number, content in enumerate(lines, 1):
+        line = decode(content, number)
+        if line.fault:
+            raise ModelError(f"{path}, line {number} is {line.fault}")
+        yield line.text.rstrip("\r")
+
+
+def _split(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines with their ends; one that is far too long is cut just above the limit of `decode`."""
+    partial = bytearray()
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        if len(partial) <= LINE_BYTES:
+            partial += first
+        for line in others:
+            yield bytes(partial) + b"\n"
+            partial = bytearray(line)
+    if partial:
+        yield bytes(partial)
+
+
+def _content(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """Blocks of what a stream holds, decompressed; a ModelError if it is damaged."""
+    head = stream.read(BLOCK)
+    blocks = itertools.chain([head], iter(lambda: stream.read(BLOCK), b""))
+    decoder = _decoder(head)
+    try:
+        yield from _decompressed(blocks, decoder) if decoder else blocks
+    except DAMAGE as error:
+        raise ModelError(f"{path} is damaged or incomplete ({error})", "a whole file") from None
+
+
+def _decoder(head: bytes) -> Callable[[], Any] | None:
+    """What decompresses one frame of a file that begins so; None for plain text."""
+    if head.startswith(b"\x1f\x8b"):
+        return lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    if head.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMADecompressor
+    if head.startswith(b"\x28\xb5\x2f\xfd") or head[1:4] == b"\x2a\x4d\x18":  # or one to skip
+        return lambda: zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+    return None
+
+
+def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> Iterator[bytes]:
+    """The content of one frame after another; a file may be several written end to end.
+
+    zstandard's own reader takes a file that was cut off for a shorter one, so this asks each
+    decoder whether its frame has ended.
+    """
+    decoder = None
+    for block in blocks:
+        while block:
+            decoder = decoder or new_decoder()
+            yield decoder.decompress(block)
+            if not decoder.eof:
+                break
+            block, decoder = decoder.unused_data.lstrip(b"\0"), None  # zeros may fill a file up
+    if decoder:
+        raise EOFError("it ends too early")
+
+
+def _columns(count: int) -> list[str]:
+    return ["table"] if count == 1 else ["source", *(f"reference {n}" for n in range(1, count))]
+
+
+def _content_hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open_input(path) as stream:
+        for block in _content(path, stream):
+            digest.update(block)
+    return digest.hexdigest()

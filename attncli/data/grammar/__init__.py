@@ -1,0 +1,113 @@
+"""The embedded demonstration: a small grammar of English, German and French.
+
+A meaning is drawn at random (`draw`) and each language says it in its own order (`english`,
+`german`, `french`), each word tagged with the concepts it expresses (`words`). Words of two
+languages that share a concept are the gold links. A sentence has exactly one translation.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from attncli.data.grammar import english, french, german
+from attncli.data.grammar.draw import draw
+from attncli.data.grammar.meaning import Sentence
+from attncli.data.grammar.words import Word, linked, written
+from models.errors import ModelError, unknown_name
+
+
+class Pair(NamedTuple):
+    """A sentence, its translation, and which of their whitespace words translate each other."""
+
+    source: str
+    target: str
+    links: tuple[tuple[int, int], ...]  # sorted (source word, target word), counted from 0
+
+
+class Said(NamedTuple):
+    """A sentence's whitespace words and the concepts, one bit each, that each of them expresses."""
+
+    words: list[str]
+    concepts: list[int]
+
+
+class Splits(NamedTuple):
+    """Pairs to train on, and two held-out sets whose sentences are not among them."""
+
+    train: list[Pair]
+    dev: list[Pair]
+    test: list[Pair]
+
+
+_LANGUAGES: dict[str, tuple[Callable[[Sentence], list[Word]], str]] = {
+    "en": (english.realise, english.SPACED),
+    "de": (german.realise, german.SPACED),
+    "fr": (french.realise, french.SPACED),
+}
+LANGUAGES = tuple(_LANGUAGES)
+
+
+def generate(
+    count: int,
+    *,
+    source: str = "en",
+    target: str = "de",
+    seed: int = 1,
+    tokenised: bool = False,
+) -> Iterator[Pair]:
+    """`count` random sentence pairs; the same seed says the same things in every language."""
+    _check(source, target)
+    return islice(_pairs(source, target, seed, tokenised), count)
+
+
+def split(
+    train: int,
+    dev: int,
+    test: int,
+    *,
+    source: str = "en",
+    target: str = "de",
+    seed: int = 1,
+    tokenised: bool = False,
+) -> Splits:
+    """So many pairs of each; no held-out source sentence is met twice or in training."""
+    _check(source, target)
+    pairs = _pairs(source, target, seed, tokenised)
+    held_out: dict[str, Pair] = {}
+    while len(held_out) < dev + test:
+        pair = next(pairs)
+        held_out[pair.source] = pair
+    kept = list(held_out.values())
+    unseen = (pair for pair in pairs if pair.source not in held_out)
+    return Splits(list(islice(unseen, train)), kept[:dev], kept[dev:])
+
+
+def say(sentence: Sentence, language: str, *, tokenised: bool = False) -> Said:
+    """What a meaning is in a language."""
+    realise, spaced = _LANGUAGES[language]
+    return Said(*written(realise(sentence), tokenised=tokenised, spaced=spaced))
+
+
+def _check(source: str, target: str) -> None:
+    for name in (source, target):
+        if name not in _LANGUAGES:
+            raise unknown_name("language", name, LANGUAGES)
+    if source == target:
+        raise ModelError(
+            f"source and target are both '{source}'",
+            f"two different languages of {', '.join(LANGUAGES)}",
+            "change one of them",
+        )
+
+
+def _pairs(source: str, target: str, seed: int, tokenised: bool) -> Iterator[Pair]:
+    random_number = random.Random(seed).random
+    while True:
+        sentence = draw(random_number)
+        words, concepts = say(sentence, source, tokenised=tokenised)
+        target_words, target_concepts = say(sentence, target, tokenised=tokenised)
+        links = linked(concepts, target_concepts)
+        yield Pair(" ".join(words), " ".join(target_words), links)

@@ -1,0 +1,268 @@
+"""The words of the demonstration grammar as records, read once from the tables of `vocabulary`.
+
+Records compare by identity. Where a record holds a form per person, the order is I, he, we, they.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from attncli.data.grammar import vocabulary
+
+I, HE, WE, THEY = range(4)  # noqa: E741
+
+
+@dataclass(frozen=True, eq=False)
+class Adjective:
+    """A property, and the classes of nouns it can be said of."""
+
+    english: str
+    german: str
+    german_stem: str
+    french: tuple[str, str, str, str, str]  # m, f, m plural, f plural, m before a vowel
+    before: bool  # stands before its noun in French
+    predicative: bool
+    classes: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Noun:
+    """A common noun: `english[plural]`, `german[plural][case]`, `french[plural]`."""
+
+    english: tuple[str, str]
+    german: tuple[tuple[str, str, str], tuple[str, str, str]]
+    gender: int  # German: 0 masculine, 1 feminine, 2 neuter
+    french: tuple[str, str]
+    feminine: bool  # French
+    classes: frozenset[str]
+    at: str  # the German preposition of "at", "" when the noun is not so used
+    before: tuple[Adjective, ...]
+    after: tuple[Adjective, ...]
+
+
+class French(NamedTuple):
+    """A French conjugation."""
+
+    infinitive: str
+    present: tuple[str, ...]
+    future: str
+    participle: str
+    etre: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Verb:
+    """A predicate in three languages, and what can be its subject and object."""
+
+    base: str
+    third: str
+    past: str
+    progressive: str
+    particle: str
+    prefix: str
+    infinitive: str
+    present: tuple[str, str, str, str]
+    participle: str
+    sein: bool
+    dative: bool
+    preposition: str
+    french: French
+    subjects: tuple[Noun, ...]
+    objects: tuple[Noun, ...]
+    persons: bool  # a person can be its object
+    simple: bool  # no progressive in English
+    traits: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Name:
+    """A proper name, the same in every language."""
+
+    text: str
+    feminine: bool
+    plural = False
+    person = HE
+
+
+@dataclass(frozen=True, eq=False)
+class Pronoun:
+    """A personal pronoun: English (subject, object), German by case, French (subject, le, lui)."""
+
+    english: tuple[str, str]
+    german: tuple[str, str, str]
+    french: tuple[str, str, str]
+    person: int
+    feminine: bool = False
+
+    @property
+    def plural(self) -> bool:
+        """Whether it stands for several."""
+        return self.person >= WE
+
+
+class Preposition(NamedTuple):
+    """A preposition; `german` is empty where the noun chooses it ("at")."""
+
+    english: tuple[str, ...]
+    german: str
+    case: int
+    french: tuple[str, ...]
+
+
+class Time(NamedTuple):
+    """A time adverbial: its words in each language, each with its half (1, 2, or 3 for both)."""
+
+    english: tuple[tuple[str, int], ...]
+    german: tuple[tuple[str, int], ...]
+    french: tuple[tuple[str, int], ...]
+    tenses: frozenset[str]
+
+    @property
+    def habit(self) -> bool:
+        """Whether it makes the English present simple."""
+        return "habit" in self.tenses
+
+
+class Forms(NamedTuple):
+    """Forms for I, he, we, they, and for a modal the infinitive after which they are named."""
+
+    english: tuple[str, ...]
+    german: tuple[str, ...]
+    french: tuple[str, ...]
+
+
+def _rows(table: str) -> Iterator[list[str]]:
+    for line in table.replace("\\\n", "").strip().splitlines():
+        yield [cell.strip() for cell in line.split("|")]
+
+
+def _adjective(english: str, german: str, french: str, traits: str) -> Adjective:
+    predicative, _, stem = german.partition("/")
+    masculine, feminine, plural, *vowel = french.split()
+    classes = set(traits.split())
+    return Adjective(
+        english,
+        predicative,
+        stem or predicative,
+        (masculine, feminine, plural, feminine + "s", vowel[0] if vowel else masculine),
+        "before" in classes,
+        "attributive" not in classes,
+        frozenset(classes - {"before", "attributive"}),
+    )
+
+
+def _noun(english: str, german: str, french: str, traits: str) -> Noun:
+    gender, word, plural = german.split()
+    weak, word = word.endswith("*"), word.rstrip("*")
+    oblique = plural if weak else word
+    dative = plural if plural.endswith(("n", "s", "-")) else plural + "n"
+    french_gender, *french_words = french.split()
+    places = [trait[3:] for trait in traits.split() if trait.startswith("at:")]
+    classes = frozenset(trait for trait in traits.split() if not trait.startswith("at:"))
+    fitting = [
+        adjective
+        for adjective in ADJECTIVES
+        if adjective.classes & classes and not word.lower().startswith(adjective.german_stem)
+    ]  # not "der junge Junge"
+    singular, several = english.split()
+    return Noun(
+        (singular, several),
+        ((word, oblique, oblique), (plural, plural, dative)),
+        "mfn".index(gender),
+        (french_words[0], french_words[1]),
+        french_gender == "f",
+        classes,
+        places[0] if places else "",
+        tuple(adjective for adjective in fitting if adjective.before),
+        tuple(adjective for adjective in fitting if not adjective.before),
+    )
+
+
+def _french(cell: str) -> French:
+    infinitive, *etre = cell.split()
+    if infinitive in _IRREGULAR:
+        present, future, participle = _IRREGULAR[infinitive]
+        return French(infinitive, tuple(present.split()), future, participle, bool(etre))
+    stem = infinitive[:-2]
+    nous = stem + "eons" if stem.endswith("g") else stem + "ons"
+    present_forms = (stem + "e", stem + "e", nous, stem + "ent")
+    return French(infinitive, present_forms, infinitive, stem + "é", bool(etre))
+
+
+def _verb(english: str, german: str, french: str, traits: str) -> Verb:
+    base, third, past, progressive, *particle = english.split()
+    infinitive, he, participle, *marks = german.split()
+    prefix, _, bare = infinitive.rpartition("-")
+    style, _, roles = traits.partition(":")
+    subjects, _, objects = roles.partition(">")
+    return Verb(
+        base,
+        third,
+        past,
+        progressive,
+        particle[0] if particle else "",
+        prefix,
+        bare,
+        (bare[:-1], he, bare, bare),
+        participle,
+        "sein" in marks,
+        "dative" in marks,
+        "".join(mark[1:] for mark in marks if mark.startswith("+")),
+        _french(french),
+        _nouns(subjects),
+        _nouns(objects),
+        "person" in objects.split(),
+        "simple" in style or "state" in style,
+        frozenset(style.split()),
+    )
+
+
+def _nouns(classes: str) -> tuple[Noun, ...]:
+    wanted = set(classes.split())
+    return tuple(noun for noun in NOUNS if noun.classes & wanted)
+
+
+def _preposition(english: str, german: str, french: str) -> Preposition:
+    word, case = german.split()
+    return Preposition(tuple(english.split()), word.strip("-"), int(case), tuple(french.split()))
+
+
+def _time(english: str, german: str, french: str, tenses: str) -> Time:
+    return Time(_halves(english), _halves(german), _halves(french), frozenset(tenses.split()))
+
+
+def _halves(cell: str) -> tuple[tuple[str, int], ...]:
+    parts = (word.partition(".") for word in cell.split())
+    return tuple((word, int(half or 3)) for word, _, half in parts)
+
+
+def _forms(english: str, german: str, french: str) -> Forms:
+    return Forms(tuple(english.split()), tuple(german.split()), tuple(french.split()))
+
+
+_IRREGULAR = {
+    line.partition(":")[0]: [cell.strip() for cell in line.partition(":")[2].split("|")]
+    for line in vocabulary.FRENCH_IRREGULAR.strip().splitlines()
+}
+ADJECTIVES = tuple(_adjective(*row) for row in _rows(vocabulary.ADJECTIVES))
+NOUNS = tuple(_noun(*row) for row in _rows(vocabulary.NOUNS))
+VERBS = tuple(_verb(*row) for row in _rows(vocabulary.VERBS))
+TIMES = tuple(_time(*row) for row in _rows(vocabulary.TIMES))
+FREQUENCIES = tuple(_forms(*row) for row in _rows(vocabulary.FREQUENCIES))
+PREPOSITIONS = {row[0]: _preposition(*row) for row in _rows(vocabulary.PREPOSITIONS)}
+REPORTS = tuple(_forms(*row) for row in _rows(vocabulary.REPORTS))
+MODALS = tuple(_forms(*row) for row in _rows(vocabulary.MODALS))
+CAN, MUST, WANT = MODALS
+NAMES = tuple(
+    Name(text, gender == "f") for text, gender in map(str.split, vocabulary.NAMES.split(","))
+)
+
+# "They" and "I" of unknown gender are masculine in French, as its grammar has it.
+ME = Pronoun(("I", "me"), ("ich", "mich", "mir"), ("je", "me", "me"), I)
+HIM = Pronoun(("he", "him"), ("er", "ihn", "ihm"), ("il", "le", "lui"), HE)
+HER = Pronoun(("she", "her"), ("sie", "sie", "ihr"), ("elle", "la", "lui"), HE, True)
+US = Pronoun(("we", "us"), ("wir", "uns", "uns"), ("nous", "nous", "nous"), WE)
+THEM = Pronoun(("they", "them"), ("sie", "sie", "ihnen"), ("ils", "les", "leur"), THEY)
+PRONOUNS = (ME, HIM, HER, US, THEM)

@@ -1,0 +1,92 @@
+"""What a sentence says, before any language: the records that `draw` fills and languages read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from attncli.data.grammar.lexicon import (
+    HE,
+    THEY,
+    Adjective,
+    Forms,
+    Name,
+    Noun,
+    Preposition,
+    Pronoun,
+    Time,
+    Verb,
+)
+
+
+class Phrase(NamedTuple):
+    """A noun with its determiner, plural or not, and at most two adjectives."""
+
+    determiner: str  # the this my our a two three many bare
+    noun: Noun
+    plural: bool
+    adjectives: tuple[Adjective, ...] = ()
+
+    @property
+    def person(self) -> int:
+        """Its grammatical person, as verbs count them."""
+        return THEY if self.plural else HE
+
+    @property
+    def feminine(self) -> bool:
+        """Its French gender."""
+        return self.noun.feminine
+
+
+Nominal = Phrase | Name | Pronoun
+
+
+class Adjunct(NamedTuple):
+    """A place, a goal, a companion or a beneficiary."""
+
+    preposition: Preposition
+    phrase: Phrase
+
+
+class Clause(NamedTuple):
+    """Who does what, when and where; with `predicate` and no verb, who is how."""
+
+    subject: Nominal
+    verb: Verb | None = None
+    predicate: Adjective | None = None
+    tense: str = "present"  # present past future modal
+    modal: Forms | None = None
+    polarity: str = ""  # "", not, never
+    object: Nominal | None = None
+    recipient: Nominal | None = None
+    adjunct: Adjunct | None = None
+    time: Time | None = None
+    fronted: bool = False
+    frequency: Forms | None = None
+
+    @property
+    def negated(self) -> bool:
+        """Whether the object is one that is denied: "no bread", French "pas de pain"."""
+        held = self.object
+        return bool(self.polarity and isinstance(held, Phrase) and held.determiner in ("a", "bare"))
+
+    @property
+    def habitual(self) -> bool:
+        """Whether it happens again and again (English: present simple)."""
+        habit = self.time is not None and self.time.habit
+        return habit or self.frequency is not None or self.polarity == "never"
+
+
+class Report(NamedTuple):
+    """The "I think" of "I think that ..."."""
+
+    subject: Nominal
+    verb: Forms
+
+
+class Sentence(NamedTuple):
+    """A clause: told, asked, reported, or given a reason."""
+
+    clause: Clause
+    question: bool = False
+    report: Report | None = None
+    reason: Clause | None = None

@@ -1,0 +1,58 @@
+"""Words tagged with the concepts they express, how they are written, and which of them are linked.
+
+A word is its text and a set of concepts, one bit each; two words are linked when they share one:
+
+    links = {(i, j) : source[i].concepts & target[j].concepts}
+
+The rules for words without a counterpart: both halves of a negation are the negation; English "do"
+and "be" and a German separated prefix are the verb; a perfect's auxiliary is the past, as are the
+English past form and "did"; an infinitive's "to" is the verb; an article that the other language
+leaves out is its noun; "est-ce que" and commas are nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Word: TypeAlias = tuple[str, int]
+
+# A phrase's concepts, shifted by its role in the clause.
+ARTICLE, FIRST_ADJECTIVE, SECOND_ADJECTIVE, NOUN, CASE = (1 << bit for bit in range(5))
+SUBJECT, OBJECT, RECIPIENT, ADJUNCT = range(0, 20, 5)
+# A clause's concepts. PARTICLE is the "for" of "wait for", wherever a language has such a word.
+(VERB, PARTICLE, AUXILIARY, NEGATION, FREQUENCY, TIME, _, PREDICATE) = (
+    1 << bit for bit in range(20, 28)
+)
+# A sentence's concepts; those of its second clause are shifted by SECOND_CLAUSE.
+(FINAL, CONJUNCTION, REPORTER, REPORT) = (1 << bit for bit in range(28, 32))
+SECOND_CLAUSE = 32
+
+MARKS = ".,?"
+
+
+def second_clause(words: list[Word]) -> list[Word]:
+    """The words of a sentence's second clause, their concepts kept apart from the first's."""
+    return [(text, concepts << SECOND_CLAUSE) for text, concepts in words]
+
+
+def written(words: list[Word], *, tokenised: bool, spaced: str = "") -> tuple[list[str], list[int]]:
+    """The whitespace words of a sentence and their concepts; `spaced` marks stand apart in it."""
+    texts: list[str] = []
+    concepts: list[int] = []
+    for text, concept in words:
+        if text in MARKS and not tokenised and text not in spaced:
+            texts[-1] += text
+        else:
+            texts.append(text)
+            concepts.append(concept)
+    if tokenised:
+        return [text.lower() for text in texts], concepts
+    texts[0] = texts[0][0].upper() + texts[0][1:]
+    return texts, concepts
+
+
+def linked(source: list[int], target: list[int]) -> tuple[tuple[int, int], ...]:
+    """The sorted pairs of words that share a concept."""
+    return tuple(
+        [(i, j) for i, one in enumerate(source) for j, two in enumerate(target) if one & two]
+    )

@@ -1,0 +1,140 @@
+r"""Lines of a byte stream under the pipe contract, a chunk at a time.
+
+A chunk is what may be worked on together. A file is read in large chunks, to be sorted into
+batches by length. A pipe or terminal gives the complete lines that are there now, waiting only
+while there is none, so that a program at the other end gets its answer at once, while
+``cat big |`` still fills batches. Lines end at ``\n`` only; memory does not grow with the input.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import stat
+from collections import deque
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from models.types import Translation
+
+BLOCK = 1 << 16  # bytes of one read; what a pipe holds
+CHUNK_LINES = 2000  # lines of one chunk, at most
+CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
+LINE_BYTES = 1 << 24  # a longer line is not kept, so that a stream without line ends is no trap
+FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
+
+
+class Line(NamedTuple):
+    """A line without its ending."""
+
+    number: int  # from 1
+    text: str
+    ending: str = "\n"  # or "\r\n", as it came; a last line without one gets "\n"
+    fault: str = ""  # why the text cannot be worked on; then it is only for show
+
+
+class Outcome(NamedTuple):
+    """What became of a line."""
+
+    line: Line
+    translation: Translation | None  # None: the line could not be translated, `note` says why
+    note: str = ""  # what the user should know about the line
+
+
+def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
+    """Chunks of the lines of a stream, in order; at least one line each."""
+    reader = _Reader(stream)
+    most = CHUNK_LINES if reader.is_file else FIRST_LINES
+    number = 1
+    while lines := reader.chunk(most):
+        yield [decode(line, number + i) for i, line in enumerate(lines)]
+        number += len(lines)
+        most = min(2 * most, CHUNK_LINES)
+
+
+def decode(line: bytes, number: int) -> Line:
+    """A line from its bytes, whose line end is still there unless the stream ended without."""
+    if len(line) > LINE_BYTES:
+        return Line(number, "", fault=f"longer than {LINE_BYTES >> 20} MiB")
+    ending = "\r\n" if line.endswith(b"\r\n") else "\n"
+    body = line.removesuffix(ending.encode())
+    if number == 1:
+        body = body.removeprefix(b"\xef\xbb\xbf")  # a byte order mark is not text
+    try:
+        return Line(number, body.decode("utf-8"), ending)
+    except UnicodeDecodeError as error:
+        fault = f"not valid UTF-8 (byte 0x{body[error.start]:02x} at position {error.start + 1})"
+        return Line(number, body.decode("utf-8", "replace"), ending, fault)
+
+
+class _Reader:
+    """Complete lines of a stream that have been read, and the beginning of the next one."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.descriptor = _descriptor(stream)
+        self.is_file = self.descriptor is None or stat.S_ISREG(os.fstat(self.descriptor).st_mode)
+        self.complete: deque[bytes] = deque()
+        self.waiting = 0  # bytes in the complete lines
+        self.partial = bytearray()
+        self.ended = False
+
+    def chunk(self, most: int) -> list[bytes]:
+        """Lines that are there now, waiting for the first; none at the end of the stream."""
+        while not self.complete and not self.ended:
+            self._read()
+        while len(self.complete) < most and self._has_room() and self._more_is_there():
+            self._read()
+        return list(self._take(most))
+
+    def _take(self, most: int) -> Iterator[bytes]:
+        size = 0
+        while self.complete and most and size < CHUNK_BYTES:
+            line = self.complete.popleft()
+            self.waiting -= len(line)
+            size += len(line)
+            most -= 1
+            yield line
+
+    def _read(self) -> None:
+        """Read what is there, or wait for something."""
+        if self.descriptor is None:
+            block = self.stream.read(BLOCK)
+        else:
+            block = os.read(self.descriptor, BLOCK)
+        if not block:
+            self.ended = True
+            if self.partial:
+                self._complete(b"")
+            return
+        first, *others = block.split(b"\n")
+        for line in others:
+            self._complete(first + b"\n")
+            first = line
+        if len(self.partial) <= LINE_BYTES:
+            self.partial += first
+
+    def _complete(self, rest: bytes) -> None:
+        self.partial += rest
+        self.complete.append(bytes(self.partial))
+        self.waiting += len(self.partial)
+        self.partial.clear()
+
+    def _has_room(self) -> bool:
+        return self.waiting + len(self.partial) < CHUNK_BYTES
+
+    def _more_is_there(self) -> bool:
+        """Whether a read would return at once."""
+        if self.ended or self.is_file or self.descriptor is None:
+            return not self.ended
+        try:
+            return bool(select.select([self.descriptor], [], [], 0)[0])
+        except (OSError, ValueError):  # pipes cannot be asked on Windows
+            return False
+
+
+def _descriptor(stream: BinaryIO) -> int | None:
+    """The file descriptor whose bytes are the stream's own, not those of a compressed file."""
+    raw = getattr(stream, "raw", stream)
+    return raw.fileno() if isinstance(raw, io.FileIO) else None

@@ -1,0 +1,137 @@
+"""Tokenised sentence pairs on disk, memory-mapped: ten million pairs cost no more than their ids.
+
+A side is two files: `.ids`, all ids end to end, two bytes each (four from 65,536 pieces on), and
+`.offsets`, where each sentence starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from models.files import refused
+from models.tokenizer import Tokenizer
+
+CHUNK = 10_000  # pairs tokenised at a time
+
+
+@dataclass(frozen=True)
+class Side:
+    """One language of a corpus."""
+
+    ids: np.ndarray  # all sentences end to end
+    offsets: np.ndarray  # (N + 1,)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """The ids of one sentence, end mark included."""
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Pieces of every sentence (N,)."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class TokenPairs:
+    """A tokenised parallel corpus."""
+
+    source: Side
+    target: Side
+
+    @property
+    def count(self) -> int:
+        """Number of sentence pairs."""
+        return len(self.source.offsets) - 1
+
+
+class Dropped(NamedTuple):
+    """Pairs left out of training, by reason."""
+
+    empty: int
+    long: int
+
+
+def write_pairs(
+    pairs: Iterable[tuple[str, str]],
+    tokenizer: Tokenizer,
+    folder: Path,
+    *,
+    max_length: int,
+    advance: Callable[[int], None] = lambda done: None,
+) -> Dropped:
+    """Tokenise pairs into a folder; those with an empty or over-long side are left out, counted."""
+    wide = max(len(tokenizer.source), len(tokenizer.target)) > 2**16
+    kind = np.dtype("<u4" if wide else "<u2")
+    with refused(folder):
+        writers = [_SideWriter(folder, side, kind) for side in ("source", "target")]
+        empty = long = done = 0
+        for chunk in _chunks(pairs):
+            encoded = zip(*_encoded(chunk, tokenizer), strict=True)
+            for source, target in encoded:
+                if len(source) < 2 or len(target) < 2:
+                    empty += 1
+                elif max(len(source), len(target)) > max_length:
+                    long += 1
+                else:
+                    writers[0].add(source)
+                    writers[1].add(target)
+            done += len(chunk)
+            advance(done)
+        for writer in writers:
+            writer.close()
+    return Dropped(empty, long)
+
+
+def read_pairs(folder: Path) -> TokenPairs:
+    """The memory-mapped corpus that `write_pairs` left in a folder."""
+    return TokenPairs(*(_read_side(folder, side) for side in ("source", "target")))
+
+
+def _read_side(folder: Path, side: str) -> Side:
+    offsets = np.load(folder / f"{side}.offsets.npy", mmap_mode="r", allow_pickle=False)
+    size = (folder / f"{side}.ids").stat().st_size
+    kind = "<u2" if size == 2 * int(offsets[-1]) else "<u4"
+    return Side(np.memmap(folder / f"{side}.ids", dtype=kind, mode="r"), offsets)
+
+
+def _encoded(chunk: list[tuple[str, str]], tokenizer: Tokenizer) -> Iterator[list[list[int]]]:
+    yield [tokenizer.encode(source) for source, _ in chunk]
+    yield [tokenizer.encode_target(target) for _, target in chunk]
+
+
+def _chunks(pairs: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    iterator = iter(pairs)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield chunk
+
+
+class _SideWriter:
+    """Appends sentences to one side's files."""
+
+    def __init__(self, folder: Path, side: str, kind: np.dtype) -> None:
+        self.offsets_path, self.kind = folder / f"{side}.offsets.npy", kind
+        self.file = (folder / f"{side}.ids").open("wb")
+        self.lengths = [np.zeros(1, np.int64)]
+        self.pending: list[list[int]] = []
+
+    def add(self, ids: list[int]) -> None:
+        self.pending.append(ids)
+        if len(self.pending) >= CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        self.file.write(np.concatenate([np.asarray(i, self.kind) for i in self.pending]).tobytes())
+        self.lengths.append(np.array([len(i) for i in self.pending], np.int64))
+        self.pending.clear()
+
+    def close(self) -> None:
+        if self.pending:
+            self._flush()
+        self.file.close()
+        np.save(self.offsets_path, np.cumsum(np.concatenate(self.lengths)), allow_pickle=False)

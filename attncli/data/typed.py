@@ -1,0 +1,49 @@
+"""Lines that a person types, one at a time, with a prompt.
+
+Where input and output are both the terminal, lines can be edited and called back (readline);
+else the prompt goes to stderr, so that the results can be sent elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO
+
+from attncli import console
+from attncli.data.lines import Line, decode, read_chunks
+
+PROMPT = "> "
+
+
+def typed_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
+    """A chunk for each line, or for each few that were pasted, until Ctrl-D."""
+    console.say("One sentence a line; Ctrl-D ends.")
+    if stream is sys.stdin.buffer and sys.stdout is not None and sys.stdout.isatty():
+        yield from _edited()
+    else:
+        yield from _prompted(stream)
+
+
+def _edited() -> Iterator[list[Line]]:
+    with suppress(ImportError):
+        import readline  # noqa: F401  # input() edits lines where this is there
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")
+    for number in itertools.count(1):
+        try:
+            text = input(PROMPT)
+        except EOFError:
+            console.say("")
+            return
+        yield [decode(text.encode(sys.stdin.encoding, "surrogateescape"), number)]
+
+
+def _prompted(stream: BinaryIO) -> Iterator[list[Line]]:
+    console.prompt(PROMPT)
+    for chunk in read_chunks(stream):
+        yield chunk
+        console.prompt(PROMPT)
+    console.say("")

@@ -1,0 +1,108 @@
+"""Translate chunks of lines: one outcome for each line, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, Protocol
+
+from attncli.data.lines import Line, Outcome
+from attncli.data.split import split
+from models.config import SearchConfig
+from models.types import Hypothesis, Translation
+
+LongLines = Literal["split", "refuse"]
+EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, pieces=(), ids=())
+
+
+class Translates(Protocol):
+    """What the job asks of a model: ``models.load`` gives one."""
+
+    @property
+    def max_source_length(self) -> int:
+        """The most pieces of one text."""
+
+    def source_length(self, text: str) -> int:
+        """Pieces of a text, end mark included."""
+
+    def translate(
+        self,
+        texts: Iterable[str],
+        *,
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = 4096,
+    ) -> list[Translation]:
+        """The outputs for each text, in order."""
+
+
+class _Plan(NamedTuple):
+    """The texts to translate for a line: none for an empty one, more than one if it is split."""
+
+    line: Line
+    parts: list[str]
+    note: str = ""
+    refused: bool = False
+
+
+def translate_lines(
+    chunks: Iterable[list[Line]],
+    translator: Translates,
+    *,
+    search: SearchConfig,
+    long_lines: LongLines = "split",
+    max_batch_tokens: int = 4096,
+) -> Iterator[list[Outcome]]:
+    """The outcomes of each chunk, as soon as the chunk is there.
+
+    A line that is empty or all spaces has the empty translation and the model is not called; one
+    that is faulty, or too long and ``long_lines`` is "refuse", has none.
+    """
+    for chunk in chunks:
+        plans = [_plan(line, translator, long_lines) for line in chunk]
+        texts = [part for plan in plans for part in plan.parts]
+        results: Iterator[Translation] = iter(())
+        if texts:
+            found = translator.translate(texts, search=search, max_batch_tokens=max_batch_tokens)
+            results = iter(found)
+        yield [_outcome(plan, [next(results) for _ in plan.parts]) for plan in plans]
+
+
+def _plan(line: Line, translator: Translates, long_lines: LongLines) -> _Plan:
+    if line.fault:
+        return _Plan(line, [], f"line {line.number} is {line.fault}; not translated", refused=True)
+    if not line.text.strip():
+        return _Plan(line, [])
+    length, most = translator.source_length(line.text), translator.max_source_length
+    if length <= most:
+        return _Plan(line, [line.text])
+    seen = f"line {line.number} has {length} pieces and the model takes {most}"
+    if long_lines == "refuse":
+        return _Plan(line, [], f"{seen}; not translated", refused=True)
+    parts = split(line.text, lambda text: translator.source_length(text) <= most)
+    return _Plan(line, parts, f"{seen}; translated in {len(parts)} parts")
+
+
+def _outcome(plan: _Plan, results: list[Translation]) -> Outcome:
+    if plan.refused:
+        return Outcome(plan.line, None, plan.note)
+    return Outcome(plan.line, _joined(plan.line.text, results), plan.note)
+
+
+def _joined(source: str, parts: list[Translation]) -> Translation:
+    """One translation from those of the parts, best with best, second with second, and so on."""
+    if not parts:
+        return Translation(source, (EMPTY,))
+    if len(parts) == 1:
+        return Translation(source, parts[0].hypotheses)
+    ranks = zip(*(part.hypotheses for part in parts), strict=False)
+    return Translation(source, tuple(_concatenated(rank) for rank in ranks))
+
+
+def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
+    """Texts with a space between; the probability of them all and their mean score."""
+    return Hypothesis(
+        text=" ".join(part.text for part in parts if part.text),
+        score=sum(part.score for part in parts) / len(parts),
+        log_prob=sum(part.log_prob for part in parts),
+        pieces=tuple(piece for part in parts for piece in part.pieces),
+        ids=tuple(id for part in parts for id in part.ids),
+    )

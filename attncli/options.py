@@ -1,0 +1,122 @@
+"""Options that several commands share.
+
+A setting of a configuration class becomes an option of the same name: its default and its help
+come from the class, where they are written once. A command says ``@with_settings`` and takes
+``search: SearchConfig`` (or another configuration); its help then lists the fields of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import typer
+
+from models.config import SearchConfig, fields_of, types_of
+
+MODEL = "ATTN_MODEL"
+
+Model = Annotated[
+    Path, typer.Option("--model", "-m", envvar=MODEL, help="Model: the folder of a run or bundle.")
+]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda", "mps"],
+    typer.Option(help="Where to compute; auto takes a GPU where there is one."),
+]
+Threads = Annotated[
+    int, typer.Option(min=0, help="Processor threads (0: what the machine suggests).")
+]
+BatchTokens = Annotated[
+    int, typer.Option("--max-batch-tokens", min=1, help="Pieces computed at a time, padding too.")
+]
+
+
+class Flag(NamedTuple):
+    """What the command line adds to a setting: a short name, limits, choices."""
+
+    short: str = ""
+    least: float | None = None
+    most: float | None = None
+    choices: Any = None
+
+
+FLAGS: dict[tuple[type, str], Flag] = {
+    (SearchConfig, "method"): Flag(choices=Literal["beam", "greedy", "sample"]),
+    (SearchConfig, "beam"): Flag("-b", least=1),
+    (SearchConfig, "nbest"): Flag("-n", least=1),
+    (SearchConfig, "length_penalty"): Flag(least=0),
+    (SearchConfig, "temperature"): Flag(least=0),
+    (SearchConfig, "top_k"): Flag(least=0),
+    (SearchConfig, "top_p"): Flag(least=0, most=1),
+    (SearchConfig, "max_ratio"): Flag(least=0),
+    (SearchConfig, "max_extra"): Flag(least=0),
+}
+
+
+def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command whose configuration parameters are options, one for each of their fields."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    configs = {p.name: p.annotation for p in own if _is_config(p.annotation)}
+    parameters = {p.name: p for parameter in own for p in _expanded(parameter)}
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Any:  # the names are those of the signature below
+        for name, kind in configs.items():
+            settings = {field: values.pop(field) for field in fields_of(kind)}
+            values[name] = kind(**settings)
+        return command(**values)
+
+    del run.__wrapped__  # typer must read the signature of the options, not the command's
+    run.__annotations__ = {name: p.annotation for name, p in parameters.items()}
+    run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    return run
+
+
+def check_search(search: SearchConfig) -> None:
+    """Refuse settings of the search that would have no effect or no result: a usage error."""
+    sampling = (search.temperature, search.top_k, search.top_p)
+    default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)
+    if search.method != "sample" and sampling != default:
+        raise typer.BadParameter(
+            f"temperature, top-k and top-p need --method sample, not {search.method}",
+            param_hint="'--method'",
+        )
+    kept = {"beam": search.beam, "greedy": 1}.get(search.method, search.nbest)
+    if search.nbest > kept:
+        raise typer.BadParameter(
+            f"{search.nbest} outputs of the {kept} that --method {search.method} keeps",
+            param_hint="'--nbest'",
+        )
+
+
+def _is_config(kind: Any) -> bool:
+    return dataclasses.is_dataclass(kind)
+
+
+def _expanded(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    kind = parameter.annotation
+    if _is_config(kind):
+        yield from (_setting(kind, name) for name in fields_of(kind))
+    else:
+        yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _setting(config_class: type, name: str) -> inspect.Parameter:
+    """The option for one field: its name, type, default and doc, and what ``FLAGS`` adds."""
+    field, flag = fields_of(config_class)[name], FLAGS.get((config_class, name), Flag())
+    kind = flag.choices or types_of(config_class)[name]
+    names = [f"--{name.replace('_', '-')}", *filter(None, [flag.short])]
+    doc = field.metadata["doc"]
+    option = typer.Option(
+        *names, help=f"{doc[:1].upper()}{doc[1:]}.", min=flag.least, max=flag.most
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=field.default,
+        annotation=Annotated[kind, option],
+    )

@@ -1,0 +1,163 @@
+"""Pictures drawn by matplotlib, which is imported when one is drawn.
+
+A file is PNG, SVG or PDF by its name, and is written whole or not at all. Nothing here needs or
+opens a window.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from models.errors import ModelError
+from models.files import write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg", ".pdf")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+MARKERS = "osD^vPX"
+
+
+class Curve(NamedTuple):
+    """A name and a line of points."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+class Bar(NamedTuple):
+    """How many sentences have a length between two edges."""
+
+    left: float
+    right: float
+    height: float
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file whose name does not say which of the formats it is to have."""
+    if path.suffix.lower() not in FORMATS:
+        raise ModelError(f"picture {path}", f"a name ending in {', '.join(FORMATS)}")
+
+
+def bleu_by_length(path: Path, curves: Sequence[Curve], bars: Sequence[Bar] = ()) -> None:
+    """BLEU over source length, a curve for each system, over the number of sentences as bars.
+
+    Source: Bahdanau et al. 2015, Figure 2.
+    """
+    figure = _figure(width=6.4)
+    axes = figure.subplots()
+    for number, curve in enumerate(curves):
+        _line(axes, curve, number, marker=MARKERS[number % len(MARKERS)])
+    _name(axes, "source length (words)", "BLEU")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    if bars:
+        _behind(axes, bars)
+    if len(curves) > 1:
+        axes.legend(frameon=False)
+    _save(figure, path)
+
+
+def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
+    """Loss and dev score over the steps of training, from the records of its log.
+
+    Of a step that was logged twice (a run that was killed and went on) the last record counts.
+    """
+    records = list(history)
+    loss = [
+        _curve("training", records, "train", "loss"),
+        _curve("dev", records, "dev", "loss"),
+    ]
+    bleu = _curve("dev", records, "dev", "bleu")
+    figure = _figure(width=10.0 if bleu.x else 6.4)
+    panels = figure.subplots(1, 2 if bleu.x else 1, squeeze=False)[0]
+    for number, curve in enumerate(loss):
+        if curve.x:
+            _line(panels[0], curve, number, marker="o" if curve.name == "dev" else "")
+    _name(panels[0], "step", "loss")
+    if any(curve.x for curve in loss):
+        panels[0].legend(frameon=False)
+    if bleu.x:
+        _line(panels[1], bleu, 1, marker="o")
+        _name(panels[1], "step", "dev BLEU")
+        _mark_best(panels[1], bleu)
+    _save(figure, path)
+
+
+def _curve(name: str, records: Sequence[Mapping[str, Any]], event: str, key: str) -> Curve:
+    points = {
+        record["step"]: float(record[key])
+        for record in records
+        if record.get("event") == event and record.get(key) is not None
+    }
+    finite = sorted((step, value) for step, value in points.items() if math.isfinite(value))
+    return Curve(name, [step for step, _ in finite], [value for _, value in finite])
+
+
+def _figure(*, width: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, 4.0), layout="constrained")
+
+
+def _line(axes: Axes, curve: Curve, number: int, *, marker: str) -> None:
+    axes.plot(
+        curve.x,
+        curve.y,
+        label=curve.name,
+        color=COLOURS[number % len(COLOURS)],
+        marker=marker,
+        markersize=4,
+        linewidth=1.5,
+    )
+
+
+def _name(axes: Axes, x: str, y: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _behind(axes: Axes, bars: Sequence[Bar]) -> None:
+    """Bars behind the curves, on an axis of their own at the right."""
+    counts = axes.twinx()
+    for bar in bars:
+        width = bar.right - bar.left
+        counts.bar(bar.left, bar.height, width, align="edge", color="#e4e4e4", edgecolor="white")
+    counts.set_ylabel("sentences", color="#808080")
+    counts.tick_params(colors="#808080")
+    counts.spines[["top", "left"]].set_visible(False)
+    counts.set_ylim(top=2.5 * max(bar.height for bar in bars))
+    axes.set_zorder(counts.get_zorder() + 1)
+    axes.patch.set_visible(False)
+
+
+def _mark_best(axes: Axes, curve: Curve) -> None:
+    value, step = max((y, -x) for x, y in zip(curve.x, curve.y, strict=True))
+    axes.annotate(
+        f"{value:.2f}",
+        (-step, value),
+        textcoords="offset points",
+        xytext=(0, 6),
+        ha="center",
+    )
+
+
+def _save(figure: Figure, path: Path) -> None:
+    import matplotlib
+
+    check_picture(path)
+    buffer = io.BytesIO()
+    kind = path.suffix.lower().removeprefix(".")
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with matplotlib.rc_context({"svg.hashsalt": "attn"}):  # the same picture, the same file
+        figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
+    write_bytes(path, buffer.getvalue())

@@ -1,0 +1,100 @@
+"""Scores as a table for a person, or as JSON for a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from attncli.render.columns import columns
+from attncli.scoring import Bucket, Evaluation, Score
+
+
+def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
+    """Tables of the scores and of those by length, then the signatures."""
+    first = evaluations[0]
+    count = len(first.system.hypotheses)
+    parts = [
+        f"{_counted(count, 'sentence')}, {_counted(references, 'reference')}\n",
+        _score_table(evaluations),
+        _length_table(evaluations) if first.buckets else "",
+        columns([(score.metric, score.signature) for score in first.scores], left=2),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def scores_as_json(evaluations: Sequence[Evaluation], references: int) -> str:
+    """An object with one entry for each system."""
+    record = {
+        "sentences": len(evaluations[0].system.hypotheses),
+        "references": references,
+        "systems": [_record(evaluation) for evaluation in evaluations],
+    }
+    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _score_table(evaluations: Sequence[Evaluation]) -> str:
+    timed = any(system.seconds for system, *_ in evaluations)
+    rows = [["", *(score.metric for score in evaluations[0].scores)]]
+    rows[0] += ["seconds", "sentences/s"] if timed else []
+    for system, scores, _ in evaluations:
+        speed = _speed(len(system.hypotheses), system.seconds) if timed else []
+        rows.append([system.name, *map(_score, scores), *speed])
+    return columns(rows)
+
+
+def _score(score: Score) -> str:
+    interval = "" if score.interval is None else f" ± {score.interval:.2f}"
+    chance = "" if score.p_value is None else f" (p = {score.p_value:.3f})"
+    return f"{score.value:.2f}{interval}{chance}"
+
+
+def _speed(count: int, seconds: float | None) -> list[str]:
+    return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
+
+
+def _length_table(evaluations: Sequence[Evaluation]) -> str:
+    """A row for each range of source lengths; BLEU and length ratio of each system."""
+    several = len(evaluations) > 1
+    rows = [["words", "sentences"]]
+    for system, *_ in evaluations:
+        name = f"{system.name} " if several else ""
+        rows[0] += [f"{name}BLEU", f"{name}ratio"]
+    for row in zip(*(evaluation.buckets for evaluation in evaluations), strict=True):
+        cells = [_span(row[0]), f"{row[0].sentences:,}"]
+        for bucket in row:
+            cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]
+        rows.append(cells)
+    return columns(rows)
+
+
+def _span(bucket: Bucket) -> str:
+    same = bucket.shortest == bucket.longest
+    return f"{bucket.shortest}" if same else f"{bucket.shortest}–{bucket.longest}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _record(evaluation: Evaluation) -> dict[str, object]:
+    system, scores, buckets = evaluation
+    record: dict[str, object] = {
+        "name": system.name,
+        "scores": {score.metric: _score_record(score) for score in scores},
+    }
+    if system.seconds:
+        record["seconds"] = round(system.seconds, 3)
+        record["sentences_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
+    if buckets:
+        record["by_length"] = [bucket._asdict() for bucket in buckets]
+    return record
+
+
+def _score_record(score: Score) -> dict[str, object]:
+    record = {
+        "score": score.value,
+        "signature": score.signature,
+        "interval": score.interval,
+        "p_value": score.p_value,
+    }
+    return {name: value for name, value in record.items() if value is not None}

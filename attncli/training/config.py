@@ -1,0 +1,177 @@
+"""The settings of a training run: model, tokenizer, data, training and search in one.
+
+Written whole into the run folder as config.toml, and read back from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.config import (
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+    fields_of,
+    merged,
+    option,
+    overridden,
+    to_dict,
+)
+from models.errors import ModelError
+from models.zoo import preset as find_preset
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Where the sentence pairs come from."""
+
+    train: tuple[str, ...] = option((), "two line-aligned files, or one TSV; none: the grammar")
+    dev: tuple[str, ...] = option((), "the same, for evaluation while training")
+    max_length: int = option(256, "pairs with a longer side, in pieces, are left out")
+    demo_pairs: int = option(8000, "pairs drawn from the embedded grammar if no files are given")
+    demo_source: str = option("en", "source language of the embedded grammar: en, de or fr")
+    demo_target: str = option("de", "target language of the embedded grammar: en, de or fr")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How the model is trained."""
+
+    steps: int = option(0, "updates at most (0: no limit)")
+    epochs: int = option(100, "passes over the data at most (0: no limit)")
+    batch_tokens: int = option(4096, "positions of a batch, padding included, on its longer side")
+    accumulate: int = option(1, "batches whose gradients make one update")
+    optimiser: str = option("adam", "adam or adamw")
+    lr: float = option(0.001, "peak learning rate")
+    beta1: float = option(0.9, "Adam's first decay")
+    beta2: float = option(0.98, "Adam's second decay")
+    weight_decay: float = option(0.0, "AdamW's weight decay")
+    schedule: str = option("inverse_sqrt", "inverse_sqrt, plateau or constant, after the warm-up")
+    warmup: int = option(1000, "updates of linear warm-up")
+    plateau_factor: float = option(0.5, "plateau: the rate is multiplied by this")
+    plateau_patience: int = option(2, "plateau: after so many evaluations without gain")
+    clip: float = option(1.0, "largest norm of the gradient (0: no clipping)")
+    label_smoothing: float = option(0.1, "share of the target spread over the vocabulary")
+    precision: str = option("auto", "auto, fp32 or bf16; auto takes bf16 where it is faster")
+    seed: int = option(1, "random seed of weights, order and dropout")
+    evaluate_every: int = option(0, "updates between evaluations (0: one an epoch)")
+    metric: str = option("bleu", "what early stopping watches: bleu (by real decoding) or loss")
+    bleu_tokenizer: str = option("13a", "sacreBLEU's tokenizer; none for tokenised text")
+    patience: int = option(10, "evaluations without gain before stopping (0: never stop early)")
+    average: int = option(5, "the weights of so many last evaluations are averaged (0: none)")
+    ema: float = option(0.0, "decay of the moving average that is evaluated and kept (0: none)")
+    checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
+    log_every: int = option(50, "updates between lines of log.jsonl")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything a run depends on."""
+
+    preset: str = option("transformer-tiny", "the preset that the settings below start from")
+    data: DataConfig = option(DataConfig, "data")
+    model: ModelConfig = option(ModelConfig, "model")
+    tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
+    train: TrainConfig = option(TrainConfig, "training")
+    search: SearchConfig = option(SearchConfig, "search, here and as the model's default")
+
+
+def run_config(
+    preset: str, values: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
+) -> RunConfig:
+    """A preset, then the tables of a TOML file, then `section.key=value` strings."""
+    chosen = find_preset(preset)
+    config = merged(RunConfig(preset=preset), {"model": chosen.model, "train": chosen.train})
+    config = overridden(merged(config, values or {}), assignments)
+    check(config)
+    return config
+
+
+def check(config: RunConfig) -> None:
+    """Refuse settings that name no choice or lie out of range."""
+    from models.registry import location
+
+    location("family", config.model.family)
+    for kind in ("score", "window", "normalise", "read"):
+        location(kind, getattr(config.model.attention, kind))
+    choices = {
+        "optimiser": ("adam", "adamw"),
+        "schedule": ("inverse_sqrt", "plateau", "constant"),
+        "precision": ("auto", "fp32", "bf16"),
+        "metric": ("bleu", "loss"),
+    }
+    for name, allowed in choices.items():
+        value = getattr(config.train, name)
+        if value not in allowed:
+            raise ModelError(f"train.{name} = {value!r}", f"one of {', '.join(allowed)}")
+    train = config.train
+    for name in ("lr", "batch_tokens", "accumulate", "log_every"):
+        if getattr(train, name) <= 0:
+            raise ModelError(f"train.{name} = {getattr(train, name)}", "more than 0")
+    for place, rate in (
+        ("model.dropout", config.model.dropout),
+        ("train.label_smoothing", train.label_smoothing),
+        ("train.ema", train.ema),
+    ):
+        if not 0 <= rate < 1:
+            raise ModelError(f"{place} = {rate}", "at least 0 and below 1")
+    if not (train.steps or train.epochs or train.patience):
+        raise ModelError("train.steps, train.epochs and train.patience are all 0", "an end")
+
+
+def differences(new: RunConfig, old: RunConfig) -> list[str]:
+    """Settings of two runs that differ, but for the data's paths: `section.key: old, now new`."""
+    found = []
+    mine, theirs = to_dict(new), to_dict(old)
+    for place, value in _flat(mine).items():
+        before = _flat(theirs).get(place)
+        if value != before and place not in ("data.train", "data.dev", "preset"):
+            found.append(f"{place} was {before!r}, now {value!r}")
+    return found
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        place = f"{prefix}{name}"
+        flat.update(_flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
+    return flat
+
+
+def to_toml(config: Any) -> str:
+    """The configuration as TOML, each setting under the sentence that documents it."""
+    return "\n".join(_toml_lines(config, ""))
+
+
+def _toml_lines(config: Any, section: str) -> Iterable[str]:
+    import tomli_w
+
+    tables = []
+    if section:
+        yield f"\n[{section}]"
+    for name, field in fields_of(type(config)).items():
+        value = getattr(config, name)
+        if hasattr(value, "__dataclass_fields__"):
+            tables.append((f"{section}.{name}" if section else name, value))
+            continue
+        yield f"# {field.metadata['doc']}"
+        plain = list(value) if isinstance(value, tuple) else value
+        yield tomli_w.dumps({name: plain}).strip()
+    for place, table in tables:
+        yield from _toml_lines(table, place)
+
+
+def from_toml(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML file; a ModelError with the line if it does not parse."""
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"{name} is not TOML ({error})", "key = value lines in tables") from None

@@ -1,0 +1,184 @@
+"""The training loop: a generator of events. The job decides what to log, save and show.
+
+for event in fit(state, data, evaluate, config):
+    ...
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attncli.data.batching import epoch_plan, gather
+from attncli.data.tokens import TokenPairs
+from attncli.training.config import TrainConfig
+from attncli.training.schedule import learning_rate
+from attncli.training.state import State
+from models.errors import ModelError
+from models.loss import LossSum
+from models.types import Batch
+
+
+class Stepped(NamedTuple):
+    """One update is done."""
+
+    step: int
+    epoch: int
+    progress: float  # share of this epoch that is done
+    loss: float  # per target token, smoothed, in nats
+    nll: float  # per target token, in nats
+    lr: float
+    norm: float  # of the gradient, before clipping
+    tokens: int  # target tokens of this update
+    seconds: float  # that it took
+
+
+class Scores(NamedTuple):
+    """What an evaluation found on the dev set."""
+
+    loss: float  # negative log-likelihood per target token, in nats
+    bleu: float | None
+
+
+class Evaluated(NamedTuple):
+    """The dev set was scored."""
+
+    step: int
+    epoch: int
+    scores: Scores
+    gained: bool  # whether it is the best so far
+
+
+class Ended(NamedTuple):
+    """The run is over."""
+
+    step: int
+    reason: str
+
+
+Event = Stepped | Evaluated | Ended
+Evaluate = Callable[[State], Scores]
+
+
+def fit(
+    state: State,
+    pairs: TokenPairs,
+    evaluate: Evaluate | None,
+    config: TrainConfig,
+    dtype: torch.dtype,
+) -> Iterator[Event]:
+    """Train until a limit or early stopping, from wherever the state is."""
+    counters = state.counters
+    stepper = Stepper(state, config, dtype)
+    while not counters.ended:
+        plan = epoch_plan(pairs, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
+        while counters.batch < len(plan):
+            group = plan[counters.batch : counters.batch + config.accumulate]
+            batches = [gather(pairs, numbers, stepper.device) for numbers in group]
+            counters.batch += len(group)
+            yield stepper.update(batches, counters.batch / len(plan))
+            every = config.evaluate_every
+            at_end = counters.batch >= len(plan)
+            last = config.steps and counters.step >= config.steps
+            if evaluate and (last or (counters.step % every == 0 if every else at_end)):
+                yield judged(state, evaluate(state), config)
+            if counters.ended or last:
+                break
+        if counters.batch >= len(plan):
+            counters.epoch, counters.batch = counters.epoch + 1, 0
+        counters.ended = counters.ended or limit_reached(state, config)
+    yield Ended(counters.step, counters.ended)
+
+
+class Stepper:
+    """Makes updates: forward, backward, clip, Adam, moving average."""
+
+    def __init__(self, state: State, config: TrainConfig, dtype: torch.dtype) -> None:
+        self.state, self.config, self.dtype = state, config, dtype
+        self.parameters: list[Tensor] = list(state.model.parameters())
+        self.device = self.parameters[0].device
+        self.loss = LossSum(config.label_smoothing)
+
+    def update(self, batches: list[Batch], progress: float) -> Stepped:
+        """One update from the gradients of some batches."""
+        started = time.perf_counter()
+        counters = self.state.counters
+        counters.step += 1
+        self.state.model.train()
+        tokens = sum(int(batch.target_mask.sum()) for batch in batches)
+        loss = nll = 0.0
+        for batch in batches:
+            batch_loss, batch_nll = self.gradients(batch, tokens)
+            loss, nll = loss + batch_loss, nll + batch_nll
+        rate = learning_rate(counters.step, counters.cuts, self.config)
+        norm = self.apply(rate)
+        seconds = time.perf_counter() - started
+        counters.tokens += tokens
+        counters.seconds += seconds
+        return Stepped(
+            counters.step, counters.epoch, progress, loss, nll, rate, norm, tokens, seconds
+        )
+
+    def gradients(self, batch: Batch, tokens: int) -> tuple[float, float]:
+        """Add a batch's gradients; its share of the mean loss and likelihood."""
+        output = self.state.model.output
+        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            features = self.state.model.force(batch).features
+            real = features[batch.target_mask]  # (N, D)
+            target = batch.target_out[batch.target_mask]  # (N,)
+            loss, nll = self.loss(real, target, output.weight, output.bias)
+        (loss / tokens).backward()
+        return float(loss.detach()) / tokens, float(nll) / tokens
+
+    def apply(self, rate: float) -> float:
+        """Clip, update the weights and their moving average; the gradient's norm."""
+        state = self.state
+        limit = self.config.clip or float("inf")
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
+        if norm != norm:
+            raise ModelError(
+                f"the loss is not a number at update {state.counters.step}",
+                "finite gradients",
+                "lower train.lr or raise train.warmup; the last checkpoint is whole",
+            )
+        for group in state.optimiser.param_groups:
+            group["lr"] = rate
+        state.optimiser.step()
+        state.optimiser.zero_grad(set_to_none=True)
+        if state.average is not None:
+            decay = min(self.config.ema, (1 + state.counters.step) / (10 + state.counters.step))
+            with torch.no_grad():
+                torch._foreach_lerp_(list(state.average.values()), self.parameters, 1 - decay)
+        return norm
+
+
+def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
+    """Take an evaluation into account: best score, plateau, early stopping."""
+    counters = state.counters
+    value = -scores.loss if config.metric == "loss" or scores.bleu is None else scores.bleu
+    gained = counters.best is None or value > counters.best
+    if gained:
+        counters.best, counters.best_step = value, counters.step
+        counters.waits = counters.plateau_waits = 0
+    else:
+        counters.waits += 1
+        counters.plateau_waits += 1
+        if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
+            counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
+    if config.patience and counters.waits >= config.patience:
+        counters.ended = f"no gain in {counters.waits} evaluations"
+    return Evaluated(counters.step, counters.epoch, scores, gained)
+
+
+def limit_reached(state: State, config: TrainConfig) -> str:
+    """Why the run must end now, or nothing."""
+    counters = state.counters
+    if config.steps and counters.step >= config.steps:
+        return f"{config.steps} updates done"
+    if config.epochs and counters.epoch >= config.epochs:
+        return f"{config.epochs} epochs done"
+    return ""

@@ -1,0 +1,18 @@
+"""Learning rates: linear warm-up, then inverse square root, plateau or constant."""
+
+from __future__ import annotations
+
+from attncli.training.config import TrainConfig
+
+
+def learning_rate(step: int, cuts: int, config: TrainConfig) -> float:
+    """The rate of update `step` (from 1), after the plateau has cut it `cuts` times.
+
+    inverse_sqrt: lr * min(step / warmup, sqrt(warmup / step))   Vaswani et al. 2017, eq. 3
+    """
+    warm = max(1, config.warmup)
+    if step < warm:
+        return config.lr * step / warm
+    if config.schedule == "inverse_sqrt":
+        return float(config.lr * (warm / step) ** 0.5)
+    return float(config.lr * config.plateau_factor**cuts)

@@ -1,0 +1,121 @@
+"""What a run carries from step to step, and its checkpoint: one file, nothing pickled."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attncli.training.config import TrainConfig
+from models.bundle import weights_of
+from models.errors import ModelError
+from models.files import write_bytes
+from models.model import EncoderDecoder
+
+
+@dataclass
+class Counters:
+    """The numbers of a run; all of them go into the checkpoint."""
+
+    step: int = 0  # updates done
+    epoch: int = 0  # epochs begun, from 0
+    batch: int = 0  # batches of this epoch done
+    tokens: int = 0  # target tokens seen
+    seconds: float = 0.0  # time spent training
+    cuts: int = 0  # times the plateau has cut the learning rate
+    plateau_waits: int = 0  # evaluations since the last gain or cut
+    waits: int = 0  # evaluations since the last gain
+    best: float | None = None  # best dev score
+    best_step: int = 0
+    snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first
+    log_bytes: int = 0  # size of log.jsonl at the checkpoint
+    ended: str = ""  # why the run ended, once it has
+
+
+class State:
+    """Model, optimiser, moving average and counters."""
+
+    def __init__(self, model: EncoderDecoder, config: TrainConfig) -> None:
+        self.model = model
+        self.optimiser = optimiser(model, config)
+        self.counters = Counters()
+        self.average: dict[str, Tensor] | None = None
+        if config.ema:
+            self.average = {name: tensor.clone() for name, tensor in weights_of(model).items()}
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights to evaluate and keep: the moving average if there is one."""
+        return self.average if self.average is not None else weights_of(self.model)
+
+
+def optimiser(model: EncoderDecoder, config: TrainConfig) -> torch.optim.Optimizer:
+    """Adam or AdamW as configured, in one fused kernel."""
+    kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+    decay = config.weight_decay
+    return kind(
+        model.parameters(),
+        lr=config.lr,
+        betas=(config.beta1, config.beta2),
+        eps=1e-9,
+        weight_decay=decay,
+        fused=next(model.parameters()).device.type in ("cpu", "cuda"),
+    )
+
+
+def save(state: State, path: Path) -> None:
+    """Write a checkpoint: whole under its name, or not at all."""
+    from safetensors.torch import save as to_bytes
+
+    tensors = {f"model/{name}": tensor for name, tensor in weights_of(state.model).items()}
+    for name, parameter in state.model.named_parameters():
+        for kind, value in state.optimiser.state.get(parameter, {}).items():
+            tensors[f"optimiser/{kind}/{name}"] = value
+    if state.average is not None:
+        tensors |= {f"average/{name}": tensor for name, tensor in state.average.items()}
+    tensors["random/cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random/cuda"] = torch.cuda.get_rng_state()
+    counters = json.dumps(dataclasses.asdict(state.counters))
+    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    write_bytes(path, to_bytes(contiguous, metadata={"counters": counters}))
+
+
+def restore(state: State, path: Path) -> None:
+    """Put a run back where its checkpoint left it; a ModelError if the file is damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            counters = json.loads(file.metadata()["counters"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"checkpoint {path} is damaged ({error})",
+            "a file written by `attn train`",
+            "remove it to start this run again",
+        ) from None
+    state.counters = Counters(**counters)
+    with torch.no_grad():
+        for name, parameter in state.model.named_parameters():
+            parameter.copy_(tensors[f"model/{name}"])
+            state.optimiser.state[parameter] = _optimiser_state(name, parameter, tensors)
+            if state.average is not None:
+                state.average[name].copy_(tensors[f"average/{name}"])
+    torch.set_rng_state(tensors["random/cpu"])
+    if torch.cuda.is_available() and "random/cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random/cuda"])
+
+
+def _optimiser_state(name: str, parameter: Tensor, tensors: dict[str, Tensor]) -> dict[str, Any]:
+    found = {}
+    for key, tensor in tensors.items():
+        place, _, rest = key.partition("/")
+        kind, _, owner = rest.partition("/")
+        if place == "optimiser" and owner == name:
+            found[kind] = tensor if kind == "step" else tensor.to(parameter.device)
+    return found

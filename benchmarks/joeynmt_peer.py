@@ -1,0 +1,199 @@
+"""JoeyNMT 2.3.0 (Kreutzer, Bastings and Riezler 2019) as a peer: the same work, timed from inside.
+
+Run by the peer's own Python, never by ours; each command prints one line of JSON on stdout:
+
+    python3 -m venv peer
+    peer/bin/pip install torch==2.13.0 sentencepiece==0.2.0 importlib_metadata "setuptools<81" \
+        numpy pyyaml packaging tqdm pandas plotly matplotlib seaborn tensorboard datasets \
+        sacrebleu sacremoses subword-nmt
+    peer/bin/pip install --no-deps joeynmt==2.3.0   # its own list pins an old protobuf
+    peer/bin/python joeynmt_peer.py prepare --work peer-run --data multi30k/tok --spm joint.model
+    peer/bin/python joeynmt_peer.py train --work peer-run --steps 30
+    peer/bin/python joeynmt_peer.py train --work peer-run --steps 2000 --save
+    peer/bin/python joeynmt_peer.py translate --work peer-run --input test.en
+
+What is timed is JoeyNMT's own `joeynmt.training.train` and `joeynmt.prediction.predict`; the hooks
+below read a clock and count tokens, and change nothing else (but for `--bf16`, see `train`).
+With other work on the machine, set OMP_WAIT_POLICY=passive: two spinning threads on two busy cores
+measure several times too slow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import string
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+Figures = dict[str, Any]
+CONFIGURATION = """
+name: peer
+joeynmt_version: 2.3.0
+model_dir: $work/model
+use_cuda: False
+fp16: False  # JoeyNMT forces this on a CPU
+random_seed: 42
+data:
+  train: $train
+  dev: $dev
+  src: &side
+    lang: en
+    level: bpe  # JoeyNMT's word for any subwords
+    tokenizer_type: sentencepiece
+    tokenizer_cfg: {model_file: $spm}
+    voc_file: $work/vocabulary.txt
+  trg: {<<: *side, lang: de}
+model:
+  tied_embeddings: True
+  tied_softmax: True
+  initializer: xavier_uniform
+  embed_initializer: xavier_uniform
+  encoder: &transformer
+    {type: transformer, num_layers: 4, num_heads: 4, hidden_size: 128, ff_size: 256, dropout: 0.3,
+     embeddings: {embedding_dim: 128, scale: True, dropout: 0.3}, layer_norm: pre}
+  decoder: *transformer
+training:
+  {optimizer: adam, adam_betas: [0.9, 0.98], learning_rate: 0.005, learning_rate_warmup: 2000,
+   scheduling: warmupinversesquareroot, loss: crossentropy, label_smoothing: 0.1,
+   normalization: tokens, epochs: 10000, validation_freq: 1000000000, logging_freq: 100,
+   shuffle: True,  # and no bucketing: JoeyNMT has none
+   batch_type: token, batch_size: 4096}  # sentences x the longest of either side
+testing:
+  {beam_size: 5, beam_alpha: 1.0, batch_type: sentence, batch_size: 64,
+   max_output_length: -1}  # 1.5 x the longest source of the batch, end mark counted
+"""
+
+
+def prepare(work: Path, data: Path, spm: Path) -> Figures:
+    """Write JoeyNMT's configuration and the vocabulary of the given SentencePiece model."""
+    (work / "model").mkdir(parents=True, exist_ok=True)
+    pieces = read_pieces(spm)
+    (work / "vocabulary.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    (train,), (dev,) = data.resolve().glob("train*.en"), data.resolve().glob("val*.en")
+    paths = {"train": train.with_suffix(""), "dev": dev.with_suffix("")}
+    paths |= {"work": work.resolve(), "spm": spm.resolve()}
+    text = string.Template(CONFIGURATION).substitute(paths)
+    (work / "config.yaml").write_text(text.lstrip(), encoding="utf-8")
+    return {"config": str(work / "config.yaml"), "pieces": len(pieces)}
+
+
+def read_pieces(spm: Path) -> list[str]:
+    """All pieces of a SentencePiece model but its marks, which JoeyNMT adds by itself."""
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_file=str(spm))
+    ids = range(model.get_piece_size())
+    return [model.id_to_piece(i) for i in ids if not model.is_control(i) and i != model.unk_id()]
+
+
+def train(work: Path, steps: int, warm_up: int, save: bool, bf16: bool) -> Figures:
+    """Train `warm_up + steps` updates by JoeyNMT's own path; time the last `steps`.
+
+    At least one step warms up: the clock starts as it ends, and runs on through the batching.
+
+    JoeyNMT offers fp32 alone on a CPU; `bf16` puts other autocast settings in place of its own.
+    """
+    import torch
+    from joeynmt import training
+    from joeynmt.config import load_config
+
+    begun: list[float] = []  # when a batch was ready
+    ended: list[float] = []  # when the optimiser had stepped
+    counts: list[tuple[int, int, int, int, int]] = []
+    own_step, own_arguments = training.TrainManager._train_step, training.parse_global_args
+
+    def timed_step(manager: Any, batch: Any) -> Any:
+        if not begun:
+            manager.optimizer.register_step_post_hook(lambda *_: ended.append(time.perf_counter()))
+        begun.append(time.perf_counter())
+        source, target = int(batch.src_length.sum()), int(batch.ntokens)
+        counts.append((batch.nseqs, source, target, batch.src.numel(), batch.trg.numel()))
+        return own_step(manager, batch)
+
+    def bf16_arguments(cfg: Any, rank: int = 0, mode: str = "train") -> Any:
+        autocast = {"device_type": "cpu", "enabled": True, "dtype": torch.bfloat16}
+        return own_arguments(cfg, rank, mode)._replace(autocast=autocast)
+
+    training.TrainManager._train_step = timed_step
+    if bf16:
+        training.parse_global_args = bf16_arguments
+    configuration = load_config(work / "config.yaml")
+    configuration["training"]["updates"] = warm_up + steps
+    with tempfile.TemporaryDirectory(dir=work) as scratch:
+        if not save:  # JoeyNMT always writes a last checkpoint, after the timed steps
+            configuration["model_dir"] = scratch
+        training.train(rank=0, world_size=None, cfg=configuration, skip_test=True)
+    batches = counts[warm_up:]
+    sentences, source, target, padded_source, padded_target = map(sum, zip(*batches, strict=True))
+    seconds = ended[-1] - ended[warm_up - 1]
+    return {
+        "steps": steps,
+        "target_tokens": target,  # with end marks, without padding
+        "source_tokens": source,
+        "seconds": seconds,
+        "target_tokens_per_second": target / seconds,
+        "batching_seconds": sum(begun[warm_up:]) - sum(ended[warm_up - 1 : -1]),
+        "sentences": sentences,
+        **{"padded_target_tokens": padded_target, "padded_source_tokens": padded_source},
+        "precision": "bf16" if bf16 else "fp32",
+        "threads": torch.get_num_threads(),
+    }
+
+
+def translate(work: Path, input: Path, output: Path | None, max_output_length: int) -> Figures:
+    """Translate a file of lines (none of them empty) with the model that `train --save` left."""
+    started = time.perf_counter()
+    import torch
+    from joeynmt import prediction
+    from joeynmt.config import load_config, parse_global_args
+
+    configuration = load_config(work / "config.yaml")
+    configuration["testing"]["max_output_length"] = max_output_length
+    args = parse_global_args(configuration, rank=0, mode="translate")
+    model, _, _, stream = prediction.prepare(args, rank=0, mode="translate")
+    for line in input.read_text(encoding="utf-8").rstrip("\n").split("\n"):
+        stream.set_item(line)
+    begun = time.perf_counter()
+    _, _, texts, pieces, _, _ = prediction.predict(
+        model, stream, args.device, args.n_gpu, args=args.test, autocast=args.autocast
+    )
+    ended = time.perf_counter()
+    if output:
+        output.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return {
+        "sentences": len(texts),
+        "seconds": ended - begun,  # lines to lines, once the model is loaded
+        "total_seconds": time.perf_counter() - started,  # with imports and loading
+        "output_tokens": sum(map(len, pieces)),  # with end marks
+        "threads": torch.get_num_threads(),
+    }
+
+
+def main() -> None:
+    """Parse the command line, run one command, print its figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    for job in (prepare, train, translate):
+        command = commands.add_parser(job.__name__, help=(job.__doc__ or "").partition("\n")[0])
+        command.set_defaults(job=job)
+        command.add_argument("--work", type=Path, required=True)
+    commands.choices["prepare"].add_argument("--data", type=Path, required=True)
+    commands.choices["prepare"].add_argument("--spm", type=Path, required=True)
+    commands.choices["train"].add_argument("--steps", type=int, required=True)
+    commands.choices["train"].add_argument("--warm-up", type=int, default=5)
+    commands.choices["train"].add_argument("--save", action="store_true")
+    commands.choices["train"].add_argument("--bf16", action="store_true")
+    commands.choices["translate"].add_argument("--input", type=Path, required=True)
+    commands.choices["translate"].add_argument("--output", type=Path)
+    commands.choices["translate"].add_argument("--max-output-length", type=int, default=-1)
+    given = vars(parser.parse_args())
+    logging.disable(logging.INFO)
+    print(json.dumps(given.pop("job")(**given)))
+
+
+if __name__ == "__main__":
+    main()

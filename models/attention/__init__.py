@@ -1,0 +1,1 @@
+"""Attention: Read(Normalise(Window(Score(query, keys))), values)."""

@@ -1,0 +1,32 @@
+"""A learned bilinear form of query and key.
+
+score(s, h) = s^T W h                    Luong, Pham and Manning 2015, eq. 8
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.attention.base import Score
+from models.config import AttentionConfig
+
+
+class General(Score):
+    """General: a learned matrix between query and key.
+
+    score(s, h) = s^T W h
+    Source: Luong, Pham, Manning 2015, eq. 8.
+    W h is computed once per source.
+    """
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.key = nn.Linear(key_size, query_size, bias=False)  # W
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """W h of every slot (B, S, Q)."""
+        return self.key(values)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Scores (B, T, S)."""
+        return query @ keys.mT

@@ -1,0 +1,131 @@
+"""Multi-head attention of the Transformer: scaled dot products in parallel subspaces.
+
+    MultiHead(Q, K, V) = [head_1; ...; head_H] W_O
+    head_i = softmax(Q W_i^Q (K W_i^K)^T / sqrt(d)) V W_i^V     Vaswani et al. 2017, section 3.2.2
+
+One fused kernel where the weights are not asked for; the same sums in plain operations where they
+are. A test holds the two equal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from models.attention.base import masked_softmax
+from models.dropout import Dropout
+from models.errors import ModelError
+
+
+class KeyValue(NamedTuple):
+    """Projected keys and values, split into heads: what a decoder caches."""
+
+    keys: Tensor  # (B, H, S, d)
+    values: Tensor  # (B, H, S, d)
+
+    def select(self, rows: Tensor) -> KeyValue:
+        """Some rows, in the order given."""
+        return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
+
+    def extended(self, other: KeyValue) -> KeyValue:
+        """These slots followed by the other's."""
+        return KeyValue(
+            torch.cat([self.keys, other.keys], 2), torch.cat([self.values, other.values], 2)
+        )
+
+
+class MultiHead(nn.Module):
+    """Multi-head scaled dot attention with input and output projections."""
+
+    def __init__(self, size: int, heads: int, dropout: float, *, fused_input: bool) -> None:
+        super().__init__()
+        if size % heads:
+            raise ModelError(
+                f"{heads} heads over a size of {size}", "a size that the heads divide evenly"
+            )
+        self.heads = heads
+        self.query = None if fused_input else nn.Linear(size, size)
+        self.input = nn.Linear(size, (3 if fused_input else 2) * size)  # [Q;] K; V at once
+        self.output = nn.Linear(size, size)
+        self.dropout = Dropout(dropout)
+
+    def split(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
+        """(B, T, parts * D) as `parts` tensors (B, H, T, d)."""
+        batch, length, _ = x.shape
+        return x.view(batch, length, parts, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+
+    def merged(self, x: Tensor) -> Tensor:
+        """(B, H, T, d) through the output projection: (B, T, D)."""
+        return self.output(x.transpose(1, 2).flatten(2))
+
+    def attend(
+        self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
+    ) -> Tensor:
+        """Contexts (B, H, T, d); the mask is (B, 1, 1, S) or None."""
+        if not self.training or query.device.type != "cpu":
+            rate = self.dropout.rate if self.training else 0.0
+            return scaled_dot_product_attention(
+                query, *memory, attn_mask=mask, dropout_p=rate, is_causal=causal
+            )
+        # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
+        weights = self.weights(query, memory, mask, causal=causal)
+        return self.dropout(weights).to(memory.values.dtype) @ memory.values
+
+    def weights(
+        self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
+    ) -> Tensor:
+        """Attention weights (B, H, T, S), written out."""
+        scores = query @ memory.keys.mT * query.shape[-1] ** -0.5
+        real = scores.new_ones((), dtype=torch.bool) if mask is None else mask
+        if causal:
+            real = real & torch.ones_like(scores[0, 0], dtype=torch.bool).tril()
+        return masked_softmax(scores, real)
+
+
+class SelfAttention(MultiHead):
+    """Attention of a sequence to itself; stepwise decoding hands in what came before."""
+
+    def __init__(self, size: int, heads: int, dropout: float) -> None:
+        super().__init__(size, heads, dropout, fused_input=True)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
+    ) -> tuple[Tensor, KeyValue]:
+        """Output (B, T, D) and all keys and values so far.
+
+        Without a past and without a mask the attention is causal; with a mask (B, S) it looks
+        both ways; with a past, T must be 1.
+        """
+        query, *rest = self.split(self.input(x), 3)
+        seen = KeyValue(*rest)
+        if past is not None:
+            seen = past.extended(seen)
+        slots = None if mask is None else mask[:, None, None]
+        causal = mask is None and past is None and x.shape[1] > 1
+        return self.merged(self.attend(query, seen, slots, causal=causal)), seen
+
+
+class CrossAttention(MultiHead):
+    """Attention of the decoder to the memory, whose keys and values are computed once."""
+
+    def __init__(self, size: int, heads: int, dropout: float) -> None:
+        super().__init__(size, heads, dropout, fused_input=False)
+
+    def prepare(self, values: Tensor) -> KeyValue:
+        """Keys and values of the memory (B, S, D)."""
+        return KeyValue(*self.split(self.input(values), 2))
+
+    def forward(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
+        """Output (B, T, D) for x (B, T, D); the mask is (B, S)."""
+        assert self.query is not None
+        (query,) = self.split(self.query(x), 1)
+        return self.merged(self.attend(query, memory, mask[:, None, None]))
+
+    def weights_of(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
+        """The weights (B, H, T, S) with which `forward` reads."""
+        assert self.query is not None
+        (query,) = self.split(self.query(x), 1)
+        return self.weights(query, memory, mask[:, None, None])

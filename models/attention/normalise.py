@@ -1,0 +1,19 @@
+"""Normalisers: what turns scores into weights."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.attention.base import masked_softmax
+
+
+class Softmax(nn.Module):
+    """Softmax: exp of the scores over their sum.
+
+    weights_i = exp(score_i) / sum_j exp(score_j)
+    Source: Bahdanau, Cho, Bengio 2015, eq. 6.
+    """
+
+    def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:
+        """Weights (B, T, S), exactly zero where a slot is not in view."""
+        return masked_softmax(scores, in_view)

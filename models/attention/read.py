@@ -1,0 +1,23 @@
+"""Reads: how the values are read with the weights."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.config import AttentionConfig
+from models.types import Attended
+
+
+class Soft(nn.Module):
+    """Soft: the expectation of the values under the weights.
+
+    context = sum_i weights_i value_i
+    Source: Bahdanau, Cho, Bengio 2015, eq. 5.
+    """
+
+    def __init__(self, config: AttentionConfig) -> None:
+        super().__init__()
+
+    def forward(self, weights: Tensor, values: Tensor) -> Attended:
+        """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        return Attended(weights.to(values.dtype) @ values, weights)

@@ -1,0 +1,135 @@
+"""A bundle: a directory with all that is needed to use a model. Nothing in it is unpickled.
+
+config.json          format number, model, tokenizer and search settings, vocabulary sizes
+model.safetensors    weights, each shared matrix once
+tokenizer.model      SentencePiece; source.model and target.model if separate
+card.md              what it is, in words
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from models.config import ModelConfig, SearchConfig, TokenizerConfig, from_dict, to_dict
+from models.errors import ModelError
+from models.families.base import VocabularySizes
+from models.files import write_bytes, write_text
+from models.model import EncoderDecoder
+from models.registry import find
+from models.tokenizer import Tokenizer
+
+FORMAT = 1
+
+
+class Bundle(NamedTuple):
+    """A model in memory with what belongs to it."""
+
+    model: EncoderDecoder
+    tokenizer: Tokenizer
+    tokenizer_config: TokenizerConfig
+    search: SearchConfig
+
+
+def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
+    """A fresh model of the configured family."""
+    model: EncoderDecoder = find("family", config.family)(config, sizes)
+    return model
+
+
+def sizes_of(tokenizer: Tokenizer) -> VocabularySizes:
+    """The vocabulary sizes that a tokenizer asks for."""
+    return VocabularySizes(len(tokenizer.source), len(tokenizer.target), tokenizer.joint)
+
+
+def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
+    """Write a bundle's files into an existing folder, each whole or not at all."""
+    from safetensors.torch import save as to_bytes
+
+    for name, content in bundle.tokenizer.files().items():
+        write_bytes(folder / name, content)
+    settings = {
+        "format": FORMAT,
+        "model": to_dict(bundle.model.config),
+        "tokenizer": to_dict(bundle.tokenizer_config),
+        "search": to_dict(bundle.search),
+        "vocabulary": sizes_of(bundle.tokenizer)._asdict(),
+    }
+    write_text(folder / "config.json", json.dumps(settings, indent=2) + "\n")
+    if card:
+        write_text(folder / "card.md", card)
+    write_bytes(folder / "model.safetensors", to_bytes(weights_of(bundle.model)))
+
+
+def read(folder: Path) -> Bundle:
+    """The bundle in a folder; a ModelError that says what is missing or damaged."""
+    settings = read_settings(folder)
+    model = build(
+        from_dict(ModelConfig, settings["model"], where="model"),
+        VocabularySizes(**settings["vocabulary"]),
+    )
+    load_weights(model, folder / "model.safetensors")
+    return Bundle(
+        model.eval(),
+        Tokenizer.read(folder),
+        from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
+        from_dict(SearchConfig, settings["search"], where="search"),
+    )
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """The checked content of a bundle's config.json."""
+    made_by = "a folder made by `attn train`"
+    if not folder.exists():
+        raise ModelError(f"no model at {folder}", made_by, "train one first, or check the path")
+    try:
+        settings: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
+        if settings["format"] != FORMAT:
+            raise ModelError(
+                f"{folder} has bundle format {settings['format']}",
+                f"format {FORMAT}",
+                "use the version of attn that wrote it",
+            )
+        missing = {"model", "tokenizer", "search", "vocabulary"} - settings.keys()
+        if missing:
+            raise KeyError(", ".join(sorted(missing)))
+    except FileNotFoundError:
+        raise ModelError(f"{folder} has no config.json", made_by) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{folder}/config.json is damaged ({error})", made_by) from None
+    return settings
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """The weights by name, each shared matrix once."""
+    return {name: parameter.detach().contiguous() for name, parameter in model.named_parameters()}
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Fill a model's weights from a safetensors file; a ModelError if they do not fit."""
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        stored = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"{path} is missing or damaged ({error})", "weights written by `attn train`"
+        ) from None
+    wanted = dict(model.named_parameters())
+    shapes = {name: tuple(tensor.shape) for name, tensor in stored.items()}
+    if shapes != {name: tuple(tensor.shape) for name, tensor in wanted.items()}:
+        odd = sorted(set(shapes) ^ set(wanted)) or sorted(
+            name for name in shapes if shapes[name] != tuple(wanted[name].shape)
+        )
+        raise ModelError(
+            f"{path} does not fit its config.json (first at {odd[0]})",
+            "the weights and the configuration of one model",
+        )
+    with torch.no_grad():
+        for name, parameter in wanted.items():
+            parameter.copy_(stored[name])

@@ -1,0 +1,173 @@
+"""The settings of a model, its tokenizer and its search. The field docs are the manual.
+
+A default is written once, here, with its doc; the command line, TOML files and README take both
+from these dataclasses. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+from models.errors import ModelError, unknown_name
+
+C = TypeVar("C")
+
+
+def option(default: Any, doc: str) -> Any:
+    """A dataclass field with a default and the sentence that documents it."""
+    if isinstance(default, type):
+        return field(default_factory=default, metadata={"doc": doc})
+    return field(default=default, metadata={"doc": doc})
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """How the decoder reads the memory: Score x Window x Normalise x Read, and heads."""
+
+    score: str = option("additive", "score function: `attn models` lists them")
+    window: str = option("global", "which slots are in view")
+    normalise: str = option("softmax", "what turns scores into weights")
+    read: str = option("soft", "how the values are read with the weights")
+    heads: int = option(1, "number of heads; each has its own score over its share of the features")
+    size: int = option(0, "hidden units of the additive family (0: the decoder's hidden size)")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The sizes of an encoder-decoder. A preset is a name for one of these."""
+
+    family: str = option("transformer", "composition of encoder, attention and decoder")
+    embedding: int = option(128, "size of a token's embedding; the Transformer's model size")
+    hidden: int = option(
+        256, "units of a recurrent layer, per direction; the Transformer's ff size"
+    )
+    encoder_layers: int = option(4, "layers of the encoder")
+    decoder_layers: int = option(4, "layers of the decoder")
+    heads: int = option(4, "heads of the Transformer's attention")
+    cell: str = option("gru", "recurrent cell: gru or lstm")
+    readout: int = option(0, "size of the recurrent deep output (0: the embedding's)")
+    bidirectional: bool = option(True, "whether the recurrent encoder reads in both directions")
+    input_feeding: bool = option(True, "Luong 3.3: the attentional vector enters the next step")
+    dropout: float = option(0.1, "dropout of residual branches, embeddings and the output")
+    attention_dropout: float = option(0.0, "dropout of the Transformer's attention weights")
+    tied: bool = option(True, "one matrix for target embedding and output (source too, if joint)")
+    max_source: int = option(512, "longest source in pieces, end mark included")
+    attention: AttentionConfig = option(AttentionConfig, "attention of the recurrent decoder")
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """The SentencePiece model or models, trained from the training text."""
+
+    kind: str = option("unigram", "subword model: unigram or bpe")
+    joint: bool = option(True, "one vocabulary for both languages")
+    size: int = option(0, "pieces per vocabulary (0: chosen from the data)")
+    coverage: float = option(0.9999, "share of characters that get a piece; the rest go by bytes")
+    sample: int = option(1_000_000, "lines per side read to train it, at most")
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How an output is chosen: greedy, beam or sampling."""
+
+    method: str = option("beam", "beam, greedy or sample")
+    beam: int = option(5, "hypotheses kept at each step")
+    length_penalty: float = option(1.0, "alpha of Wu et al. 2016, eq. 14; 0 for none")
+    nbest: int = option(1, "outputs per input")
+    temperature: float = option(1.0, "sampling: below 1 sharper, above 1 flatter")
+    top_k: int = option(0, "sampling: from the k likeliest pieces only (0: all)")
+    top_p: float = option(1.0, "sampling: from the smallest set with this probability (1: all)")
+    seed: int = option(1, "sampling: random seed")
+    max_ratio: float = option(
+        2.0, "longest output in pieces: this times the source, plus max_extra"
+    )
+    max_extra: int = option(20, "longest output in pieces: max_ratio times the source, plus this")
+
+
+def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
+    """The fields of a configuration class by name."""
+    return {f.name: f for f in dataclasses.fields(config_class)}
+
+
+@cache
+def types_of(config_class: type) -> dict[str, Any]:
+    """The resolved type of each field."""
+    return typing.get_type_hints(config_class)
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A configuration as plain dictionaries, for TOML and JSON."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(config_class: type[C], values: Mapping[str, Any], *, where: str = "") -> C:
+    """A configuration from plain dictionaries; what is absent keeps its default."""
+    return merged(config_class(), values, where=where)
+
+
+def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
+    """The configuration with some of its values replaced; unknown names are a ModelError."""
+    changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
+    for name, value in values.items():
+        if name not in fields_of(type(config)):
+            kind = f"setting in [{where}]" if where else "setting"
+            raise unknown_name(kind, name, fields_of(type(config)))
+        place = f"{where}.{name}" if where else name
+        current = getattr(config, name)
+        if dataclasses.is_dataclass(current):
+            if not isinstance(value, Mapping):
+                raise ModelError(f"{place} = {value!r}", f"a table, as in {place}.name=value")
+            changes[name] = merged(current, value, where=place)
+        else:
+            changes[name] = converted(value, kinds[name], place)
+    return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
+
+
+def overridden(config: C, assignments: Iterable[str]) -> C:
+    """The configuration after ``section.key=value`` strings, as ``-s`` gives them."""
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals:
+            raise ModelError(f"setting '{assignment}'", "the form section.key=value")
+        nested: Any = text
+        for name in reversed(path.strip().split(".")):
+            nested = {name: nested}
+        config = merged(config, nested)
+    return config
+
+
+def converted(value: Any, kind: Any, place: str) -> Any:
+    """A value as the field's type, whether it came from text, TOML or JSON."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        raise TypeError(f"{place}: a setting has one type")
+    if origin is tuple:
+        items = value.split(",") if isinstance(value, str) else value
+        return tuple(str(item) for item in items if str(item))
+    try:
+        return _as_scalar(value, kind)
+    except (KeyError, TypeError, ValueError):
+        names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+        raise ModelError(f"{place} = {value!r}", names[kind]) from None
+
+
+def _as_scalar(value: Any, kind: type) -> Any:
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+            str(value).strip().lower()
+        ]
+    if isinstance(value, bool) or isinstance(value, (Mapping, list)):
+        raise TypeError(value)
+    if kind is int and isinstance(value, float) and value != int(value):
+        raise ValueError(value)
+    if kind is int and isinstance(value, str):
+        return int(value.replace("_", ""))
+    return kind(value)

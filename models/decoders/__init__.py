@@ -1,0 +1,1 @@
+"""Decoders: start, advance, project."""

@@ -1,0 +1,51 @@
+"""What every decoder can do, and what it hands back.
+
+    prepare(memory) -> Prepared       once per source: keys, values, whatever depends on it alone
+    start(prepared) -> State          one row per sentence
+    advance(tokens, state, prepared)  one step or many; the same code trains and searches
+
+A state holds R rows of hypotheses, a prepared memory B sentences; R is a multiple of B, and rows
+r*K to r*K + K - 1 belong to sentence r. So a beam of K hypotheses shares one memory, and asks it
+K questions at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor, nn
+
+from models.types import Memory
+
+
+class Selectable(Protocol):
+    """A NamedTuple of tensors whose rows can be picked and reordered: all that search asks."""
+
+    def select(self, rows: Tensor) -> Any:
+        """The rows, in the order given."""
+
+
+class Advanced(NamedTuple):
+    """What a decoder knows after reading some target tokens."""
+
+    features: Tensor  # (R, T, D): the output layer's input
+    state: Any
+    weights: Tensor | None  # (R, T, S) of the attention, where asked for and there is one
+
+
+class Decoder(nn.Module):
+    """Reads a target prefix and a memory; leaves features from which the next token is said."""
+
+    def prepare(self, memory: Memory) -> Any:
+        """What depends on the source alone, with `.select(sentences)`."""
+        raise NotImplementedError
+
+    def start(self, prepared: Any) -> Any:
+        """The state before the first token, with `.select(rows)`."""
+        raise NotImplementedError
+
+    def advance(
+        self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
+    ) -> Advanced:
+        """Read tokens (R, T)."""
+        raise NotImplementedError

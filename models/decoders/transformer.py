@@ -1,0 +1,116 @@
+"""The Transformer's decoder: causal self-attention, cross-attention, feed-forward; pre-norm.
+
+Keys and values of the prefix are cached in the state, those of the memory are prepared once.
+Vaswani et al. 2017, section 3.1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from models.attention.multihead import CrossAttention, KeyValue, SelfAttention
+from models.config import ModelConfig
+from models.decoders.base import Advanced, Decoder
+from models.dropout import Dropout
+from models.layers import Embedding, FeedForward, positions
+from models.types import Memory
+
+
+class TransformerMemory(NamedTuple):
+    """Every layer's keys and values of the memory."""
+
+    layers: tuple[KeyValue, ...]
+    mask: Tensor  # (B, S)
+
+    def select(self, rows: Tensor) -> TransformerMemory:
+        """The prepared memory of some sentences."""
+        layers = tuple(layer.select(rows) for layer in self.layers)
+        return TransformerMemory(layers, self.mask.index_select(0, rows))
+
+
+class TransformerState(NamedTuple):
+    """Every layer's keys and values of the prefix; empty before the first token."""
+
+    layers: tuple[KeyValue, ...]
+
+    def select(self, rows: Tensor) -> TransformerState:
+        """Some hypotheses, in the order given."""
+        return TransformerState(tuple(layer.select(rows) for layer in self.layers))
+
+
+class TransformerDecoder(Decoder):
+    """Target prefix and memory to features."""
+
+    def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.dropout = Dropout(config.dropout)
+        layers = [DecoderLayer(config) for _ in range(config.decoder_layers)]
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.LayerNorm(config.embedding)
+
+    def prepare(self, memory: Memory) -> TransformerMemory:
+        """Keys and values of the memory for every layer."""
+        crosses = [layer.cross_attention for layer in self.layers]
+        layers = tuple(cross.prepare(memory.values) for cross in crosses)  # type: ignore
+        return TransformerMemory(layers, memory.mask)
+
+    def start(self, prepared: TransformerMemory) -> TransformerState:
+        """No prefix yet."""
+        return TransformerState(())
+
+    def advance(
+        self,
+        tokens: Tensor,
+        state: TransformerState,
+        prepared: TransformerMemory,
+        *,
+        want_weights: bool = False,
+    ) -> Advanced:
+        """Read tokens (R, T): many from an empty state, or one after a prefix.
+
+        The weights (R, T, S) are those of the last layer but one, heads averaged: where alignment
+        is best without tuning (Garg et al. 2019).
+        """
+        x = self.embedding(tokens)  # (R, T, D)
+        before = state.layers[0].keys.shape[2] if state.layers else 0
+        x = self.dropout(x + positions(before, x.shape[1], x.shape[2], x.device))
+        seen, weights = [], None
+        for index, layer in enumerate(self.layers):
+            past = state.layers[index] if state.layers else None
+            wanted = want_weights and index == max(0, len(self.layers) - 2)
+            x, cached, layer_weights = layer(x, past, prepared.layers[index], prepared.mask, wanted)
+            seen.append(cached)
+            weights = layer_weights if wanted else weights
+        return Advanced(self.norm(x), TransformerState(tuple(seen)), weights)
+
+
+class DecoderLayer(nn.Module):
+    """One block each of self-attention, cross-attention and feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        size, dropout = config.embedding, config.attention_dropout
+        self.self_norm = nn.LayerNorm(size)
+        self.self_attention = SelfAttention(size, config.heads, dropout)
+        self.cross_norm = nn.LayerNorm(size)
+        self.cross_attention = CrossAttention(size, config.heads, dropout)
+        self.forward_norm = nn.LayerNorm(size)
+        self.feed_forward = FeedForward(size, config.hidden, config.dropout)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, past: KeyValue | None, memory: KeyValue, mask: Tensor, want_weights: bool
+    ) -> tuple[Tensor, KeyValue, Tensor | None]:
+        """x (R, T, D) to the same, the layer's cache, and the weights (R, T, S) if wanted."""
+        attended, seen = self.self_attention(self.self_norm(x), None, past)
+        x = x + self.dropout(attended)
+        query = self.cross_norm(x).reshape(mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
+        x = x + self.dropout(self.cross_attention(query, memory, mask)).view(x.shape)
+        weights = None
+        if want_weights:
+            weights = self.cross_attention.weights_of(query, memory, mask).mean(1)  # (B, K * T, S)
+            weights = weights.view(x.shape[0], x.shape[1], -1)
+        return x + self.dropout(self.feed_forward(self.forward_norm(x))), seen, weights

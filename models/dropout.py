@@ -1,0 +1,58 @@
+"""Dropout with cheap randomness.
+
+PyTorch draws one Bernoulli variable per element, on one thread on a CPU; in a small Transformer
+that costs as much as the matrix products. Here one 64-bit draw serves eight elements: an element
+is kept where its random byte is below a threshold, so the rate is a multiple of 1/256.
+
+    y = x * keep / (1 - p)                   Srivastava et al. 2014
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """Zeroes elements at random while training; does nothing in evaluation."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The same shape, with a share of the elements zeroed and the rest scaled up."""
+        if not self.training or self.rate == 0:
+            return x
+        if x.device.type != "cpu":
+            return nn.functional.dropout(x, self.rate)
+        return ByteDropout.apply(x, self.rate)
+
+
+class ByteDropout(torch.autograd.Function):
+    """Dropout on a CPU from random bytes; the mask is kept as one byte an element."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
+        """x * keep / share kept."""
+        threshold = max(1, round(256 * (1 - rate)))
+        keep = random_bytes(x.numel()).view(x.shape) < threshold
+        ctx.save_for_backward(keep)
+        ctx.scale = 256 / threshold
+        return (x * keep).mul_(ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        """The gradient through the kept elements."""
+        (keep,) = ctx.saved_tensors
+        return (grads[0] * keep).mul_(ctx.scale), None
+
+
+def random_bytes(count: int) -> Tensor:
+    """Uniform bytes (count,) from PyTorch's default generator, eight a draw."""
+    words = torch.empty((count + 7) // 8, dtype=torch.int64)
+    # random_() alone leaves the sign bit 0: the explicit range fills all 64 bits
+    words.random_(-(2**63), None)
+    return words.view(torch.uint8)[:count]

@@ -1,0 +1,1 @@
+"""Encoders: source to Memory."""

@@ -1,0 +1,59 @@
+"""The recurrent encoder: a GRU or LSTM over the source, in one direction or both.
+
+h_i = [->h_i; <-h_i]                     Bahdanau, Cho and Bengio 2015, section 3.2
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from models.config import ModelConfig
+from models.dropout import Dropout
+from models.errors import ModelError
+from models.layers import Embedding
+from models.types import Memory
+
+CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
+
+
+class RnnEncoder(nn.Module):
+    """Token ids to a memory with one slot per token, and the states at the ends."""
+
+    def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
+        super().__init__()
+        if config.cell not in CELLS:
+            raise ModelError(f"cell '{config.cell}'", "gru or lstm")
+        self.embedding = embedding
+        self.dropout = Dropout(config.dropout)
+        between = config.dropout if config.encoder_layers > 1 else 0.0
+        self.rnn = CELLS[config.cell](
+            config.embedding,
+            config.hidden,
+            config.encoder_layers,
+            batch_first=True,
+            bidirectional=config.bidirectional,
+            dropout=between,
+        )
+        directions = 2 if config.bidirectional else 1
+        self.value_size = config.hidden * directions
+        self.final_size = config.hidden * directions * config.encoder_layers
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        """Memory of ids (B, S) with mask (B, S).
+
+        Its `final` (B, layers * directions * hidden) has each direction's last state, the last
+        layer's backward one, <-h_1, at the end.
+        """
+        embedded = self.dropout(self.embedding(source))
+        lengths = mask.sum(1).cpu()
+        with torch.autocast(source.device.type, enabled=False):
+            packed = pack_padded_sequence(
+                embedded.float(), lengths, batch_first=True, enforce_sorted=False
+            )
+            outputs, last = self.rnn(packed)
+            values, _ = pad_packed_sequence(outputs, batch_first=True, total_length=mask.shape[1])
+        hidden = last[0] if isinstance(last, tuple) else last  # (layers * directions, B, H)
+        final = hidden.transpose(0, 1).flatten(1)
+        return Memory(self.dropout(values), mask, final)

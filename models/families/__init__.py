@@ -1,0 +1,1 @@
+"""Families: configuration to EncoderDecoder."""

@@ -1,0 +1,26 @@
+"""Luong's model: attention after the recurrence, with input feeding."""
+
+from __future__ import annotations
+
+from models.config import ModelConfig
+from models.decoders.luong import LuongDecoder
+from models.encoders.rnn import RnnEncoder
+from models.families.base import VocabularySizes, embeddings
+from models.model import EncoderDecoder, Output
+
+
+class Luong(EncoderDecoder):
+    """Luong: attention after the recurrence, input feeding.
+
+    c_t = Attention(s_t, h);  a_t = tanh(W_c [c_t; s_t]);  a_t enters step t + 1
+    Source: Luong, Pham, Manning 2015.
+    """
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = RnnEncoder(source, config)
+        decoder = LuongDecoder(
+            target, config, value_size=encoder.value_size, final_size=encoder.final_size
+        )
+        tied = target if config.tied and decoder.size == config.embedding else None
+        super().__init__(config, encoder, decoder, Output(sizes.target, decoder.size, tied))

@@ -1,0 +1,32 @@
+"""RNNsearch: the first attention model."""
+
+from __future__ import annotations
+
+from models.config import ModelConfig
+from models.decoders.rnn import RnnDecoder
+from models.encoders.rnn import RnnEncoder
+from models.families.base import VocabularySizes, embeddings
+from models.model import EncoderDecoder, Output
+
+
+class RnnSearch(EncoderDecoder):
+    """RNNsearch (Bahdanau): attention before the recurrence, deep output.
+
+    c_t = Attention(s_{t-1}, h);  s_t = f(s_{t-1}, y_{t-1}, c_t);  s_0 = tanh(W <-h_1)
+    Source: Bahdanau, Cho, Bengio 2015.
+    The output looks at s_t, as in eq. 4; appendix A.2.2 writes s_{t-1}.
+    """
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = RnnEncoder(source, config)
+        decoder = RnnDecoder(
+            target,
+            config,
+            value_size=encoder.value_size,
+            final_size=config.hidden,  # <-h_1 stands at the end of the encoder's final states
+            attends=True,
+        )
+        readout = config.readout or config.embedding
+        tied = target if config.tied and readout == config.embedding else None
+        super().__init__(config, encoder, decoder, Output(sizes.target, readout, tied))

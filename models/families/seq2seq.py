@@ -1,0 +1,31 @@
+"""Sequence to sequence without attention: the baseline that attention was invented against."""
+
+from __future__ import annotations
+
+from models.config import ModelConfig
+from models.decoders.rnn import RnnDecoder
+from models.encoders.rnn import RnnEncoder
+from models.families.base import VocabularySizes, embeddings
+from models.model import EncoderDecoder, Output
+
+
+class Seq2Seq(EncoderDecoder):
+    """Sequence to sequence: no attention, one fixed context for every step.
+
+    c = h_S, the encoder's last state; its quality falls as sentences grow.
+    Source: Cho et al. 2014; Sutskever, Vinyals, Le 2014.
+    """
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = RnnEncoder(source, config)
+        decoder = RnnDecoder(
+            target,
+            config,
+            value_size=encoder.value_size,
+            final_size=encoder.final_size,
+            attends=False,
+        )
+        readout = config.readout or config.embedding
+        tied = target if config.tied and readout == config.embedding else None
+        super().__init__(config, encoder, decoder, Output(sizes.target, readout, tied))

@@ -1,0 +1,35 @@
+"""The Transformer: attention in place of recurrence."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from models.config import ModelConfig
+from models.decoders.transformer import TransformerDecoder
+from models.encoders.transformer import TransformerEncoder
+from models.families.base import VocabularySizes, embeddings
+from models.model import EncoderDecoder, Output
+
+
+class Transformer(EncoderDecoder):
+    """Transformer: self-attention, multi-head, no recurrence.
+
+    Pre-norm; sinusoidal positions; embeddings tied to the output, and to each other where the
+    vocabulary is joint; keys and values cached when decoding.
+    Source: Vaswani et al. 2017.
+    """
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        size = config.embedding
+        source, target = embeddings(config, sizes, scale=size**0.5)
+        super().__init__(
+            config,
+            TransformerEncoder(source, config),
+            TransformerDecoder(target, config),
+            Output(sizes.target, size, target if config.tied else None),
+        )
+        for parameter_name, parameter in self.named_parameters():
+            if parameter.dim() > 1 and "embedding" not in parameter_name:
+                nn.init.xavier_uniform_(parameter)
+            elif parameter_name.endswith(".bias"):
+                nn.init.zeros_(parameter)

@@ -1,0 +1,56 @@
+"""Layers that encoders and decoders share: embeddings, positions, the feed-forward block."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from models.dropout import Dropout
+
+
+class Embedding(nn.Module):
+    """Token ids to vectors, scaled by the root of their size where the matrix is tied.
+
+    Source: Vaswani et al. 2017, section 3.4.
+    """
+
+    def __init__(self, vocabulary: int, size: int, *, scale: float = 1.0) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
+        self.scale = scale
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Vectors (..., D) of ids (...)."""
+        return nn.functional.embedding(ids, self.weight) * self.scale
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a ReLU between, at every position alike.
+
+    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
+    Source: Vaswani et al. 2017, eq. 2.
+    """
+
+    def __init__(self, size: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.inner = nn.Linear(size, hidden)
+        self.outer = nn.Linear(hidden, size)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) to (B, T, D)."""
+        return self.outer(self.dropout(self.inner(x).relu_()))
+
+
+def positions(start: int, length: int, size: int, device: torch.device) -> Tensor:
+    """Sinusoidal position codes (length, size). Vaswani et al. 2017, section 3.5.
+
+    The sines fill the first half and the cosines the second, as in tensor2tensor.
+    """
+    half = size // 2
+    rates = torch.exp(torch.arange(half, device=device) * (-math.log(10000.0) / max(1, half - 1)))
+    angles = torch.arange(start, start + length, device=device)[:, None] * rates
+    code = torch.cat([angles.sin(), angles.cos()], 1)
+    return nn.functional.pad(code, (0, size - 2 * half))

@@ -1,0 +1,83 @@
+"""The encoder-decoder: an encoder leaves a memory; the decoder asks it, and says the next token."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.config import ModelConfig
+from models.decoders.base import Decoder
+from models.layers import Embedding
+from models.types import Batch, Memory
+
+
+class Step(NamedTuple):
+    """One step of decoding."""
+
+    log_probs: Tensor  # (R, Y)
+    state: Any
+    weights: Tensor | None  # (R, S) of the attention, where asked for
+
+
+class Forced(NamedTuple):
+    """Teacher forcing: what the model makes of a given target."""
+
+    features: Tensor  # (B, T, D)
+    weights: Tensor | None  # (B, T, S), where asked for
+
+
+class Output(nn.Module):
+    """Features to logits: one matrix, the target embedding's own where it is tied."""
+
+    def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
+        super().__init__()
+        own = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
+        self.weight = own if tied_to is None else tied_to.weight
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits (..., Y) of features (..., D)."""
+        return nn.functional.linear(features, self.weight, self.bias)
+
+
+class EncoderDecoder(nn.Module):
+    """A model of any family. `encode`, `start` and `step` for search; `force` for training."""
+
+    def __init__(
+        self, config: ModelConfig, encoder: nn.Module, decoder: Decoder, output: Output
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = encoder
+        self.decoder = decoder
+        self.output = output
+
+    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+        """The memory of source ids (B, S) with mask (B, S)."""
+        return self.encoder(source, mask)
+
+    def start(self, memory: Memory) -> tuple[Any, Any]:
+        """The prepared memory, and the decoder's state before the first token."""
+        prepared = self.decoder.prepare(memory)
+        return prepared, self.decoder.start(prepared)
+
+    def step(
+        self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
+    ) -> Step:
+        """Read one token per row, (R,), and give the next token's log-probabilities."""
+        advanced = self.decoder.advance(tokens[:, None], state, prepared, want_weights=want_weights)
+        logits = self.output(advanced.features[:, 0])  # (R, Y)
+        weights = None if advanced.weights is None else advanced.weights[:, 0]
+        return Step(logits.float().log_softmax(-1), advanced.state, weights)
+
+    def force(self, batch: Batch, *, want_weights: bool = False) -> Forced:
+        """Features, and weights if wanted, for every target position of a batch at once."""
+        prepared, state = self.start(self.encode(batch.source, batch.source_mask))
+        advanced = self.decoder.advance(batch.target_in, state, prepared, want_weights=want_weights)
+        return Forced(advanced.features, advanced.weights)
+
+    def parameter_count(self) -> int:
+        """Number of trained numbers, shared matrices once."""
+        return sum(parameter.numel() for parameter in self.parameters())

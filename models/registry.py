@@ -1,0 +1,83 @@
+"""Names to classes: every variant of the zoo, as ``module:Class``, imported only when built.
+
+A variant is its class: the first line of the docstring is its summary, the rest its equation and
+source. They are read with ``ast``, so that listing the zoo imports no torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from models.errors import unknown_name
+
+TABLES: dict[str, dict[str, str]] = {
+    "family": {
+        "seq2seq": "models.families.seq2seq:Seq2Seq",
+        "rnnsearch": "models.families.rnnsearch:RnnSearch",
+        "luong": "models.families.luong:Luong",
+        "transformer": "models.families.transformer:Transformer",
+    },
+    "score": {
+        "additive": "models.attention.additive:Additive",
+        "concat": "models.attention.concat:Concat",
+        "dot": "models.attention.dot:Dot",
+        "scaled_dot": "models.attention.scaled_dot:ScaledDot",
+        "general": "models.attention.general:General",
+    },
+    "window": {"global": "models.attention.windows:Global"},
+    "normalise": {"softmax": "models.attention.normalise:Softmax"},
+    "read": {"soft": "models.attention.read:Soft"},
+}
+
+
+class Description(NamedTuple):
+    """What a variant says of itself."""
+
+    name: str
+    summary: str  # the first line of its docstring
+    detail: str  # the rest: equation, source, traps
+
+    @property
+    def source(self) -> str:
+        """The paper, from the docstring's ``Source:`` line."""
+        for line in self.detail.splitlines():
+            if line.startswith("Source:"):
+                return line.removeprefix("Source:").strip().rstrip(".")
+        return ""
+
+
+def names(kind: str) -> list[str]:
+    """The registered names of a kind: family, score, window, normalise or read."""
+    return list(TABLES[kind])
+
+
+def location(kind: str, name: str) -> tuple[str, str]:
+    """Module and class of a registered name; a ModelError with near names otherwise."""
+    if name not in TABLES[kind]:
+        raise unknown_name(kind, name, TABLES[kind])
+    module, _, class_name = TABLES[kind][name].partition(":")
+    return module, class_name
+
+
+def find(kind: str, name: str) -> Any:
+    """The class behind a name; this imports torch."""
+    module, class_name = location(kind, name)
+    return getattr(importlib.import_module(module), class_name)
+
+
+def describe(kind: str, name: str) -> Description:
+    """Summary, equation and source of a variant, from its docstring, without importing it."""
+    module, class_name = location(kind, name)
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None, module
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == class_name:
+            summary, _, detail = inspect.cleandoc(ast.get_docstring(node) or "").partition("\n")
+            return Description(name, summary.strip(), detail.strip())
+    raise LookupError(f"{module} has no class {class_name}")

@@ -1,0 +1,215 @@
+"""Search: from a memory to outputs, by beam or by sampling. Greedy search is a beam of one.
+
+    score(y) = log p(y) / lp(y),   lp(y) = ((5 + |y|) / 6)^alpha       Wu et al. 2016, eq. 14
+
+|y| counts the end mark. Finished hypotheses of a sentence are set aside; when it has as many as
+the beam is wide, it leaves the batch, so that the rest goes on faster.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.config import SearchConfig
+from models.errors import unknown_name
+from models.model import EncoderDecoder
+from models.tokenizer import END, NEVER_SAID, START
+from models.types import Memory
+
+METHODS = ("beam", "greedy", "sample")
+
+
+class Found(NamedTuple):
+    """One finished output."""
+
+    ids: tuple[int, ...]  # end mark left out
+    log_prob: float  # end mark included
+    score: float
+
+
+def search(
+    model: EncoderDecoder, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
+) -> list[list[Found]]:
+    """The best `config.nbest` outputs of each sentence, best first.
+
+    limits: the longest output in pieces, end mark included, per sentence. keys: a text per
+    sentence from which its random numbers are seeded, so that samples do not depend on the batch.
+    """
+    if config.method not in METHODS:
+        raise unknown_name("search method", config.method, METHODS)
+    if config.method == "sample":
+        return sample(model, memory, limits, keys, config)
+    width = 1 if config.method == "greedy" else max(config.beam, config.nbest)
+    return beam_search(model, memory, limits, width, config)
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """lp of an output of `length` pieces. Wu et al. 2016, eq. 14."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+@dataclass
+class Beams:
+    """The live hypotheses of the sentences still being searched: K rows each."""
+
+    sentences: list[int]  # (B,) which sentence of the batch each group of rows is
+    log_probs: Tensor  # (B, K)
+    ids: Tensor  # (B, K, t) what has been said, start mark first
+    state: Any  # decoder state of B * K rows
+    prepared: Any  # decoder memory of B sentences
+    found: dict[int, list[Found]] = field(default_factory=dict)
+
+
+def beam_search(
+    model: EncoderDecoder, memory: Memory, limits: list[int], width: int, config: SearchConfig
+) -> list[list[Found]]:
+    """Beam search of all sentences of a memory at once."""
+    prepared, state = model.start(memory)
+    count, device = len(limits), memory.mask.device
+    beams = Beams(
+        sentences=list(range(count)),
+        log_probs=torch.zeros(count, 1, device=device),
+        ids=torch.full((count, 1, 1), START, device=device),
+        state=state,
+        prepared=prepared,
+        found={sentence: [] for sentence in range(count)},
+    )
+    while beams.sentences:
+        step = model.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
+        length = beams.ids.shape[2]  # pieces after this step, end mark included
+        at_limit = torch.tensor([limits[s] <= length for s in beams.sentences], device=device)
+        scores, rows, tokens = candidates(beams.log_probs, step.log_probs, at_limit, width)
+        set_aside(beams, scores, rows, tokens, width, config.length_penalty)
+        keep = [
+            index
+            for index, sentence in enumerate(beams.sentences)
+            if len(beams.found[sentence]) < width and limits[sentence] > length
+        ]
+        go_on(beams, step.state, scores, rows, tokens, keep, width)
+    ranked = (sorted(found, key=lambda f: -f.score) for found in beams.found.values())
+    return [found[: config.nbest] for found in ranked]
+
+
+def candidates(
+    log_probs: Tensor, step: Tensor, at_limit: Tensor, width: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The best 2K continuations of each sentence: log-probability, row and token, each (B, 2K).
+
+    Twice the width, so that K can go on even if K of them end. At its length limit a sentence may
+    only end.
+    """
+    count, beam = log_probs.shape
+    step[:, list(NEVER_SAID)] = -torch.inf
+    step = step.view(count, beam, -1)  # (B, K, Y)
+    if bool(at_limit.any()):
+        only_end = torch.full_like(step[0, 0], -torch.inf)
+        only_end[END] = 0
+        step = torch.where(at_limit[:, None, None], step + only_end, step)
+    best, tokens = step.topk(min(2 * width, step.shape[2] - len(NEVER_SAID)))  # (B, K, 2K)
+    total = (log_probs[:, :, None] + best).flatten(1)
+    scores, places = total.topk(min(2 * width, total.shape[1]))
+    return scores, places // best.shape[2], tokens.flatten(1).gather(1, places)
+
+
+def set_aside(
+    beams: Beams, scores: Tensor, rows: Tensor, tokens: Tensor, width: int, alpha: float
+) -> None:
+    """Move the hypotheses that end now, among the best K, to the finished ones."""
+    ends = (tokens[:, :width] == END) & (scores[:, :width] > -torch.inf)
+    for index, rank in ends.nonzero().tolist():
+        found = beams.found[beams.sentences[index]]
+        if len(found) < width:
+            ids = beams.ids[index, rows[index, rank], 1:].tolist()
+            log_prob = float(scores[index, rank])
+            score = log_prob / length_penalty(len(ids) + 1, alpha)
+            found.append(Found(tuple(ids), log_prob, score))
+
+
+def go_on(
+    beams: Beams,
+    state: Any,
+    scores: Tensor,
+    rows: Tensor,
+    tokens: Tensor,
+    keep: list[int],
+    width: int,
+) -> None:
+    """Continue the best K hypotheses that have not ended, of the sentences to keep."""
+    device, beam = scores.device, beams.log_probs.shape[1]
+    kept = torch.tensor(keep, device=device, dtype=torch.long)
+    scores, rows, tokens = (part.index_select(0, kept) for part in (scores, rows, tokens))
+    scores = scores.masked_fill(tokens == END, -torch.inf)
+    log_probs, places = scores.topk(min(width, scores.shape[1]))  # (B', K)
+    rows, tokens = rows.gather(1, places), tokens.gather(1, places)
+    said = beams.ids.index_select(0, kept)
+    said = said.gather(1, rows[:, :, None].expand(-1, -1, said.shape[2]))
+    beams.ids = torch.cat([said, tokens[:, :, None]], 2)
+    beams.log_probs = log_probs
+    beams.state = state.select((rows + kept[:, None] * beam).flatten())
+    if len(keep) < len(beams.sentences):
+        beams.prepared = beams.prepared.select(kept)
+        beams.sentences = [beams.sentences[index] for index in keep]
+
+
+def sample(
+    model: EncoderDecoder, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
+) -> list[list[Found]]:
+    """Ancestral sampling: `config.nbest` independent outputs a sentence, likeliest first."""
+    copies, device = config.nbest, memory.mask.device
+    rows = [sentence for sentence in range(len(limits)) for _ in range(copies)]
+    dice = [
+        random.Random(zlib.crc32(f"{config.seed} {copy} {key}".encode("utf-8", "replace")))
+        for key in keys
+        for copy in range(copies)
+    ]
+    prepared, state = model.start(memory)
+    state = state.select(torch.tensor(rows, device=device))
+    tokens = torch.full((len(rows),), START, device=device)
+    ids: list[list[int]] = [[] for _ in rows]
+    log_probs = [0.0] * len(rows)
+    live = set(range(len(rows)))
+    while live:
+        step = model.step(tokens, state, prepared)
+        state = step.state
+        uniform = torch.tensor([die.random() for die in dice], device=device)
+        tokens = draw(step.log_probs, uniform, config)
+        said = step.log_probs.gather(1, tokens[:, None])[:, 0].tolist()
+        ends = step.log_probs[:, END].tolist()
+        for row, token in enumerate(tokens.tolist()):
+            if row not in live:
+                continue
+            full = len(ids[row]) + 1 >= limits[rows[row]]
+            log_probs[row] += ends[row] if full else said[row]
+            if full or token == END:
+                live.discard(row)
+            else:
+                ids[row].append(token)
+    found = [
+        Found(tuple(i), p, p / length_penalty(len(i) + 1, config.length_penalty))
+        for i, p in zip(ids, log_probs, strict=True)
+    ]
+    return [
+        sorted(found[start : start + copies], key=lambda f: -f.score)
+        for start in range(0, len(found), copies)
+    ]
+
+
+def draw(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> Tensor:
+    """One token a row (R,), by inverting the distribution at uniform numbers (R,)."""
+    logits = log_probs / max(config.temperature, 1e-6)
+    logits[:, list(NEVER_SAID)] = -torch.inf
+    probabilities, tokens = logits.softmax(-1).sort(-1, descending=True)  # (R, Y)
+    if config.top_k > 0:
+        probabilities[:, config.top_k :] = 0
+    before = probabilities.cumsum(-1) - probabilities
+    probabilities[before >= config.top_p] = 0
+    cumulative = probabilities.cumsum(-1)
+    places = torch.searchsorted(cumulative, uniform[:, None] * cumulative[:, -1:], right=True)
+    last = (probabilities > 0).sum(-1, keepdim=True) - 1
+    return tokens.gather(1, torch.minimum(places, last))[:, 0]

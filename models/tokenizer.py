@@ -1,0 +1,128 @@
+"""Text to ids and back, by SentencePiece, so that nothing is ever unknown.
+
+Trained from the raw training text, with a piece for every byte as a fallback (Kudo and Richardson
+2018). The text is taken as it is, spaces included, so that decoding gives back what was encoded.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from models.config import TokenizerConfig
+from models.errors import ModelError
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+NEVER_SAID = (PAD, UNKNOWN, START)  # ids that no output may contain
+
+
+class Tokenizer:
+    """Pieces of the source and of the target language, or one joint set for both."""
+
+    def __init__(self, source: bytes, target: bytes | None = None) -> None:
+        self._models = (source, target)
+        self.source = _processor(source)
+        self.target = self.source if target is None else _processor(target)
+
+    @property
+    def joint(self) -> bool:
+        """Whether both languages share their pieces."""
+        return self._models[1] is None
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a source text, end mark included."""
+        return [*self.source.encode(text), END]
+
+    def encode_target(self, text: str) -> list[int]:
+        """Ids of a target text, end mark included."""
+        return [*self.target.encode(text), END]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The target text of ids; control marks are dropped."""
+        return self.target.decode([i for i in ids if i > END])
+
+    def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Target ids as pieces, with the space mark U+2581."""
+        return tuple(self.target.id_to_piece(i) for i in ids)
+
+    def source_pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Source ids as pieces, with the space mark U+2581."""
+        return tuple(self.source.id_to_piece(i) for i in ids)
+
+    def files(self) -> dict[str, bytes]:
+        """File names and contents, as a bundle keeps them."""
+        source, target = self._models
+        if target is None:
+            return {"tokenizer.model": source}
+        return {"source.model": source, "target.model": target}
+
+    @classmethod
+    def read(cls, folder: Path) -> Tokenizer:
+        """The tokenizer of a bundle; a ModelError if it is missing or damaged."""
+        joint = folder / "tokenizer.model"
+        try:
+            if joint.exists():
+                return cls(joint.read_bytes())
+            return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
+        except (OSError, RuntimeError) as error:
+            raise ModelError(
+                f"{folder} has no readable tokenizer ({error})", "a bundle made by `attn train`"
+            ) from None
+
+
+def train(
+    source: Iterable[str], target: Iterable[str], size: int, config: TokenizerConfig
+) -> Tokenizer:
+    """A tokenizer of `size` pieces per vocabulary, from training text."""
+    if config.joint:
+        return Tokenizer(_train(_chain(source, target), size, config))
+    return Tokenizer(_train(source, size, config), _train(target, size, config))
+
+
+def _chain(source: Iterable[str], target: Iterable[str]) -> Iterator[str]:
+    yield from source
+    yield from target
+
+
+def _train(lines: Iterable[str], size: int, config: TokenizerConfig) -> bytes:
+    import sentencepiece
+
+    if config.kind not in ("unigram", "bpe"):
+        raise ModelError(f"tokenizer kind '{config.kind}'", "unigram or bpe")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            character_coverage=config.coverage,
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            max_sentence_length=2**20,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=START,
+            eos_id=END,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise ModelError(
+            f"SentencePiece could not make {size} pieces ({reason})",
+            "more text or another number",
+            "set tokenizer.size, or leave it at 0 to have it chosen",
+        ) from None
+    return model.getvalue()
+
+
+def _processor(model: bytes) -> Any:
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.load_from_serialized_proto(model)
+    return processor

@@ -1,0 +1,70 @@
+"""What crosses from one file to another: batches, memories, steps and hypotheses.
+
+Sizes, everywhere: B sentences, R hypotheses (rows), T queries, S slots, Y vocabulary,
+H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is real.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Batch(NamedTuple):
+    """Padded sentence pairs, ready for teacher forcing."""
+
+    source: Tensor  # (B, S) ids, end mark included
+    source_mask: Tensor  # (B, S)
+    target_in: Tensor  # (B, T) ids, start mark first
+    target_out: Tensor  # (B, T) ids, end mark last
+    target_mask: Tensor  # (B, T)
+
+
+class Memory(NamedTuple):
+    """What an encoder leaves: one slot per source token or image cell."""
+
+    values: Tensor  # (B, S, V)
+    mask: Tensor  # (B, S)
+    final: Tensor | None = None  # (B, F) what the decoder starts from, where there is such a thing
+    grid: tuple[int, int] | None = None  # rows and columns of an image's cells
+
+    def select(self, rows: Tensor) -> Memory:
+        """The memory of some sentences, in the order given."""
+        final = None if self.final is None else self.final.index_select(0, rows)
+        return self._replace(
+            values=self.values.index_select(0, rows),
+            mask=self.mask.index_select(0, rows),
+            final=final,
+        )
+
+
+class Attended(NamedTuple):
+    """One reading of the memory."""
+
+    context: Tensor  # (B, T, V)
+    weights: Tensor  # (B, T, S)
+    log_prob: Tensor | None = None  # (B, T) of the sampled slots, for REINFORCE
+
+
+class Hypothesis(NamedTuple):
+    """One output and what the model thinks of it."""
+
+    text: str
+    score: float  # log-probability over the length penalty: what the beam sorts by
+    log_prob: float  # natural logarithm, end mark included
+    pieces: tuple[str, ...]
+    ids: tuple[int, ...]
+
+
+class Translation(NamedTuple):
+    """A source text and its outputs, best first."""
+
+    source: str
+    hypotheses: tuple[Hypothesis, ...]
+
+    @property
+    def text(self) -> str:
+        """The best output."""
+        return self.hypotheses[0].text

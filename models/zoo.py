@@ -1,0 +1,189 @@
+"""Presets: names for whole configurations, with the paper's sizes or a laptop's."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from models.config import ModelConfig, from_dict
+from models.errors import unknown_name
+
+
+class Preset(NamedTuple):
+    """A model configuration and the recipe it is trained with."""
+
+    doc: str
+    model: dict[str, Any]  # changes to ModelConfig's defaults
+    train: dict[str, Any]  # changes to the training defaults
+
+
+_TRANSFORMER = {"family": "transformer", "tied": True}
+_GRU = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
+_LSTM = {"cell": "lstm", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
+_WARM = {"schedule": "inverse_sqrt", "label_smoothing": 0.1}
+_PLATEAU = {"schedule": "plateau", "label_smoothing": 0.1, "lr": 0.001, "warmup": 200}
+
+PRESETS: dict[str, Preset] = {
+    "transformer-nano": Preset(
+        "2+2 layers of 64: for demonstrations and tests",
+        {
+            **_TRANSFORMER,
+            "embedding": 64,
+            "hidden": 128,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "heads": 4,
+            "dropout": 0.1,
+        },
+        {**_WARM, "lr": 0.005, "warmup": 400},
+    ),
+    "transformer-tiny": Preset(
+        "4+4 layers of 128, ff 256, 4 heads: tens of thousands of pairs (Wu et al. 2021)",
+        {
+            **_TRANSFORMER,
+            "embedding": 128,
+            "hidden": 256,
+            "encoder_layers": 4,
+            "decoder_layers": 4,
+            "heads": 4,
+            "dropout": 0.3,
+        },
+        {**_WARM, "lr": 0.005, "warmup": 2000},
+    ),
+    "transformer-small": Preset(
+        "6+6 layers of 256, ff 1024, 4 heads: hundreds of thousands of pairs",
+        {
+            **_TRANSFORMER,
+            "embedding": 256,
+            "hidden": 1024,
+            "encoder_layers": 6,
+            "decoder_layers": 6,
+            "heads": 4,
+            "dropout": 0.2,
+        },
+        {**_WARM, "lr": 0.002, "warmup": 4000},
+    ),
+    "transformer-base": Preset(
+        "6+6 layers of 512, ff 2048, 8 heads (Vaswani et al. 2017, base)",
+        {
+            **_TRANSFORMER,
+            "embedding": 512,
+            "hidden": 2048,
+            "encoder_layers": 6,
+            "decoder_layers": 6,
+            "heads": 8,
+            "dropout": 0.1,
+        },
+        {**_WARM, "lr": 0.0007, "warmup": 4000},
+    ),
+    "transformer-big": Preset(
+        "6+6 layers of 1024, ff 4096, 16 heads (Vaswani et al. 2017, big)",
+        {
+            **_TRANSFORMER,
+            "embedding": 1024,
+            "hidden": 4096,
+            "encoder_layers": 6,
+            "decoder_layers": 6,
+            "heads": 16,
+            "dropout": 0.3,
+        },
+        {**_WARM, "lr": 0.0005, "warmup": 4000},
+    ),
+    "rnnsearch": Preset(
+        "GRU of 1000, embeddings of 620, readout of 500 (Bahdanau et al. 2015)",
+        {
+            **_GRU,
+            "family": "rnnsearch",
+            "embedding": 620,
+            "hidden": 1000,
+            "readout": 500,
+            "tied": False,
+            "dropout": 0.2,
+        },
+        {**_PLATEAU},
+    ),
+    "rnnsearch-small": Preset(
+        "GRU of 256, embeddings of 256, tied: tens of thousands of pairs",
+        {**_GRU, "family": "rnnsearch", "embedding": 256, "hidden": 256, "dropout": 0.4},
+        {**_PLATEAU, "lr": 0.002},
+    ),
+    "rnnsearch-nano": Preset(
+        "GRU of 64: for demonstrations and tests",
+        {**_GRU, "family": "rnnsearch", "embedding": 64, "hidden": 64, "dropout": 0.1},
+        {**_PLATEAU, "lr": 0.003},
+    ),
+    "luong": Preset(
+        "4 LSTM layers of 1000, one direction, input feeding (Luong et al. 2015)",
+        {
+            "family": "luong",
+            "cell": "lstm",
+            "embedding": 1000,
+            "hidden": 1000,
+            "encoder_layers": 4,
+            "decoder_layers": 4,
+            "bidirectional": False,
+            "tied": False,
+            "dropout": 0.2,
+            "attention": {"score": "general"},
+        },
+        {**_PLATEAU},
+    ),
+    "luong-small": Preset(
+        "LSTM of 256, both directions, general score, input feeding",
+        {
+            **_LSTM,
+            "family": "luong",
+            "embedding": 256,
+            "hidden": 256,
+            "dropout": 0.4,
+            "attention": {"score": "general"},
+        },
+        {**_PLATEAU, "lr": 0.002},
+    ),
+    "luong-nano": Preset(
+        "LSTM of 64: for demonstrations and tests",
+        {
+            **_LSTM,
+            "family": "luong",
+            "embedding": 64,
+            "hidden": 64,
+            "dropout": 0.1,
+            "attention": {"score": "general"},
+        },
+        {**_PLATEAU, "lr": 0.003},
+    ),
+    "seq2seq": Preset(
+        "GRU of 1000, no attention: RNNencdec of Bahdanau et al. 2015 (Cho et al. 2014)",
+        {
+            **_GRU,
+            "family": "seq2seq",
+            "embedding": 620,
+            "hidden": 1000,
+            "readout": 500,
+            "tied": False,
+            "dropout": 0.2,
+        },
+        {**_PLATEAU},
+    ),
+    "seq2seq-small": Preset(
+        "GRU of 256, no attention: the baseline beside rnnsearch-small",
+        {**_GRU, "family": "seq2seq", "embedding": 256, "hidden": 256, "dropout": 0.4},
+        {**_PLATEAU, "lr": 0.002},
+    ),
+    "seq2seq-nano": Preset(
+        "GRU of 64, no attention: for demonstrations and tests",
+        {**_GRU, "family": "seq2seq", "embedding": 64, "hidden": 64, "dropout": 0.1},
+        {**_PLATEAU, "lr": 0.003},
+    ),
+}
+
+
+def preset(name: str) -> Preset:
+    """A preset by name; a ModelError with near names otherwise."""
+    if name not in PRESETS:
+        raise unknown_name("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+def model_config(name: str) -> ModelConfig:
+    """The model configuration of a preset."""
+    return from_dict(ModelConfig, preset(name).model, where="model")

@@ -1,0 +1,99 @@
+"""Fixtures shared by all tests: a tokenizer, a bundle and a translator, trained in seconds."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
+
+import pytest
+import torch
+
+from attncli.data.grammar import Pair, generate
+from models import load
+from models.bundle import Bundle, build, save, sizes_of
+from models.config import SearchConfig, TokenizerConfig
+from models.loss import LossSum
+from models.model import EncoderDecoder
+from models.tokenizer import PAD, START, Tokenizer, train
+from models.translator import Translator, padded
+from models.types import Batch
+from models.zoo import model_config
+
+PAIRS = 300
+PIECES = 1000
+EPOCHS = 20
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Small tensors gain nothing from threads, and tests may run side by side."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def tiny_pairs() -> list[Pair]:
+    """Sentence pairs of the grammar, English and German."""
+    return list(generate(PAIRS))
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
+    """A joint tokenizer in which most words are one piece."""
+    sources = [pair.source for pair in tiny_pairs]
+    targets = [pair.target for pair in tiny_pairs]
+    return train(sources, targets, PIECES, TokenizerConfig())
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(
+    tiny_pairs: list[Pair], tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A bundle's folder: a small Transformer that has learned to end its sentences."""
+    nano = model_config("transformer-nano")
+    config = dataclasses.replace(nano, encoder_layers=1, decoder_layers=1)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = build(config, sizes_of(tiny_tokenizer))
+        fit(model, tiny_tokenizer, tiny_pairs)
+    folder = tmp_path_factory.mktemp("tiny") / "bundle"
+    folder.mkdir()
+    save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_translator(tiny_bundle: Path) -> Translator:
+    """The tiny bundle, loaded."""
+    return load(tiny_bundle)
+
+
+def fit(model: EncoderDecoder, tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+    """Train a model in the plainest way there is: warm-up, then down to zero."""
+    optimiser = torch.optim.Adam(model.parameters())
+    loss_sum = LossSum(smoothing=0.0)
+    plan = list(batches(tokenizer, pairs, size=12)) * EPOCHS
+    for step, batch in enumerate(plan):
+        for group in optimiser.param_groups:
+            group["lr"] = 0.005 * min(1, (step + 1) / 30) * (1 - step / len(plan))
+        features = model.force(batch).features[batch.target_mask]  # (N, D)
+        target = batch.target_out[batch.target_mask]
+        loss, _ = loss_sum(features, target, model.output.weight, model.output.bias)
+        optimiser.zero_grad()
+        (loss / len(target)).backward()
+        optimiser.step()
+
+
+def batches(tokenizer: Tokenizer, pairs: list[Pair], *, size: int) -> Iterator[Batch]:
+    """The pairs in their order, padded."""
+    cpu = torch.device("cpu")
+    for start in range(0, len(pairs), size):
+        group = pairs[start : start + size]
+        source, source_mask = padded([tokenizer.encode(pair.source) for pair in group], cpu)
+        target, mask = padded([tokenizer.encode_target(pair.target) for pair in group], cpu)
+        begun = torch.nn.functional.pad(target[:, :-1], (1, 0), value=START)
+        assert PAD == 0  # what padding the masks stand for
+        yield Batch(source, source_mask, begun, target, mask)

@@ -1,0 +1,156 @@
+"""Parallel text: what is read, from which files, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import sys
+import tracemalloc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from attncli.data.corpus import Pair, count_lines, fingerprint, open_text, read_pairs
+from models.errors import ModelError
+
+SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
+
+
+def write(path: Path, content: bytes | str) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def lines(path: Path) -> list[str]:
+    with open_text(path) as texts:
+        return list(texts)
+
+
+def refusal(paths: Sequence[Path | str]) -> str:
+    with pytest.raises(ModelError) as refused:
+        list(read_pairs(paths))
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("compress", COMPRESSIONS.values(), ids=COMPRESSIONS)
+def test_a_file_is_read_by_its_content_whatever_its_name(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    texts = [f"line {number} ä\u2028b\x0cc" for number in range(30_000)]
+    path = write(tmp_path / "text", compress("\n".join(texts).encode()))
+    assert lines(path) == texts
+    assert count_lines(path) == len(texts)
+
+
+@pytest.mark.parametrize("compress", list(COMPRESSIONS.values())[1:], ids=list(COMPRESSIONS)[1:])
+def test_files_written_end_to_end_are_one(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    assert lines(write(tmp_path / "x", compress(b"a\nb") + compress(b"c\nd\n"))) == ["a", "bc", "d"]
+
+
+def test_a_zstd_file_may_begin_with_a_frame_to_skip(tmp_path: Path) -> None:
+    assert lines(write(tmp_path / "x", SKIPPED + COMPRESSIONS["zstd"](b"a\nb\n"))) == ["a", "b"]
+
+
+@pytest.mark.parametrize("compress", list(COMPRESSIONS.values())[1:], ids=list(COMPRESSIONS)[1:])
+@pytest.mark.parametrize("cut", [-1, 12])
+def test_a_compressed_file_that_was_cut_off_is_refused(
+    compress: Callable[[bytes], bytes], cut: int, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "x", compress(b"a line of text\n" * 1000)[:cut])
+    with pytest.raises(ModelError, match="damaged or incomplete"):
+        lines(path)
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb", ["a", "\ufeffb"]),
+        (b"\n\n", ["", ""]),
+        (b"a\rb\r", ["a\rb"]),
+        ("a\x85b\x00c\n".encode(), ["a\x85b\x00c"]),
+    ],
+)
+def test_lines_end_at_newline_only(content: bytes, expected: list[str], tmp_path: Path) -> None:
+    assert lines(write(tmp_path / "x", content)) == expected
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n")))
+    monkeypatch.setattr(sys, "stdin", stream)
+    other = write(tmp_path / "x", "A\nB\n")
+    assert list(read_pairs(["-", other])) == [Pair("a", ("A",)), Pair("b", ("B",))]
+    assert refusal(["-", "-"]).startswith("standard input is given twice")
+
+
+def test_aligned_files_and_a_table_are_the_same_corpus(tmp_path: Path) -> None:
+    source = write(tmp_path / "en", "a\nb\n")
+    first, second = write(tmp_path / "de", "A\r\nB\r\n"), write(tmp_path / "fr", "AA\nBB")
+    table = write(tmp_path / "tsv", "a\tA\tAA\nb\tB\tBB\n")
+    pairs = [Pair("a", ("A", "AA")), Pair("b", ("B", "BB"))]
+    assert list(read_pairs([source, first, second])) == pairs
+    assert list(read_pairs([table])) == pairs
+    assert list(read_pairs([source, first])) == [Pair("a", ("A",)), Pair("b", ("B",))]
+
+
+@pytest.mark.parametrize("texts", [("a\nb\nc\n", "A\nB\n"), ("a\nb\n", "A\nB\nC\n")])
+def test_unequal_line_counts_are_refused_with_both(texts: tuple[str, str], tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, text) for name, text in zip("xy", texts, strict=True)]
+    counts = [text.count("\n") for text in texts]
+    assert refusal(paths) == (
+        f"{paths[0]} has {counts[0]} lines and {paths[1]} has {counts[1]} lines; "
+        "expected as many in each; line n of one goes with line n"
+    )
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    good, empty = write(tmp_path / "good", "a\nb\n"), write(tmp_path / "empty", "")
+    assert refusal([good, tmp_path / "none"]).endswith("none: No such file or directory")
+    assert refusal([tmp_path]).endswith("Is a directory")
+    assert refusal([good, empty]) == f"{empty} is empty; expected a sentence on each line"
+    assert refusal([empty]) == f"{empty} is empty; expected a sentence on each line"
+    bad = write(tmp_path / "bad", b"a\nb\xff\n")
+    assert refusal([good, bad]) == (f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2)")
+
+
+def test_a_table_has_as_many_columns_in_each_line(tmp_path: Path) -> None:
+    assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
+    assert ", line 2 has 3 columns and line 1 has 2" in refusal(
+        [write(tmp_path / "y", "a\tA\nb\tB\tBB\n")]
+    )
+
+
+def test_a_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "en", "a\nb\n"), write(tmp_path / "de", "A\nB\n")
+    packed = write(tmp_path / "packed", gzip.compress(b"a\nb\n"))
+    mine = fingerprint([source, target])
+    assert mine == fingerprint([packed, target])
+    assert mine != fingerprint([target, source])
+    assert mine != fingerprint([source, target, target])
+    assert mine != fingerprint([source, write(tmp_path / "other", "A\nb\n")])
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        text = "".join(f"line {hash((number,))}\tZeile {number}\n" for number in range(count))
+        path = write(tmp_path / "table", gzip.compress(text.encode()))
+        tracemalloc.start()
+        assert sum(1 for _ in read_pairs([path])) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(1_000)
+    assert peak(200_000) < 2 * peak(20_000)

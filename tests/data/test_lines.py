@@ -1,0 +1,93 @@
+"""Lines of a stream: what ends them, what is kept, what is waited for."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from attncli.data import lines
+from attncli.data.lines import Line, read_chunks
+
+
+def read(data: bytes) -> list[Line]:
+    return [line for chunk in read_chunks(io.BytesIO(data)) for line in chunk]
+
+
+def test_lines_end_at_newline_only() -> None:
+    text = "a\u2028b\x85c\x0bd\x0ce\x00f\x1cg\rh"
+    assert read(f"{text}\nlast".encode()) == [Line(1, text), Line(2, "last")]
+
+
+def test_endings_are_kept() -> None:
+    assert [line.ending for line in read(b"a\r\nb\n\r\n\nc")] == ["\r\n", "\n", "\r\n", "\n", "\n"]
+
+
+@pytest.mark.parametrize(
+    "data, count", [(b"", 0), (b"\n", 1), (b"a", 1), (b"a\n", 1), (b"a\n\n", 2)]
+)
+def test_as_many_lines_as_the_stream_has(data: bytes, count: int) -> None:
+    assert len(read(data)) == count
+
+
+def test_invalid_utf8_is_a_fault_of_its_line_alone() -> None:
+    first, second, third = read(b"good\nb\xe4d\ngood")
+    assert (first.fault, third.fault) == ("", "")
+    assert second.fault == "not valid UTF-8 (byte 0xe4 at position 2)"
+
+
+def test_a_byte_order_mark_is_not_text() -> None:
+    assert [line.text for line in read("\ufeffa\n\ufeffb".encode())] == ["a", "\ufeffb"]
+
+
+def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LINE_BYTES", 1 << 20)
+    long, after = read(b"x" * (1 << 23) + b"\nafter\n")
+    assert long.fault == "longer than 1 MiB"
+    assert after == Line(2, "after")
+
+
+def test_a_file_comes_in_large_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(b"a line\n" * 5000)
+    with open(path, "rb") as stream:
+        assert [len(chunk) for chunk in read_chunks(stream)] == [2000, 2000, 1000]
+
+
+def test_a_chunk_has_a_limit_in_bytes() -> None:
+    size = 300_000
+    chunks = list(read_chunks(io.BytesIO((b"x" * size + b"\n") * 20)))
+    assert len(chunks) > 4
+    assert sum(map(len, chunks)) == 20
+
+
+@pytest.fixture
+def pipe() -> tuple[io.BufferedReader, int]:
+    read_end, write_end = os.pipe()
+    return open(read_end, "rb"), write_end
+
+
+def test_a_pipe_gives_what_is_there(pipe: tuple[io.BufferedReader, int]) -> None:
+    stream, write_end = pipe
+    with stream:
+        chunks = read_chunks(stream)
+        os.write(write_end, b"one\ntwo\nthr")
+        assert [line.text for line in next(chunks)] == ["one", "two"]
+        os.write(write_end, b"ee\n")
+        assert next(chunks) == [Line(3, "three")]
+        os.write(write_end, b"four")
+        os.close(write_end)
+        assert next(chunks) == [Line(4, "four")]
+        assert next(chunks, None) is None
+
+
+def test_a_full_pipe_gives_growing_chunks(pipe: tuple[io.BufferedReader, int]) -> None:
+    stream, write_end = pipe
+    with stream:
+        os.write(write_end, b"y\n" * 5000)
+        os.close(write_end)
+        sizes = [len(chunk) for chunk in read_chunks(stream)]
+    assert sizes[:3] == [32, 64, 128]
+    assert sum(sizes) == 5000

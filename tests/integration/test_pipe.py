@@ -1,0 +1,230 @@
+"""The pipe contract, against a live program with both ends open."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+STAND_IN = [sys.executable, "-m", "tests.upper_model", "translate", "-m", "upper"]
+ROOT = Path(__file__).parents[2]
+
+
+def start(*options: str) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*STAND_IN, *options], cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def translate(data: bytes, *options: str) -> tuple[bytes, str, int]:
+    ended = subprocess.run([*STAND_IN, *options], cwd=ROOT, input=data, capture_output=True)
+    return ended.stdout, ended.stderr.decode(), ended.returncode
+
+
+def shell(line: str) -> subprocess.CompletedProcess[bytes]:
+    script = f"set -o pipefail; {line}"
+    command = ["bash", "-c", script, " ".join(STAND_IN)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=30)
+
+
+def test_each_line_is_answered_while_the_input_stays_open() -> None:
+    with start() as program:
+        assert program.stdin and program.stdout
+        for number in range(3):
+            program.stdin.write(f"line {number}\n".encode())
+            program.stdin.flush()
+            assert program.stdout.readline() == f"LINE {number}\n".encode()
+        program.stdin.write(b"half a line, ")
+        program.stdin.flush()
+        time.sleep(0.05)
+        program.stdin.write(b"and the rest\nmore")
+        program.stdin.flush()
+        assert program.stdout.readline() == b"HALF A LINE, AND THE REST\n"
+        assert program.communicate()[0] == b"MORE\n"
+    assert program.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "data, expected",
+    [
+        (b"", b""),
+        (b"\n", b"\n"),
+        (b"no newline", b"NO NEWLINE\n"),
+        (b"a\n\n  \nb\n", b"A\n\n\nB\n"),
+        (b"a\r\n\r\nb\n", b"A\r\n\r\nB\n"),
+        ("a\u2028b\x85c\n".encode(), "A\u2028B\x85C\n".encode()),
+        (b"nul\x00nul\n\x00\n", b"NUL\x00NUL\n\x00\n"),
+    ],
+)
+def test_n_lines_in_n_lines_out(data: bytes, expected: bytes) -> None:
+    assert translate(data) == (expected, "", 0)
+
+
+def test_invalid_utf8_is_reported_and_the_rest_goes_on() -> None:
+    output, said, status = translate(b"a\nb\xff\nc\n")
+    assert (output, status) == (b"A\n\nC\n", 1)
+    assert said == ("attn: line 2 is not valid UTF-8 (byte 0xff at position 2); not translated\n")
+
+
+def test_a_line_of_100_000_characters_is_split_or_refused_never_cut() -> None:
+    data = b"short\n" + b"It is a line. " * 7143 + b"\n" + b"x" * 100_000 + b"\nshort\n"
+    output, said, status = translate(data)
+    first, words, letters, last, end = output.split(b"\n")
+    assert (first, last, end, status) == (b"SHORT", b"SHORT", b"", 0)
+    assert words.count(b"IT IS A LINE.") == 7143
+    assert letters.count(b"X") == 100_000
+    assert [line[:12] for line in said.splitlines()] == ["attn: line 2", "attn: line 3"]
+    output, said, status = translate(data, "--long", "refuse")
+    assert (output, status) == (b"SHORT\n\n\nSHORT\n", 1)
+    assert len(said.splitlines()) == 2
+
+
+def test_endless_input_and_a_reader_that_leaves() -> None:
+    ended = shell("yes | $0 | head -1; echo ${PIPESTATUS[1]}")
+    assert (ended.stdout, ended.stderr) == (b"Y\n0\n", b"")
+
+
+def test_help_for_a_reader_that_leaves() -> None:
+    assert shell("$0 --help | true").stderr == b""
+
+
+def test_memory_does_not_grow_with_the_input() -> None:
+    peak = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True);"
+    peak += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)"
+
+    def kilobytes(lines: int) -> int:
+        ended = subprocess.run(
+            [sys.executable, "-c", peak, *STAND_IN],
+            cwd=ROOT,
+            input=b"one line of text\n" * lines,
+            capture_output=True,
+            check=True,
+        )
+        assert ended.stdout.count(b"\n") == lines
+        return int(ended.stderr)
+
+    assert kilobytes(100_000) < kilobytes(10_000) + 4_000
+
+
+def test_ctrl_c_is_130_and_quiet() -> None:
+    with start() as program:
+        assert program.stdin and program.stdout
+        program.stdin.write(b"ready\n")
+        program.stdin.flush()
+        assert program.stdout.readline() == b"READY\n"
+        program.send_signal(signal.SIGINT)
+        assert program.communicate() == (b"", b"")
+    assert program.returncode == 130
+
+
+def test_a_terminal_gets_a_prompt_on_stderr() -> None:
+    import pty
+
+    person, terminal = pty.openpty()
+    with subprocess.Popen(
+        STAND_IN, cwd=ROOT, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        assert program.stdout
+        os.write(person, b"hello\n")
+        assert program.stdout.readline() == b"HELLO\n"
+        os.write(person, b"\x04")
+        output, said = program.communicate(timeout=10)
+    assert output == b""
+    assert said.count(b"> ") == 2
+
+
+def test_arguments_are_lines() -> None:
+    assert translate(b"", "one", "", "two\nthree")[0] == b"ONE\n\nTWO\nTHREE\n"
+
+
+def test_files_are_replaced_when_whole(tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(b"a\r\nb")
+    target.write_bytes(b"old")
+    output, said, status = translate(b"", "-i", str(source), "-o", str(target))
+    assert (output, status, target.read_bytes()) == (b"", 0, b"A\r\nB\n")
+    assert said == "translating 100 %  2 lines\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_an_interrupted_run_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_bytes(b"old")
+    with start("-o", str(target)) as program:
+        assert program.stdin
+        program.stdin.write(b"a\n")
+        program.stdin.flush()
+        while not (tmp_path / "out.part").exists() and program.poll() is None:
+            time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        program.communicate()
+    assert program.returncode == 130
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (["-i", "nowhere/in"], "attn: cannot read nowhere/in: No such file or directory\n"),
+        (["-i", "."], "attn: cannot read .: Is a directory\n"),
+        (["-o", "nowhere/out"], "attn: cannot write nowhere/out: No such file or directory\n"),
+    ],
+)
+def test_unusable_files_are_one_line(options: list[str], expected: str) -> None:
+    assert translate(b"a\n", *options) == (b"", expected, 1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_one_line() -> None:
+    no_space = b": No space left on device\n"
+    assert (
+        shell("echo a | $0 > /dev/full").stderr == b"attn: cannot write standard output" + no_space
+    )
+    assert shell("echo a | $0 -o /dev/full").stderr == b"attn: cannot write /dev/full" + no_space
+
+
+def test_formats() -> None:
+    data = b"a\tb\n\n\xff\r\n"
+    assert translate(data, "--scores")[0] == b"-0.5000\tA\tB\n\t\n\t\r\n"
+    assert translate(data, "-n", "2")[0].splitlines(keepends=True) == [
+        b"0 ||| A\tB ||| -0.5000\n",
+        b"0 ||| A\tB! ||| -1.5000\n",
+        b"1 |||  ||| 0.0000\n",
+        b"2 |||  ||| \r\n",
+    ]
+    assert translate(data, "--format", "tsv")[0].decode().split("\n") == [
+        "a b\tA B\t-0.5000",
+        "\t\t0.0000",
+        "\ufffd\t\t\r",
+        "",
+    ]
+    first, empty, faulty = map(json.loads, translate(data, "--format", "jsonl")[0].splitlines())
+    assert first["source"] == "a\tb"
+    assert first["hypotheses"] == [
+        {"text": "A\tB", "score": -0.5, "log_prob": -2.0, "pieces": ["A", "B"]}
+    ]
+    assert [hypothesis["text"] for hypothesis in empty["hypotheses"]] == [""]
+    assert faulty["hypotheses"] == [] and faulty["error"].startswith("line 3 is not valid UTF-8")
+
+
+def test_a_real_model_answers_as_in_python_and_imports_nothing_idle(tiny_bundle: Path) -> None:
+    from models import load
+
+    texts = ["The old dog sees a small house.", "A man sleeps.", "The old dog sees a small house."]
+    expected = [result.text for result in load(tiny_bundle).translate(texts)]
+    code = "import sys; from attncli.app import run; run(sys.argv[1:]);"
+    code += "print({'rich', 'sacrebleu', 'matplotlib', 'pygments'} & set(sys.modules))"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "translate", "-m", str(tiny_bundle), "--device", "cpu"],
+        input="\n".join(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.split("\n") == [*expected, "set()", ""]
+    assert ended.stderr == ""

@@ -1,0 +1,67 @@
+"""Small models of every preset: the same configuration with its sizes divided."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from models.bundle import build
+from models.config import ModelConfig
+from models.families.base import VocabularySizes
+from models.model import EncoderDecoder
+from models.tokenizer import END, PAD, START
+from models.types import Batch
+from models.zoo import model_config
+
+VOCABULARY = 30
+FIRST_WORD = END + 1
+
+
+def small_config(preset: str) -> ModelConfig:
+    """The configuration of a preset, about 16 features wide, without dropout."""
+    config = model_config(preset)
+    divisor = max(1, config.embedding // 16)
+    return dataclasses.replace(
+        config,
+        embedding=config.embedding // divisor,
+        hidden=config.hidden // divisor,
+        readout=config.readout // divisor,
+        dropout=0.0,
+        attention_dropout=0.0,
+    )
+
+
+@cache
+def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
+    """A model of a preset with random weights, no two of them equal. Not to be changed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = build(small_config(preset), VocabularySizes(vocabulary, vocabulary, True))
+        with torch.no_grad():
+            for parameter in model.parameters():  # biases start at 0, which would hide mistakes
+                parameter += torch.randn_like(parameter) * 0.2
+            model.output.bias += torch.randn(vocabulary)
+    return model.eval()
+
+
+def sources(*lengths: int, seed: int = 1, vocabulary: int = VOCABULARY) -> tuple[Tensor, Tensor]:
+    """Random source ids (B, S) of these lengths, end mark included, and their mask."""
+    random = torch.Generator().manual_seed(seed)
+    ids = torch.full((len(lengths), max(lengths)), PAD)
+    for row, length in enumerate(lengths):
+        ids[row, : length - 1] = torch.randint(
+            FIRST_WORD, vocabulary, (length - 1,), generator=random
+        )
+        ids[row, length - 1] = END
+    return ids, ids != PAD
+
+
+def pairs(source_lengths: list[int], target_lengths: list[int]) -> Batch:
+    """Random sentence pairs of these lengths, end marks included."""
+    source, source_mask = sources(*source_lengths, seed=1)
+    target, target_mask = sources(*target_lengths, seed=2)
+    begun = torch.nn.functional.pad(target[:, :-1], (1, 0), value=START)
+    return Batch(source, source_mask, begun, target, target_mask)

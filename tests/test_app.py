@@ -1,0 +1,115 @@
+"""The command line itself: quick, helpful, and clear about mistakes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from attncli import app
+from models.errors import ModelError
+
+
+def attn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "attncli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment or None)
+
+
+def test_help_lists_every_command_and_ends_with_an_example() -> None:
+    shown = attn("--help").stdout
+    for name, command in app.COMMANDS.items():
+        assert name in shown and command.help in shown
+    assert shown.rstrip().splitlines()[-1].strip().endswith("attn translate -m runs/demo")
+
+
+def test_help_answers_in_a_blink() -> None:
+    def seconds(*command: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *command], capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    assert min(seconds("-m", "attncli", "--help") for _ in range(5)) < 0.2
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from attncli.app import run; run(['--help']);"
+        "print({'torch', 'numpy', 'sentencepiece', 'rich', 'sacrebleu'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert shown.stdout.endswith("set()\n")
+
+
+def test_version() -> None:
+    assert attn("--version").stdout.startswith("attn 0.")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(shell: str) -> None:
+    assert "_ATTN_COMPLETE" in attn("--show-completion", shell).stdout or shell != "bash"
+    bash = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "attn tr"}
+    assert attn(**bash).stdout.split() == ["train", "translate"]
+    options = {**bash, "COMP_CWORD": "2", "COMP_WORDS": "attn translate --len"}
+    assert attn(**options).stdout.split() == ["--length-penalty"]
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["tranlate"], "'translate'"),
+        (["translate", "--bean", "3"], "--beam"),
+        (["translate", "-m", "x", "--nbest", "9"], "--nbest"),
+        (["translate", "-m", "x", "--method", "greedy", "--nbest", "2"], "--nbest"),
+        (["translate", "-m", "x", "--temperature", "0.5"], "--method sample"),
+        (["translate", "-m", "x", "-i", "file", "text"], "--input"),
+        (["translate", "text"], "ATTN_MODEL"),
+    ],
+)
+def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
+    ended = attn(*arguments, PATH="")
+    assert ended.returncode == 2
+    assert expected in ended.stderr.splitlines()[-1]
+    assert not ended.stdout
+
+
+def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def broken() -> None:
+        """Fail."""
+        raise error
+
+    monkeypatch.setattr(app, "broken", broken, raising=False)
+    monkeypatch.setitem(app.COMMANDS, "broken", app.Command("attncli.app:broken", "Fail."))
+
+
+def test_a_mistake_is_one_line_and_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table_with(monkeypatch, ModelError("a cat\non the mat", "a dog", "feed it"))
+    assert app.run(["broken"]) == 1
+    assert capsys.readouterr().err == "attn: a cat on the mat; expected a dog; feed it\n"
+
+
+@pytest.mark.parametrize("error, status", [(KeyboardInterrupt(), 130), (BrokenPipeError(), 0)])
+def test_interrupts_and_closed_pipes_end_quietly(
+    error: BaseException,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table_with(monkeypatch, error)
+    assert app.run(["broken"]) == status
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    table_with(monkeypatch, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        app.run(["broken"])
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_the_help_of_a_command_ends_with_an_example(name: str) -> None:
+    shown = attn(name, "--help").stdout
+    assert f"attn {name}" in shown.partition("Example:")[2].splitlines()[-1]

@@ -1,0 +1,56 @@
+"""A model that answers in capitals, and the command line with it in place of a trained one.
+
+``python -m tests.upper_model translate`` is ``attn translate`` without torch, for the tests of
+what stands around the model.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from models.config import SearchConfig
+from models.types import Hypothesis, Translation
+
+
+class Upper:
+    """Takes 20 pieces, a word being one for every 10 characters begun."""
+
+    max_source_length = 20
+
+    def __init__(self) -> None:
+        self.asked: deque[str] = deque(maxlen=100)
+
+    def source_length(self, text: str) -> int:
+        """Pieces and the end mark."""
+        return sum(1 + len(word) // 10 for word in text.split()) + 1
+
+    def translate(
+        self,
+        texts: Iterable[str],
+        *,
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = 4096,
+    ) -> list[Translation]:
+        """Each text in capitals; further outputs have exclamation marks."""
+        return [self._translation(text, search or SearchConfig()) for text in texts]
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        assert text.strip() and self.source_length(text) <= self.max_source_length
+        self.asked.append(text)
+        outputs = [text.upper() + "!" * rank for rank in range(search.nbest)]
+        return Translation(
+            text,
+            tuple(
+                Hypothesis(output, -0.5 - rank, -2.0 - rank, tuple(output.split()), ())
+                for rank, output in enumerate(outputs)
+            ),
+        )
+
+
+if __name__ == "__main__":
+    from attncli.app import main
+    from attncli.commands import translate
+
+    translate._load = lambda model, device, threads: Upper()
+    main()
