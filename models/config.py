@@ -164,7 +164,7 @@ def _as_scalar(value: Any, kind: type) -> Any:
         return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
             str(value).strip().lower()
         ]
-    if isinstance(value, bool) or isinstance(value, (Mapping, list)):
+    if isinstance(value, (bool, Mapping, list)):
         raise TypeError(value)
     if kind is int and isinstance(value, float) and value != int(value):
         raise ValueError(value)

@@ -1,0 +1,111 @@
+"""``attn models``: what there is, and one of it at a time."""
+
+from __future__ import annotations
+
+import json as json_format
+from itertools import groupby
+from typing import Annotated
+
+import typer
+
+from attncli.data.streams import open_output
+from attncli.jobs import models as zoo
+from attncli.jobs.models import Entry, Shown
+from attncli.render.columns import columns
+
+models = typer.Typer(name="models", add_completion=False)
+
+Name = Annotated[
+    str, typer.Argument(help="A preset, family, score or other part, or the folder of a model.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="Of a preset: a setting, section.key=value."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+
+
+@models.callback(invoke_without_command=True)
+def list_models(context: typer.Context, json: Json = False) -> None:
+    """List families, presets and scores; `attn models show NAME` for one of them.
+
+    Any score, window, normaliser and read goes with the recurrent families, as in
+    `attn train -s model.attention.score=dot`.
+
+    Example:
+      attn models show transformer-tiny
+      attn models
+    """
+    if context.invoked_subcommand is None:
+        entries = zoo.catalogue()
+        _write(_list_as_json(entries) if json else _list_as_text(entries))
+
+
+@models.command()
+def show(
+    name: Name,
+    *,
+    vocabulary: Annotated[
+        int, typer.Option(min=1, help="Of a preset: pieces of each language, for its size.")
+    ] = 8000,
+    set: Set = None,
+) -> None:
+    """Show a model's configuration and parameter count, or a part's equation and source.
+
+    What is shown of a preset is a file that `attn train` takes. A folder beats a name if it is
+    given as ./folder.
+
+    Example:
+      attn models show additive
+      attn models show runs/demo
+      attn models show transformer-tiny > run.toml
+    """
+    shown = zoo.show(name, vocabulary=vocabulary, assignments=set or [])
+    _write(_model(shown) if isinstance(shown, Shown) else "\n".join(map(_part, shown)))
+
+
+def _write(text: str) -> None:
+    with open_output(None) as write:
+        write(text.encode())
+
+
+def _list_as_text(entries: list[Entry]) -> str:
+    rows = [(f"  {entry.name}", _summary(entry)) for entry in entries]
+    lines = iter(columns(rows, left=2).splitlines(keepends=True))
+    parts = []
+    for kind, group in groupby(entries, key=lambda entry: entry.kind):
+        parts.append(f"{zoo.KINDS[kind].capitalize()}\n" + "".join(next(lines) for _ in group))
+    return "\n".join(parts)
+
+
+def _summary(entry: Entry) -> str:
+    """One line, the paper at its end; what a preset says of itself names its own."""
+    named = entry.kind == "preset" or not entry.source
+    return entry.summary if named else f"{entry.summary.rstrip('.')} ({entry.source})"
+
+
+def _list_as_json(entries: list[Entry]) -> str:
+    record: dict[str, list[dict[str, str]]] = {name: [] for name in zoo.KINDS.values()}
+    for kind, name, summary, detail, source in entries:
+        known = {"name": name, "summary": summary, "detail": detail, "source": source}
+        record[zoo.KINDS[kind]].append(known)
+    return json_format.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _part(entry: Entry) -> str:
+    place = "model" if entry.kind == "family" else "model.attention"
+    lines = [f"{entry.kind} {entry.name}", entry.summary, *entry.detail.splitlines()]
+    return "".join(f"{line}\n" for line in [*lines, "", f"-s {place}.{entry.kind}={entry.name}"])
+
+
+def _model(shown: Shown) -> str:
+    """TOML, what else there is to say above it as comments."""
+    source, target, joint = shown.vocabulary
+    pieces = f"{source:,} joint" if joint else f"{source:,} source and {target:,} target"
+    about = [
+        shown.title,
+        f"{shown.parameters:,} parameters with {pieces} pieces",
+        "",
+        *_part(shown.family).splitlines()[:-2],
+    ]
+    return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"

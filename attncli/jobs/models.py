@@ -1,0 +1,135 @@
+"""What the zoo holds, and what one name of it, or one trained model, is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.training.config import run_config, to_toml
+from models import registry, zoo
+from models.config import ModelConfig, SearchConfig, TokenizerConfig, from_dict, option
+from models.errors import unknown_name
+
+KINDS = {
+    "preset": "presets",
+    "family": "families",
+    "score": "scores",
+    "window": "windows",
+    "normalise": "normalisers",
+    "read": "reads",
+}
+
+
+class Entry(NamedTuple):
+    """A name of the zoo."""
+
+    kind: str  # preset, family, score, window, normalise or read
+    name: str
+    summary: str  # one line
+    detail: str  # the rest: equation, source, traps
+    source: str  # the paper
+
+
+class Vocabulary(NamedTuple):
+    """How many pieces each language has."""
+
+    source: int
+    target: int
+    joint: bool
+
+
+class Shown(NamedTuple):
+    """A whole model: what it is, how it is configured, how large it is."""
+
+    title: str
+    family: Entry
+    settings: str  # TOML
+    parameters: int
+    vocabulary: Vocabulary
+
+
+@dataclass(frozen=True)
+class BundleConfig:
+    """What a bundle says of itself."""
+
+    model: ModelConfig = option(ModelConfig, "model")
+    tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
+    search: SearchConfig = option(SearchConfig, "search")
+
+
+def catalogue() -> list[Entry]:
+    """Everything that has a name, presets first. Imports no torch."""
+    presets = [_preset(name) for name in zoo.PRESETS]
+    return presets + [
+        _part(kind, name) for kind in registry.TABLES for name in registry.names(kind)
+    ]
+
+
+def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
+    """A preset or the model in a folder whole, or the parts of that name.
+
+    A preset goes before a family of its name, and both before a folder; ``./name`` is the folder.
+    """
+    if name in zoo.PRESETS:
+        return show_preset(name, vocabulary=vocabulary, assignments=assignments)
+    parts = [_part(kind, name) for kind in registry.TABLES if name in registry.TABLES[kind]]
+    if parts:
+        return parts
+    if Path(name).exists() or len(Path(name).parts) > 1:
+        return show_bundle(Path(name))
+    raise unknown_name("model or part", name, {entry.name for entry in catalogue()})
+
+
+def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown:
+    """A preset, as a file for `attn train`, and its size with so many pieces."""
+    config = run_config(name, assignments=assignments)
+    sizes = Vocabulary(vocabulary, vocabulary, config.tokenizer.joint)
+    return Shown(
+        title=f"{name}: {zoo.preset(name).doc}",
+        family=_part("family", config.model.family),
+        settings=to_toml(config),
+        parameters=count_parameters(config.model, sizes),
+        vocabulary=sizes,
+    )
+
+
+def show_bundle(folder: Path) -> Shown:
+    """The model in a folder."""
+    from models.bundle import read_settings
+
+    settings = read_settings(folder)
+    tables = {name: settings[name] for name in ("model", "tokenizer", "search")}
+    config = from_dict(BundleConfig, tables)
+    sizes = Vocabulary(**settings["vocabulary"])
+    return Shown(
+        title=f"{folder}: a trained model",
+        family=_part("family", config.model.family),
+        settings=to_toml(config),
+        parameters=count_parameters(config.model, sizes),
+        vocabulary=sizes,
+    )
+
+
+def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:
+    """The parameters of a model, shared ones once; none of them is given any memory."""
+    import torch
+
+    from models.bundle import build
+    from models.families.base import VocabularySizes
+
+    with torch.device("meta"):
+        model = build(config, VocabularySizes(*vocabulary))
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _preset(name: str) -> Entry:
+    preset = zoo.preset(name)
+    family = registry.describe("family", zoo.model_config(name).family)
+    return Entry("preset", name, preset.doc, "", family.source)
+
+
+def _part(kind: str, name: str) -> Entry:
+    found = registry.describe(kind, name)
+    return Entry(kind, name, found.summary, found.detail, found.source)
