@@ -18,7 +18,7 @@ $(READY): pyproject.toml constraints.txt
 install: $(READY)  ## Install attn and its tools into .venv
 
 demo: $(READY)  ## Train on the embedded grammar for two minutes, then translate
-	$(RUN)/attn train -o runs/demo --preset transformer-nano -s train.epochs=14 -s train.patience=0
+	$(RUN)/attn train -o runs/demo
 	printf 'The old dog sees a small house.\nDid the women not read the books yesterday?\n' \
 	  | $(RUN)/attn translate -m runs/demo
 	@echo

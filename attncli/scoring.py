@@ -138,7 +138,7 @@ def spans(words: Sequence[int], lengths: Lengths) -> list[range]:
         ranks = (len(words) * n // lengths.quantiles for n in range(1, lengths.quantiles + 1))
         ends = sorted({ordered[rank - 1] for rank in ranks if rank})
     else:
-        ends = list(range(lengths.step, ordered[-1] + lengths.step, lengths.step))
+        ends = list(range(lengths.step, max(1, ordered[-1]) + lengths.step, lengths.step))
     starts = [min(1, ordered[0]) if not lengths.quantiles else ordered[0], *(e + 1 for e in ends)]
     found = (range(start, end + 1) for start, end in zip(starts, ends, strict=False))
     return [span for span in found if any(length in span for length in words)]
@@ -185,16 +185,22 @@ def _resampled(
         n_samples=RESAMPLES,
     )
     signatures, results = test()
-    return [
-        tuple(
-            _compared(name, str(signature), results[name][number])
-            for name, signature in signatures.items()
-        )
-        for number in range(len(systems))
-    ]
+    columns = [_compared(str(sign), results[name], name) for name, sign in signatures.items()]
+    return list(zip(*columns, strict=True))
 
 
-def _compared(metric: str, signature: str, result: Result | str) -> Score:
-    assert not isinstance(result, str)
-    assert result.ci is not None, metric
-    return Score(metric, float(result.score), signature, float(result.ci), result.p_value)
+def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[Score]:
+    """One metric's score of each system.
+
+    sacreBLEU calls two systems with equal statistics significantly different, since no resample
+    differs by more than nothing; here, equal scores have p = 1.
+    """
+    found = [result for result in results if not isinstance(result, str)]
+    scores = []
+    for result in found:
+        interval = None if result.ci is None else float(result.ci)
+        p_value = result.p_value
+        if p_value is not None and result.score == found[0].score:
+            p_value = 1.0
+        scores.append(Score(metric, float(result.score), signature, interval, p_value))
+    return scores

@@ -5,11 +5,12 @@ Run by the peer's own Python, never by ours; each command prints one line of JSO
     python3 -m venv peer
     peer/bin/pip install torch==2.13.0 sentencepiece==0.2.0 importlib_metadata "setuptools<81" \
         numpy pyyaml packaging tqdm pandas plotly matplotlib seaborn tensorboard datasets \
-        sacrebleu sacremoses subword-nmt
+        sacrebleu sacremoses subword-nmt safetensors
     peer/bin/pip install --no-deps joeynmt==2.3.0   # its own list pins an old protobuf
     peer/bin/python joeynmt_peer.py prepare --work peer-run --data multi30k/tok --spm joint.model
     peer/bin/python joeynmt_peer.py train --work peer-run --steps 30
     peer/bin/python joeynmt_peer.py train --work peer-run --steps 2000 --save
+    peer/bin/python joeynmt_peer.py import-weights --work peer-run --bundle runs/en-de
     peer/bin/python joeynmt_peer.py translate --work peer-run --input test.en
 
 What is timed is JoeyNMT's own `joeynmt.training.train` and `joeynmt.prediction.predict`; the hooks
@@ -23,13 +24,30 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import shutil
 import string
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 Figures = dict[str, Any]
+NAMES = {  # of our Transformer's layers, and of JoeyNMT's
+    ".attention_norm.": ".layer_norm.",
+    ".self_norm.": ".x_layer_norm.",
+    ".cross_norm.": ".dec_layer_norm.",
+    ".forward_norm.": ".feed_forward.layer_norm.",
+    "coder.norm.": "coder.layer_norm.",
+    ".attention.": ".src_src_att.",
+    ".self_attention.": ".trg_trg_att.",
+    ".cross_attention.": ".src_trg_att.",
+    ".query.": ".q_layer.",
+    ".output.": ".output_layer.",
+    ".inner.": ".pwff_layer.0.",
+    ".outer.": ".pwff_layer.3.",
+}
 CONFIGURATION = """
 name: peer
 joeynmt_version: 2.3.0
@@ -173,12 +191,67 @@ def translate(work: Path, input: Path, output: Path | None, max_output_length: i
     }
 
 
+def import_weights(work: Path, bundle: Path) -> Figures:
+    """Have JoeyNMT translate with the weights of our Transformer of the same sizes.
+
+    JoeyNMT has no output bias: `work/bundle` is our model without it, to be compared with. What
+    still differs is the epsilon of layer normalisation, 1e-6 there and 1e-5 here.
+    """
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    copy = work / "bundle"
+    copy.mkdir(exist_ok=True)
+    for name in ("config.json", "tokenizer.model"):
+        shutil.copy(bundle / name, copy)
+    weights = load_file(bundle / "model.safetensors")
+    weights["output.bias"].zero_()
+    save_file(weights, copy / "model.safetensors")
+    state = dict(peer_state(weights, joeynmt_order(bundle / "tokenizer.model")))
+    torch.save({"model_state": state}, work / "model" / "best.ckpt")
+    return {"bundle": str(copy), "checkpoint": str(work / "model" / "best.ckpt")}
+
+
+def joeynmt_order(spm: Path) -> list[int]:
+    """The ids of a SentencePiece model in the order of JoeyNMT's vocabulary: marks, then pieces."""
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_file=str(spm))
+    marks = [model.unk_id(), model.pad_id(), model.bos_id(), model.eos_id()]
+    return marks + [model.piece_to_id(piece) for piece in read_pieces(spm)]
+
+
+def peer_state(weights: dict[str, Any], order: list[int]) -> Iterator[tuple[str, Any]]:
+    """Our weights under JoeyNMT's names and in its shapes."""
+    import torch
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from models.layers import positions
+
+    matrix = weights["encoder.embedding.weight"][order]  # (Y, D), one for all three
+    for name in ("src_embed.lut", "trg_embed.lut", "decoder.output_layer"):
+        yield f"{name}.weight", matrix
+    table = positions(0, 5000, matrix.shape[1], torch.device("cpu"))
+    for name in ("encoder", "decoder"):
+        yield f"{name}.pe.pe", table[None]
+    for name, tensor in weights.items():
+        for ours, theirs in NAMES.items():
+            name = name.replace(ours, theirs)
+        if ".input." in name:  # [Q;] K; V in one matrix here, in one each there
+            parts = tensor.split(matrix.shape[1])
+            for part, letter in zip(parts, "qkv"[-len(parts) :], strict=True):
+                yield name.replace(".input.", f".{letter}_layer."), part.clone()
+        elif ".layers." in name or ".layer_norm." in name:
+            yield name, tensor
+
+
 def main() -> None:
     """Parse the command line, run one command, print its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True)
-    for job in (prepare, train, translate):
-        command = commands.add_parser(job.__name__, help=(job.__doc__ or "").partition("\n")[0])
+    for job in (prepare, train, translate, import_weights):
+        name = job.__name__.replace("_", "-")
+        command = commands.add_parser(name, help=(job.__doc__ or "").partition("\n")[0])
         command.set_defaults(job=job)
         command.add_argument("--work", type=Path, required=True)
     commands.choices["prepare"].add_argument("--data", type=Path, required=True)
@@ -190,6 +263,7 @@ def main() -> None:
     commands.choices["translate"].add_argument("--input", type=Path, required=True)
     commands.choices["translate"].add_argument("--output", type=Path)
     commands.choices["translate"].add_argument("--max-output-length", type=int, default=-1)
+    commands.choices["import-weights"].add_argument("--bundle", type=Path, required=True)
     given = vars(parser.parse_args())
     logging.disable(logging.INFO)
     print(json.dumps(given.pop("job")(**given)))

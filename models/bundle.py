@@ -67,14 +67,17 @@ def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
 def read(folder: Path) -> Bundle:
     """The bundle in a folder; a ModelError that says what is missing or damaged."""
     settings = read_settings(folder)
-    model = build(
-        from_dict(ModelConfig, settings["model"], where="model"),
-        VocabularySizes(**settings["vocabulary"]),
-    )
+    tokenizer = Tokenizer.read(folder)
+    sizes = sizes_of(tokenizer)
+    if settings["vocabulary"] != sizes._asdict():
+        raise ModelError(
+            f"the tokenizer in {folder} does not fit its config.json", "those of one model"
+        )
+    model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
     load_weights(model, folder / "model.safetensors")
     return Bundle(
         model.eval(),
-        Tokenizer.read(folder),
+        tokenizer,
         from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
         from_dict(SearchConfig, settings["search"], where="search"),
     )
@@ -93,9 +96,9 @@ def read_settings(folder: Path) -> dict[str, Any]:
                 f"format {FORMAT}",
                 "use the version of attn that wrote it",
             )
-        missing = {"model", "tokenizer", "search", "vocabulary"} - settings.keys()
-        if missing:
-            raise KeyError(", ".join(sorted(missing)))
+        for section in ("model", "tokenizer", "search", "vocabulary"):
+            if not isinstance(settings.get(section), dict):
+                raise ValueError(f"no settings of the {section}")
     except FileNotFoundError:
         raise ModelError(f"{folder} has no config.json", made_by) from None
     except (OSError, ValueError, KeyError, TypeError) as error:

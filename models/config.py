@@ -147,14 +147,19 @@ def converted(value: Any, kind: Any, place: str) -> Any:
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         raise TypeError(f"{place}: a setting has one type")
-    if origin is tuple:
-        items = value.split(",") if isinstance(value, str) else value
-        return tuple(str(item) for item in items if str(item))
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
     try:
-        return _as_scalar(value, kind)
-    except (KeyError, TypeError, ValueError):
-        names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-        raise ModelError(f"{place} = {value!r}", names[kind]) from None
+        return _as_texts(value) if origin is tuple else _as_scalar(value, kind)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        expected = names.get(kind, "texts, with commas between")
+        raise ModelError(f"{place} = {value!r}", expected) from None
+
+
+def _as_texts(value: Any) -> tuple[str, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)):
+        raise TypeError(value)
+    return tuple(str(item) for item in items if str(item))
 
 
 def _as_scalar(value: Any, kind: type) -> Any:
@@ -164,7 +169,7 @@ def _as_scalar(value: Any, kind: type) -> Any:
         return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
             str(value).strip().lower()
         ]
-    if isinstance(value, (bool, Mapping, list)):
+    if value is None or isinstance(value, (bool, Mapping, list)):
         raise TypeError(value)
     if kind is int and isinstance(value, float) and value != int(value):
         raise ValueError(value)

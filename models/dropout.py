@@ -38,7 +38,7 @@ class ByteDropout(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
         """x * keep / share kept."""
         threshold = max(1, round(256 * (1 - rate)))
-        keep = random_bytes(x.numel()).view(x.shape) < threshold
+        keep = random_bytes(x.numel()).view(x.shape) <= threshold - 1  # 256 is no byte
         ctx.save_for_backward(keep)
         ctx.scale = 256 / threshold
         return (x * keep).mul_(ctx.scale)

@@ -39,17 +39,25 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
         try:
             temporary.mkdir(parents=True)
             fill(temporary)
-            if path.exists():
-                old = path.with_name(f".{path.name}.old")
-                shutil.rmtree(old, ignore_errors=True)
-                os.replace(path, old)
-                os.replace(temporary, path)
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                os.replace(temporary, path)
+            _exchange(temporary, path)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
+
+
+def _exchange(new: Path, path: Path) -> None:
+    if not path.exists():
+        os.replace(new, path)
+        return
+    old = path.with_name(f".{path.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    os.replace(path, old)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        os.replace(old, path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -201,15 +201,27 @@ def sample(
 
 
 def draw(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> Tensor:
-    """One token a row (R,), by inverting the distribution at uniform numbers (R,)."""
+    """One token a row (R,), by inverting the distribution at uniform numbers (R,).
+
+    The tokens stand in the order of their ids: in the order of their probabilities, near ties would
+    change places with the rounding of a batch, and the output with them.
+    """
     logits = log_probs / max(config.temperature, 1e-6)
     logits[:, list(NEVER_SAID)] = -torch.inf
-    probabilities, tokens = logits.softmax(-1).sort(-1, descending=True)  # (R, Y)
+    cumulative = likeliest(logits.softmax(-1), config).cumsum(-1)  # (R, Y)
+    total = cumulative[:, -1:].contiguous()
+    places = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)
+    last = torch.searchsorted(cumulative, total)  # rounding must not lead past it
+    return torch.minimum(places, last)[:, 0]
+
+
+def likeliest(probabilities: Tensor, config: SearchConfig) -> Tensor:
+    """The probabilities (R, Y) of the tokens to sample from, and 0 for the others."""
+    if config.top_k <= 0 and config.top_p >= 1:
+        return probabilities
+    ranked, tokens = probabilities.sort(-1, descending=True)
     if config.top_k > 0:
-        probabilities[:, config.top_k :] = 0
-    before = probabilities.cumsum(-1) - probabilities
-    probabilities[before >= config.top_p] = 0
-    cumulative = probabilities.cumsum(-1)
-    places = torch.searchsorted(cumulative, uniform[:, None] * cumulative[:, -1:], right=True)
-    last = (probabilities > 0).sum(-1, keepdim=True) - 1
-    return tokens.gather(1, torch.minimum(places, last))[:, 0]
+        ranked[:, config.top_k :] = 0
+    before = ranked.cumsum(-1) - ranked
+    ranked[before >= max(config.top_p, 1e-9)] = 0  # the likeliest always stays
+    return torch.zeros_like(probabilities).scatter(-1, tokens, ranked)

@@ -22,18 +22,33 @@ _LSTM = {"cell": "lstm", "encoder_layers": 1, "decoder_layers": 1, "bidirectiona
 _WARM = {"schedule": "inverse_sqrt", "label_smoothing": 0.1}
 _PLATEAU = {"schedule": "plateau", "label_smoothing": 0.1, "lr": 0.001, "warmup": 200}
 
+_NANO = {
+    **_TRANSFORMER,
+    "embedding": 64,
+    "hidden": 128,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "heads": 4,
+    "dropout": 0.1,
+}
+
 PRESETS: dict[str, Preset] = {
+    "demo": Preset(
+        "transformer-nano, and a recipe of two minutes for the embedded grammar",
+        _NANO,
+        {
+            **_WARM,
+            "lr": 0.005,
+            "warmup": 300,
+            "batch_tokens": 2048,
+            "steps": 1200,
+            "evaluate_every": 200,
+            "patience": 0,
+        },
+    ),
     "transformer-nano": Preset(
         "2+2 layers of 64: for demonstrations and tests",
-        {
-            **_TRANSFORMER,
-            "embedding": 64,
-            "hidden": 128,
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "heads": 4,
-            "dropout": 0.1,
-        },
+        _NANO,
         {**_WARM, "lr": 0.005, "warmup": 400},
     ),
     "transformer-tiny": Preset(

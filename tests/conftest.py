@@ -23,9 +23,9 @@ from models.translator import Translator, padded
 from models.types import Batch
 from models.zoo import model_config
 
-PAIRS = 300
+PAIRS = 240
 PIECES = 1000
-EPOCHS = 20
+EPOCHS = 16
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,8 +29,8 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text."
 def list_models(context: typer.Context, json: Json = False) -> None:
     """List families, presets and scores; `attn models show NAME` for one of them.
 
-    Any score, window, normaliser and read goes with the recurrent families, as in
-    `attn train -s model.attention.score=dot`.
+    Score, window, normaliser and read are a choice of the recurrent families, as in
+    `attn train --preset luong-small -s model.attention.score=dot`.
 
     Example:
       attn models show transformer-tiny
@@ -93,9 +93,14 @@ def _list_as_json(entries: list[Entry]) -> str:
 
 
 def _part(entry: Entry) -> str:
-    place = "model" if entry.kind == "family" else "model.attention"
-    lines = [f"{entry.kind} {entry.name}", entry.summary, *entry.detail.splitlines()]
-    return "".join(f"{line}\n" for line in [*lines, "", f"-s {place}.{entry.kind}={entry.name}"])
+    usage = f"attn train -s model.attention.{entry.kind}={entry.name}"
+    if entry.kind == "family":
+        usage = f"presets: {', '.join(zoo.presets_of(entry.name))}"
+    return "".join(f"{line}\n" for line in [*_about(entry), "", usage])
+
+
+def _about(entry: Entry) -> list[str]:
+    return [f"{entry.kind} {entry.name}", entry.summary, *entry.detail.splitlines()]
 
 
 def _model(shown: Shown) -> str:
@@ -106,6 +111,6 @@ def _model(shown: Shown) -> str:
         shown.title,
         f"{shown.parameters:,} parameters with {pieces} pieces",
         "",
-        *_part(shown.family).splitlines()[:-2],
+        *_about(shown.family),
     ]
     return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"

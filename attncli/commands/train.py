@@ -59,7 +59,7 @@ def train(
     same command goes on where a run was broken off, and ends as if it had not been.
 
     Example:
-      attn train -o runs/demo --preset transformer-nano -s train.steps=400
+      attn train -o runs/demo
     """
     pairs, dev_files = split_dev(files or [], dev or [])
     config = settings(pairs, dev_files, preset, set or [])

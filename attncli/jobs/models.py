@@ -77,7 +77,7 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
     parts = [_part(kind, name) for kind in registry.TABLES if name in registry.TABLES[kind]]
     if parts:
         return parts
-    if Path(name).exists() or len(Path(name).parts) > 1:
+    if "/" in name or Path(name).exists():
         return show_bundle(Path(name))
     raise unknown_name("model or part", name, {entry.name for entry in catalogue()})
 
@@ -110,6 +110,11 @@ def show_bundle(folder: Path) -> Shown:
         parameters=count_parameters(config.model, sizes),
         vocabulary=sizes,
     )
+
+
+def presets_of(family: str) -> list[str]:
+    """The presets of a family."""
+    return [name for name in zoo.PRESETS if zoo.model_config(name).family == family]
 
 
 def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:

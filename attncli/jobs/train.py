@@ -54,7 +54,8 @@ def settings(
     }
     if named:
         values = {**values, "data": {**_table(values, "data"), **named}}
-    chosen = preset or str(values.get("preset", "")) or RunConfig.preset
+    default = RunConfig.preset if _table(values, "data").get("train") else "demo"
+    chosen = preset or str(values.get("preset", "")) or default
     return run_config(chosen, {**values, "preset": chosen}, assignments)
 
 

@@ -153,4 +153,4 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         return most
 
     peak(1_000)
-    assert peak(200_000) < 2 * peak(20_000)
+    assert peak(40_000) < 2 * peak(10_000)

@@ -99,7 +99,7 @@ def test_a_score_equals_its_formula_in_plain_loops(name: str) -> None:
     assert scores.shape == (2, 3, 5)
     for b, t, s in itertools.product(range(2), range(3), range(5)):
         expected = FORMULAS[name](query[b, t].tolist(), values[b, s].tolist(), score)
-        assert float(scores[b, t, s]) == pytest.approx(expected, abs=1e-5)
+        assert scores[b, t, s].item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_concat_is_additive_with_its_matrix_split() -> None:

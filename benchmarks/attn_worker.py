@@ -1,0 +1,152 @@
+"""attn's side of speed.py: the same work as joeynmt_peer.py, timed from inside in the same way.
+
+Each command prints one line of JSON on stdout:
+
+    python benchmarks/attn_worker.py prepare --work ours --data multi30k/tok --pieces 8000
+    python benchmarks/attn_worker.py train --work ours --data multi30k/tok --steps 30
+    python benchmarks/attn_worker.py translate --bundle runs/en-de --input test.en
+
+`train` takes the job's own data, model, loop and settings; only the events are timed here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from itertools import chain, count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+if TYPE_CHECKING:
+    from attncli.training.config import RunConfig
+    from attncli.training.prepare import Prepared
+
+Figures = dict[str, Any]
+
+
+def prepare(work: Path, data: Path, pieces: int) -> Figures:
+    """Learn the joint pieces and tokenise the training text into the work folder."""
+    tokenizer = _prepared(_settings(data, [f"tokenizer.size={pieces}"]), work).tokenizer
+    return {"spm": str(work / "data" / "tokenizer.model"), "pieces": len(tokenizer.source)}
+
+
+def train(
+    work: Path, data: Path, steps: int, warm_up: int, precision: str, setting: list[str]
+) -> Figures:
+    """Train `warm_up + steps` updates from prepared data; time the last `steps`.
+
+    At least one step warms up: the clock starts as it ends, and runs on through the batching.
+    """
+    import torch
+
+    from attncli.jobs.train import fresh_state
+    from attncli.training import machine
+    from attncli.training.loop import Stepped, fit
+
+    fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
+    config = _settings(data, [*fixed, *setting])
+    prepared = _prepared(config, work)
+    machine.keep_memory()
+    cpu = torch.device("cpu")
+    state = fresh_state(config, prepared, cpu)
+    dtype = machine.precision(config.train, cpu)
+    ended, tokens = [], []
+    for event in fit(state, prepared.pairs, None, config.train, dtype):
+        if isinstance(event, Stepped):
+            ended.append(time.perf_counter())
+            tokens.append(event.tokens)
+    seconds, target = ended[-1] - ended[warm_up - 1], sum(tokens[warm_up:])
+    return {
+        "steps": steps,
+        "target_tokens": target,  # with end marks, without padding
+        "seconds": seconds,
+        "target_tokens_per_second": target / seconds,
+        **_contents(config, prepared, warm_up, steps),
+        "precision": str(dtype).removeprefix("torch."),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def translate(bundle: Path, input: Path, output: Path | None, batch: int) -> Figures:
+    """Translate a file of lines; `batch` sentences at a time on average, or 0 for our default."""
+    started = time.perf_counter()
+    import torch
+
+    from models import load
+
+    translator = load(bundle)
+    begun = time.perf_counter()
+    texts = input.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    mean = sum(map(translator.source_length, texts)) / len(texts)
+    limit = {"max_batch_tokens": round(batch * mean)} if batch else {}
+    results = translator.translate(texts, **limit)
+    ended = time.perf_counter()
+    if output:
+        output.write_text("".join(f"{result.text}\n" for result in results), encoding="utf-8")
+    return {
+        "sentences": len(results),
+        "seconds": ended - begun,  # lines to lines, once the model is loaded
+        "total_seconds": time.perf_counter() - started,  # with imports and loading
+        "output_tokens": sum(len(r.hypotheses[0].ids) + 1 for r in results),  # with end marks
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _settings(data: Path, assignments: list[str]) -> RunConfig:
+    from attncli.jobs.train import settings
+
+    files = [path for side in ("en", "de") for path in data.glob(f"train*.{side}")]
+    return settings(files, [], "transformer-tiny", ["train.batch_tokens=4096", *assignments])
+
+
+def _prepared(config: RunConfig, work: Path) -> Prepared:
+    from attncli.training.prepare import prepare
+
+    return prepare(config, config.data, work / "data", lambda what, done, total: None)
+
+
+def _contents(config: RunConfig, prepared: Prepared, warm_up: int, steps: int) -> Figures:
+    """What the timed batches held; their plan depends on the seed alone."""
+    from attncli.data.batching import epoch_plan
+
+    pairs, size, seed = prepared.pairs, config.train.batch_tokens, config.train.seed
+    plans = (epoch_plan(pairs, size, seed=seed, epoch=epoch) for epoch in count())
+    batches = list(islice(chain.from_iterable(plans), warm_up, warm_up + steps))
+    sources, targets = pairs.source.lengths, pairs.target.lengths
+    return {
+        "sentences": sum(map(len, batches)),
+        "source_tokens": int(sum(sources[batch].sum() for batch in batches)),
+        "padded_source_tokens": int(sum(len(batch) * sources[batch].max() for batch in batches)),
+        "padded_target_tokens": int(sum(len(batch) * targets[batch].max() for batch in batches)),
+    }
+
+
+def main() -> None:
+    """Parse the command line, run one command, print its figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    for job in (prepare, train, translate):
+        command = commands.add_parser(job.__name__, help=(job.__doc__ or "").partition("\n")[0])
+        command.set_defaults(job=job)
+    for name in ("prepare", "train"):
+        commands.choices[name].add_argument("--work", type=Path, required=True)
+        commands.choices[name].add_argument("--data", type=Path, required=True)
+    commands.choices["prepare"].add_argument("--pieces", type=int, default=8000)
+    commands.choices["train"].add_argument("--steps", type=int, required=True)
+    commands.choices["train"].add_argument("--warm-up", type=int, default=5)
+    commands.choices["train"].add_argument("--precision", default="fp32")
+    commands.choices["train"].add_argument("-s", "--setting", action="append", default=[])
+    commands.choices["translate"].add_argument("--bundle", type=Path, required=True)
+    commands.choices["translate"].add_argument("--input", type=Path, required=True)
+    commands.choices["translate"].add_argument("--output", type=Path)
+    commands.choices["translate"].add_argument("--batch", type=int, default=0)
+    given = vars(parser.parse_args())
+    print(json.dumps(given.pop("job")(**given)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""A bundle gives back the model it was made of, and a damaged one says what is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from attncli.data.grammar import Pair
+from models import load
+from models.bundle import Bundle, build, read, save, sizes_of
+from models.config import SearchConfig, TokenizerConfig
+from models.errors import ModelError
+from models.files import write_bytes, write_folder, write_text
+from models.tokenizer import Tokenizer, train
+from models.translator import Translator
+from models.types import Batch
+from tests.models.small import pairs, small_config
+
+SEARCH = SearchConfig(beam=3, length_penalty=0.7)
+FAMILIES = ["transformer-nano", "rnnsearch-nano", "luong", "luong-nano", "seq2seq-nano"]
+
+
+@pytest.fixture(scope="module")
+def separate_tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
+    sources, targets = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
+    return train(sources, targets[:100], 350, TokenizerConfig(joint=False))
+
+
+def untrained(preset: str, tokenizer: Tokenizer, *, tied: bool) -> Bundle:
+    torch.manual_seed(1)
+    config = dataclasses.replace(small_config(preset), tied=tied)
+    model = build(config, sizes_of(tokenizer)).eval()
+    return Bundle(model, tokenizer, TokenizerConfig(joint=tokenizer.joint), SEARCH)
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+@pytest.mark.parametrize("joint", [True, False], ids=["joint", "separate"])
+@pytest.mark.parametrize("preset", FAMILIES)
+def test_a_bundle_reads_as_it_was_saved(
+    preset: str,
+    joint: bool,
+    tied: bool,
+    tiny_tokenizer: Tokenizer,
+    separate_tokenizer: Tokenizer,
+    tmp_path: Path,
+) -> None:
+    bundle = untrained(preset, tiny_tokenizer if joint else separate_tokenizer, tied=tied)
+    save(bundle, tmp_path, card="A card.")
+    again = read(tmp_path)
+    assert again.model.config == bundle.model.config
+    assert again[2:] == bundle[2:]
+    assert again.tokenizer.files() == bundle.tokenizer.files()
+    assert (tmp_path / "card.md").read_text() == "A card."
+    assert not again.model.training
+    assert again.model.parameter_count() == bundle.model.parameter_count()
+    batch: Batch = pairs([4, 6], [5, 3])
+    with torch.no_grad():
+        one, other = (b.model.output(b.model.force(batch).features) for b in (bundle, again))
+    assert torch.equal(one, other)
+    texts = ["The old dog sees a house.", "", "He sleeps."]
+    assert Translator(bundle).translate(texts) == Translator(again).translate(texts)
+
+
+@pytest.mark.parametrize("preset", FAMILIES)
+def test_a_shared_matrix_is_stored_and_trained_once(
+    preset: str, tiny_tokenizer: Tokenizer, separate_tokenizer: Tokenizer
+) -> None:
+    counts = {
+        (tied, tokenizer.joint): untrained(preset, tokenizer, tied=tied).model.parameter_count()
+        for tied in (True, False)
+        for tokenizer in (tiny_tokenizer, separate_tokenizer)
+    }
+    width, vocabulary = small_config(preset).embedding, len(tiny_tokenizer.source)
+    assert counts[False, True] - counts[True, True] == 2 * vocabulary * width
+    target = len(separate_tokenizer.target)
+    assert counts[False, False] - counts[True, False] == target * width
+
+
+def test_the_best_output_of_a_trained_bundle_is_a_sentence(
+    tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    texts = [pair.source for pair in tiny_pairs[:20]]
+    found = tiny_translator.translate(texts)
+    assert sum(f.text[-1] in ".?!" for f in found) >= 18
+    assert sum(f.text == pair.target for f, pair in zip(found, tiny_pairs, strict=False)) >= 3
+
+
+def damage_config(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        settings = json.loads((folder / "config.json").read_text())
+        changed = change(settings)
+        (folder / "config.json").write_text(json.dumps(settings if changed is None else changed))
+
+    return damage
+
+
+def truncated(name: str, share: float) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: int(len(content) * share)])
+
+    return damage
+
+
+def removed(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "no-folder": (lambda folder: shutil.rmtree(folder), "no model at"),
+    "a-file": (lambda folder: (shutil.rmtree(folder), folder.write_text("x"))[0], "damaged"),
+    "no-config": (removed("config.json"), "no config.json"),
+    "half-a-config": (truncated("config.json", 0.5), "config.json is damaged"),
+    "empty-config": (truncated("config.json", 0), "config.json is damaged"),
+    "binary-config": (lambda f: (f / "config.json").write_bytes(b"\xff\x00"), "is damaged"),
+    "config-of-a-list": (damage_config(lambda s: [s]), "config.json is damaged"),
+    "no-format": (damage_config(lambda s: s.pop("format") and None), "config.json is damaged"),
+    "other-format": (damage_config(lambda s: s.update(format=99)), "format 99; expected format 1"),
+    "no-model": (damage_config(lambda s: s.pop("model") and None), "the model"),
+    "number-for-model": (damage_config(lambda s: s.update(model=3)), "the model"),
+    "null-for-search": (damage_config(lambda s: s.update(search=None)), "the search"),
+    "unknown-setting": (damage_config(lambda s: s["model"].update(hiden=3)), "mean hidden"),
+    "wrong-type": (damage_config(lambda s: s["model"].update(hidden="x")), "model.hidden = 'x'"),
+    "unknown-family": (damage_config(lambda s: s["model"].update(family="x")), "family 'x'"),
+    "other-vocabulary": (damage_config(lambda s: s["vocabulary"].update(source=9)), "tokenizer"),
+    "odd-vocabulary": (damage_config(lambda s: s["vocabulary"].update(x=9)), "tokenizer"),
+    "other-shapes": (damage_config(lambda s: s["model"].update(hidden=8)), "does not fit"),
+    "fewer-layers": (damage_config(lambda s: s["model"].update(encoder_layers=3)), "not fit"),
+    "no-weights": (removed("model.safetensors"), "model.safetensors is missing or damaged"),
+    "half-the-weights": (truncated("model.safetensors", 0.5), "missing or damaged"),
+    "empty-weights": (truncated("model.safetensors", 0), "missing or damaged"),
+    "no-tokenizer": (removed("tokenizer.model"), "no readable tokenizer"),
+    "half-a-tokenizer": (truncated("tokenizer.model", 0.5), "tokenizer"),
+    "empty-tokenizer": (truncated("tokenizer.model", 0), "tokenizer"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_bundle_says_so_in_one_line(
+    damage: str, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, folder)
+    change, seen = DAMAGES[damage]
+    change(folder)
+    with pytest.raises(ModelError) as refused:
+        load(folder)
+    message = str(refused.value)
+    assert seen in message and "\n" not in message
+
+
+def test_nothing_is_unpickled(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, folder)
+    torch.save({"weight": torch.zeros(3)}, folder / "model.safetensors")
+    with pytest.raises(ModelError, match="missing or damaged"):
+        load(folder)
+
+
+def no_room(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_file_that_cannot_be_written_leaves_the_old_one(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    write_text(path, "old\n")
+    monkeypatch.setattr(os, call, no_room)
+    with pytest.raises(ModelError, match="No space left on device") as refused:
+        write_bytes(path, b"new")
+    assert "\n" not in str(refused.value) and str(path) in str(refused.value)
+    assert path.read_text() == "old\n" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_flushed_before_it_takes_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, seen = tmp_path / "file", []
+    write_bytes(path, b"old")
+    flush = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (seen.append(path.read_bytes()), flush(fd)))
+    write_bytes(path, b"new")
+    assert seen == [b"old"] and path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="cannot write") as refused:
+        write_bytes(tmp_path / "none" / "file", b"new")
+    assert "\n" not in str(refused.value)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_folder_is_put_in_place_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    for content in ("old", "new"):
+        write_folder(folder, lambda part, text=content: write_text(part / text, text))
+        assert contents(folder) == {content: content}
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "full"), ValueError("x")])
+def test_a_folder_that_cannot_be_filled_leaves_the_old_one(
+    failure: Exception, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    write_folder(folder, lambda part: write_text(part / "file", "old"))
+
+    def fill(part: Path) -> None:
+        (part / "other").write_text("new")
+        raise failure
+
+    with pytest.raises(ModelError if isinstance(failure, OSError) else ValueError):
+        write_folder(folder, fill)
+    assert contents(folder) == {"file": "old"} and list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_folder_that_cannot_be_renamed_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, rename = tmp_path / "folder", os.replace
+    write_folder(folder, lambda part: write_text(part / "file", "old"))
+
+    def fail_into_place(source: Path, target: Path) -> None:
+        if target == folder and source.name.endswith(".part"):
+            no_room()
+        rename(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail_into_place)
+        with pytest.raises(ModelError, match="No space left"):
+            write_folder(folder, lambda part: write_text(part / "file", "new"))
+    assert contents(folder) == {"file": "old"} and list(tmp_path.iterdir()) == [folder]

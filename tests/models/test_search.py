@@ -1,0 +1,295 @@
+"""Search against brute force, plain loops and counting."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.config import SearchConfig
+from models.errors import ModelError
+from models.model import EncoderDecoder
+from models.search import METHODS, Found, draw, length_penalty, search
+from models.tokenizer import END, NEVER_SAID, START
+from models.types import Batch, Memory
+from models.zoo import PRESETS
+from tests.models.small import FIRST_WORD, VOCABULARY, small_model, sources
+
+every_preset = pytest.mark.parametrize("preset", PRESETS)
+one_of_each_family = pytest.mark.parametrize(
+    "preset", ["transformer-nano", "rnnsearch-nano", "luong-nano", "seq2seq-nano"]
+)
+WORDS = 3  # of the tiny vocabulary
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> Any:
+    with torch.no_grad():
+        yield
+
+
+def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:
+    vocabulary = model.output.bias.shape[0]
+    return model.encode(*sources(*lengths, vocabulary=vocabulary))
+
+
+def outputs(
+    model: EncoderDecoder, lengths: list[int], limit: int, config: SearchConfig
+) -> list[list[Found]]:
+    """What search finds for sources of these lengths, each with a key of its own."""
+    memory = memory_of(model, *lengths)
+    return search(model, memory, [limit] * len(lengths), [f"s{n}" for n in lengths], config)
+
+
+def biased(preset: str, biases: dict[int, float]) -> EncoderDecoder:
+    """A small model that says some tokens more, or less, than it would."""
+    model = copy.deepcopy(small_model(preset))
+    for token, bias in biases.items():
+        model.output.bias[token] += bias
+    return model
+
+
+def log_prob_of(model: EncoderDecoder, lengths: list[int], row: int, ids: tuple[int, ...]) -> float:
+    """Log-probability of an output and its end mark, by teacher forcing."""
+    vocabulary = model.output.bias.shape[0]
+    source, mask = (part[row : row + 1] for part in sources(*lengths, vocabulary=vocabulary))
+    target_in, target = torch.tensor([[START, *ids]]), torch.tensor([[*ids, END]])
+    forced = model.force(Batch(source, mask, target_in, target, target > 0))
+    log_probs = model.output(forced.features).log_softmax(-1)
+    return float(log_probs.gather(2, target[..., None]).sum())
+
+
+def every_output(model: EncoderDecoder, lengths: list[int], row: int, alpha: float) -> list[Found]:
+    """All outputs of up to 4 pieces, end mark included, best first."""
+    words = range(FIRST_WORD, FIRST_WORD + WORDS)
+    found = []
+    for length in range(4):
+        for ids in itertools.product(words, repeat=length):
+            log_prob = log_prob_of(model, lengths, row, ids)
+            found.append(Found(ids, log_prob, log_prob / ((5 + length + 1) / 6) ** alpha))
+    return sorted(found, key=lambda f: -f.score)
+
+
+def agree(one: list[Found], other: list[Found]) -> None:
+    assert [found.ids for found in one] == [found.ids for found in other]
+    for a, b in zip(one, other, strict=True):
+        assert a[1:] == pytest.approx(b[1:], abs=1e-4)
+
+
+@one_of_each_family
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 3.0])
+def test_a_beam_as_wide_as_the_space_ranks_it_as_brute_force(preset: str, alpha: float) -> None:
+    model = small_model(preset, FIRST_WORD + WORDS)
+    lengths = [3, 5]
+    config = SearchConfig(beam=64, nbest=64, length_penalty=alpha)
+    for row, found in enumerate(outputs(model, lengths, 4, config)):
+        expected = every_output(model, lengths, row, alpha)
+        assert len(expected) == 40
+        agree(found, expected)
+
+
+def greedy_loop(model: EncoderDecoder, memory: Memory, limit: int) -> Found:
+    """The likeliest token, again and again."""
+    prepared, state = model.start(memory)
+    ids, log_prob, token = [], 0.0, START
+    while True:
+        log_probs, state, _ = model.step(torch.tensor([token]), state, prepared)
+        best = max(range(END, log_probs.shape[1]), key=lambda i: float(log_probs[0, i]))
+        token = END if len(ids) + 1 == limit else best
+        log_prob += float(log_probs[0, token])
+        if token == END:
+            return Found(tuple(ids), log_prob, log_prob * 6 / (5 + len(ids) + 1))
+        ids.append(token)
+
+
+@every_preset
+def test_a_beam_of_one_is_greedy_is_the_likeliest_of_one(preset: str) -> None:
+    model = biased(preset, {END: -1.0})
+    rows = [torch.tensor([row]) for row in range(3)]
+    memory = memory_of(model, 5, 3, 8)
+    expected = [[greedy_loop(model, memory.select(row), 12)] for row in rows]
+    for config in (
+        SearchConfig(beam=1),
+        SearchConfig(method="greedy"),
+        SearchConfig(method="sample", top_k=1),
+        SearchConfig(method="sample", temperature=0.0),
+        SearchConfig(method="sample", top_p=0.0),
+    ):
+        for one, other in zip(outputs(model, [5, 3, 8], 12, config), expected, strict=True):
+            agree(one, other)
+
+
+def beam_loop(model: EncoderDecoder, memory: Memory, limit: int, width: int) -> list[Found]:
+    """Beam search of one sentence, a hypothesis at a time."""
+    prepared, state = model.start(memory)
+    live: list[tuple[float, tuple[int, ...], Any]] = [(0.0, (), state)]
+    found: list[Found] = []
+    while live and len(found) < width:
+        longer = []
+        for log_prob, ids, state in live:
+            token = torch.tensor([ids[-1] if ids else START])
+            log_probs, after, _ = model.step(token, state, prepared)
+            allowed = [END] if len(ids) + 1 == limit else range(END, log_probs.shape[1])
+            longer += [(log_prob + float(log_probs[0, i]), (*ids, i), after) for i in allowed]
+        longer.sort(key=lambda hypothesis: -hypothesis[0])
+        for log_prob, ids, _ in longer[:width]:
+            if ids[-1] == END and len(found) < width:
+                found.append(Found(ids[:-1], log_prob, log_prob * 6 / (5 + len(ids))))
+        live = [hypothesis for hypothesis in longer if hypothesis[1][-1] != END][:width]
+    return sorted(found, key=lambda f: -f.score)
+
+
+@one_of_each_family
+@pytest.mark.parametrize("width", [2, 5])
+def test_beam_search_of_a_batch_equals_a_plain_loop(preset: str, width: int) -> None:
+    model = biased(preset, {END: 1.0})
+    memory = memory_of(model, 5, 3, 8)
+    config = SearchConfig(beam=width, nbest=width)
+    for row, found in enumerate(outputs(model, [5, 3, 8], 7, config)):
+        expected = beam_loop(model, memory.select(torch.tensor([row])), 7, width)
+        agree(found, expected)
+        assert len(found) == width
+
+
+@one_of_each_family
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_are_the_models_own_under_the_length_penalty(preset: str, method: str) -> None:
+    model = small_model(preset)
+    nbest = 1 if method == "greedy" else 4
+    config = SearchConfig(
+        method=method, nbest=nbest, length_penalty=0.6, temperature=1.5, top_p=0.9
+    )
+    for row, found in enumerate(outputs(model, [5, 3], 9, config)):
+        assert len(found) == nbest
+        for ids, log_prob, score in found:
+            assert log_prob == pytest.approx(log_prob_of(model, [5, 3], row, ids), abs=1e-4)
+            assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.6, abs=1e-5)
+
+
+def test_the_length_penalty_is_wus() -> None:
+    assert length_penalty(1, 0.7) == 1.0
+    assert length_penalty(7, 1.0) == 2.0
+    assert length_penalty(19, 0.5) == 2.0
+    assert length_penalty(19, 0.0) == 1.0
+
+
+@every_preset
+def test_nbest_outputs_are_sorted_and_distinct(preset: str) -> None:
+    for found in outputs(small_model(preset), [5, 3, 8], 20, SearchConfig(beam=4, nbest=6)):
+        scores = [f.score for f in found]
+        assert len(found) == 6 and scores == sorted(scores, reverse=True)
+        assert len({f.ids for f in found}) == 6
+
+
+@one_of_each_family
+@pytest.mark.parametrize("method", METHODS)
+def test_marks_are_never_said(preset: str, method: str) -> None:
+    model = biased(preset, {**dict.fromkeys(NEVER_SAID, 20.0), END: -1.0})
+    config = SearchConfig(method=method, nbest=1 if method == "greedy" else 5)
+    found = [f for group in outputs(model, [5, 3], 9, config) for f in group]
+    said = {token for f in found for token in f.ids}
+    assert said and not said & {*NEVER_SAID, END}
+
+
+@one_of_each_family
+@pytest.mark.parametrize("method", METHODS)
+def test_limits_are_kept_sentence_by_sentence(preset: str, method: str) -> None:
+    model = biased(preset, {END: -30.0})
+    limits = [1, 6, 3]
+    found = search(
+        model, memory_of(model, 5, 3, 8), limits, ["a", "b", "c"], SearchConfig(method=method)
+    )
+    assert [len(group[0].ids) + 1 for group in found] == limits
+
+
+def test_an_unknown_method_is_refused_in_one_line() -> None:
+    model = small_model("seq2seq-nano")
+    with pytest.raises(ModelError, match="did you mean beam") as refused:
+        outputs(model, [3], 5, SearchConfig(method="baem"))
+    assert "\n" not in str(refused.value)
+
+
+@one_of_each_family
+def test_samples_follow_the_seed_and_the_text(preset: str) -> None:
+    model, config = small_model(preset), SearchConfig(method="sample", nbest=5)
+    once, again = (outputs(model, [6, 4], 9, config) for _ in range(2))
+    assert once == again
+    assert once != outputs(model, [6, 4], 9, SearchConfig(method="sample", nbest=5, seed=2))
+    assert len({found.ids for found in once[0]}) > 1
+    memory = memory_of(model, 6, 6)  # two texts of the same length draw for themselves
+    same = memory.select(torch.tensor([0, 0]))
+    one, other = search(model, same, [9, 9], ["one text", "another"], config)
+    assert one != other
+
+
+def test_a_global_seed_neither_matters_nor_is_used_up() -> None:
+    model, config = small_model("rnnsearch-nano"), SearchConfig(method="sample", nbest=5)
+    torch.manual_seed(1)
+    before, once = torch.get_rng_state(), outputs(model, [6], 9, config)
+    assert torch.equal(before, torch.get_rng_state())
+    torch.manual_seed(2)
+    assert outputs(model, [6], 9, config) == once
+
+
+@one_of_each_family
+def test_first_tokens_are_sampled_as_often_as_they_are_likely(preset: str) -> None:
+    model, count = small_model(preset), 3000
+    prepared, state = model.start(memory_of(model, 5))
+    step = model.step(torch.tensor([START]), state, prepared)
+    log_probs = step.log_probs[0].clone()
+    log_probs[list(NEVER_SAID)] = -math.inf
+    expected = log_probs.softmax(0)
+    [found] = outputs(model, [5], 2, SearchConfig(method="sample", nbest=count))
+    counts = Counter(f.ids[0] if f.ids else END for f in found)
+    for token, probability in enumerate(expected.tolist()):
+        spread = math.sqrt(probability * (1 - probability) / count)
+        assert counts[token] / count == pytest.approx(probability, abs=4.5 * spread + 1e-9)
+
+
+def drawn_shares(log_probs: Tensor, config: SearchConfig) -> Tensor:
+    """How often each token is drawn when uniform numbers are spread evenly."""
+    count = 20_000
+    uniform = (torch.arange(count) + 0.5) / count
+    tokens = draw(log_probs.repeat(count, 1), uniform, config)
+    return torch.bincount(tokens, minlength=len(log_probs)) / count
+
+
+def test_a_draw_is_from_the_likeliest_tokens_at_the_temperature() -> None:
+    torch.manual_seed(1)
+    log_probs = (torch.randn(12) * 2).log_softmax(0)
+    spoken = log_probs.clone()
+    spoken[list(NEVER_SAID)] = -math.inf
+    order = spoken.sort(descending=True).indices
+
+    def expected(temperature: float, kept: int) -> Tensor:
+        cut = torch.full_like(spoken, -math.inf)
+        cut[order[:kept]] = spoken[order[:kept]]
+        return (cut / temperature).softmax(0)
+
+    cumulative = expected(1.0, 12).sort(descending=True).values.cumsum(0)
+    nucleus = int((cumulative < 0.8).sum()) + 1
+    for config, shares in (
+        (SearchConfig(), expected(1.0, 12)),
+        (SearchConfig(temperature=0.5), expected(0.5, 12)),
+        (SearchConfig(temperature=3.0), expected(3.0, 12)),
+        (SearchConfig(top_k=3), expected(1.0, 3)),
+        (SearchConfig(top_k=3, temperature=2.0), expected(2.0, 3)),
+        (SearchConfig(top_k=100), expected(1.0, 12)),
+        (SearchConfig(top_p=0.8), expected(1.0, nucleus)),
+        (SearchConfig(top_p=1e-9), expected(1.0, 1)),
+    ):
+        torch.testing.assert_close(drawn_shares(log_probs, config), shares, atol=2e-4, rtol=0)
+
+
+@pytest.mark.parametrize("uniform", [0.0, 1 - 2**-24, 1.0])
+def test_a_draw_at_the_edge_is_a_token_that_may_be_said(uniform: float) -> None:
+    log_probs = torch.full((1, VOCABULARY), -math.inf)
+    log_probs[0, [0, 7]] = math.log(0.5)
+    tokens = draw(log_probs, torch.tensor([uniform]), SearchConfig())
+    assert tokens.tolist() == [7]

@@ -1,0 +1,88 @@
+"""A translator: texts in, typed results out, in order, whatever the batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from attncli.data.grammar import Pair
+from models.config import SearchConfig
+from models.errors import ModelError
+from models.tokenizer import END
+from models.translator import Translator, batches
+from models.types import Translation
+
+SAMPLE = SearchConfig(method="sample", nbest=3)
+
+
+def same(one: list[Translation], other: list[Translation]) -> None:
+    assert [t.source for t in one] == [t.source for t in other]
+    for a, b in zip(one, other, strict=True):
+        assert [h.text for h in a.hypotheses] == [h.text for h in b.hypotheses]
+        assert [h.score for h in a.hypotheses] == pytest.approx(
+            [h.score for h in b.hypotheses], abs=1e-4
+        )
+
+
+@pytest.mark.parametrize("search", [None, SearchConfig(method="greedy"), SAMPLE])
+def test_the_answer_does_not_depend_on_the_batch(
+    search: SearchConfig | None, tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    texts = [pair.source for pair in tiny_pairs[:30]]
+    together = tiny_translator.translate(texts, search=search)
+    assert [t.source for t in together] == texts
+    same(together, tiny_translator.translate(texts, search=search, max_batch_tokens=40))
+    same(together, [tiny_translator.translate([t], search=search)[0] for t in texts])
+    same(together, tiny_translator.translate(texts[::-1], search=search)[::-1])
+
+
+def test_an_empty_text_gives_an_empty_output_and_the_model_is_not_called(
+    tiny_translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [before, empty, spaces, after] = tiny_translator.translate(["He ran.", "", " \t\u3000", "I ran."])
+    assert empty.text == spaces.text == "" and before.text and after.text
+    assert len(empty.hypotheses) == 1 and empty.hypotheses[0].ids == ()
+    monkeypatch.setattr(tiny_translator, "_search", None)
+    assert [t.text for t in tiny_translator.translate(["", " "])] == ["", ""]
+    assert tiny_translator.translate([]) == []
+
+
+def test_a_text_that_is_too_long_is_refused_and_named(tiny_translator: Translator) -> None:
+    longest = "a" * 600
+    assert tiny_translator.source_length(longest) > tiny_translator.max_source_length
+    with pytest.raises(ModelError, match="text 2 has .* pieces") as refused:
+        tiny_translator.translate(["He ran.", longest])
+    assert "\n" not in str(refused.value)
+
+
+def test_a_hypothesis_is_one_output_in_all_its_forms(tiny_translator: Translator) -> None:
+    search = SearchConfig(nbest=4, length_penalty=0.5)
+    [translation] = tiny_translator.translate(["The man sleeps."], search=search)
+    assert translation.text == translation.hypotheses[0].text
+    assert len(translation.hypotheses) == 4
+    for text, score, log_prob, pieces, ids in translation.hypotheses:
+        assert text == tiny_translator.tokenizer.decode(ids)
+        assert pieces == tiny_translator.tokenizer.pieces(ids) and END not in ids
+        assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.5)
+
+
+def test_the_length_is_counted_with_the_end_mark(tiny_translator: Translator) -> None:
+    ids = tiny_translator.tokenizer.encode("He ran.")
+    assert ids[-1] == END and tiny_translator.source_length("He ran.") == len(ids)
+
+
+def test_an_output_is_no_longer_than_the_settings_allow(tiny_translator: Translator) -> None:
+    for ratio, extra in ((0.0, 1), (0.0, 3), (0.5, 1)):
+        search = SearchConfig(max_ratio=ratio, max_extra=extra)
+        text = "The old man sleeps and the dog runs."
+        limit = int(tiny_translator.source_length(text) * ratio) + extra
+        [translation] = tiny_translator.translate([text], search=search)
+        assert len(translation.hypotheses[0].ids) + 1 <= limit
+
+
+def test_batches_hold_every_sentence_once_within_the_budget() -> None:
+    encoded = [[4] * length for length in (3, 9, 1, 4, 4, 30, 2)]
+    order = sorted(range(7), key=lambda i: len(encoded[i]))
+    cut = list(batches(order, encoded, 12))
+    assert [i for batch in cut for i in batch] == order
+    for batch in cut:
+        assert len(batch) == 1 or len(batch) * max(len(encoded[i]) for i in batch) <= 12

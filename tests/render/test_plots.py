@@ -1,0 +1,52 @@
+"""Pictures: drawn from what a log has, written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli.render.plots import Bar, Curve, bleu_by_length, curves
+from models.errors import ModelError
+
+HISTORY: list[dict[str, Any]] = [
+    {"event": "start", "parameters": 10},
+    {"event": "train", "step": 50, "loss": 7.5},
+    {"event": "train", "step": 100, "loss": float("nan")},
+    {"event": "dev", "step": 100, "bleu": 3.25, "loss": 6.0},
+    {"event": "train", "step": 100, "loss": 5.5},
+    {"event": "dev", "step": 200, "bleu": 12.5, "loss": 5.0},
+]
+
+
+def test_curves_show_loss_score_and_the_best(tmp_path: Path) -> None:
+    curves(tmp_path / "x.svg", HISTORY)
+    drawn = (tmp_path / "x.svg").read_text("utf-8")
+    assert all(f"<!-- {text} -->" in drawn for text in ("loss", "training", "dev BLEU", "12.50"))
+
+
+@pytest.mark.parametrize("kinds", [(), ("train",), ("dev",)])
+def test_curves_of_a_run_that_has_only_some_records(kinds: tuple[str, ...], tmp_path: Path) -> None:
+    curves(tmp_path / "x.png", [record for record in HISTORY if record["event"] in kinds])
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_dev_scores_without_a_loss_or_without_bleu(tmp_path: Path) -> None:
+    for missing in ("bleu", "loss"):
+        curves(tmp_path / "x.png", [{**record, missing: None} for record in HISTORY])
+
+
+def test_no_window_is_opened_and_pyplot_stays_out(tmp_path: Path) -> None:
+    import sys
+
+    bleu_by_length(tmp_path / "x.png", [Curve("a", [3, 8], [40, 30])], [Bar(0.5, 5.5, 7)])
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_a_picture_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="expected a name ending in .png"):
+        bleu_by_length(tmp_path / "x.gif", [])
+    with pytest.raises(ModelError, match="cannot write"):
+        curves(tmp_path / "none" / "x.png", HISTORY)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,93 @@
+"""``attn models``: the zoo as it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attncli import app
+from attncli.jobs.models import Shown, catalogue, show
+from attncli.training.config import from_toml, run_config
+from models import build, registry, zoo
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert app.run(["models", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_list_has_every_name_with_a_line_and_a_paper(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = {name for table in registry.TABLES.values() for name in table} | set(zoo.PRESETS)
+    rows = shown(capsys).splitlines()
+    assert {row.split()[0] for row in rows if row.startswith("  ")} == names
+    assert all(entry.summary and entry.source for entry in catalogue())
+    groups = json.loads(shown(capsys, "--json"))
+    assert {entry["name"] for group in groups.values() for entry in group} == names
+
+
+def test_the_list_imports_no_torch() -> None:
+    code = "import sys; from attncli.app import run; run(['models']); print('torch' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.stdout.endswith("\nFalse\n")
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.PRESETS if "nano" in name])
+def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "show", name, "--vocabulary", "500")
+    values = from_toml(text, "shown")
+    assert run_config(values.pop("preset"), values) == run_config(name)
+    size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
+    assert f"# {size:,} parameters with 500 joint pieces\n" in text
+
+
+def test_the_size_of_transformer_tiny() -> None:
+    """By hand: embeddings, output bias; attention, feed-forward and norms of 4 + 4 layers."""
+    linear = lambda n, m: (n + 1) * m  # noqa: E731
+    attention, feed, norm = 4 * linear(128, 128), linear(128, 256) + linear(256, 128), 2 * 128
+    layers = 4 * (attention + feed + 2 * norm) + 4 * (2 * attention + feed + 3 * norm)
+    found = show("transformer-tiny", vocabulary=8000)
+    assert isinstance(found, Shown)
+    assert found.parameters == 8000 * 128 + 8000 + layers + 2 * norm
+
+
+def test_settings_change_the_size(capsys: pytest.CaptureFixture[str]) -> None:
+    wide = shown(capsys, "show", "transformer-nano", "-s", "model.hidden=512")
+    assert "hidden = 512" in wide
+    separate = shown(capsys, "show", "rnnsearch-nano", "-s", "tokenizer.joint=false")
+    assert "with 8,000 source and 8,000 target pieces" in separate
+
+
+def test_a_part_is_shown_with_equation_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "show", "additive")
+    assert "v^T tanh(" in text and "Source: Bahdanau" in text
+    assert text.endswith("attn train -s model.attention.score=additive\n")
+    assert "transformer-tiny" in shown(capsys, "show", "transformer").splitlines()[-1]
+
+
+def test_a_bundle_is_shown_with_its_size(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from safetensors.torch import load_file
+
+    text = shown(capsys, "show", str(tiny_bundle))
+    size = sum(tensor.numel() for tensor in load_file(tiny_bundle / "model.safetensors").values())
+    assert f"# {size:,} parameters with " in text
+    assert from_toml(text, "shown")["model"]["embedding"] == 64
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [("transformr", "did you mean transformer"), ("./none", "no model at none"), (".", "config")],
+)
+def test_unknown_names_are_one_line(
+    name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["models", "show", name]) == 1
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
