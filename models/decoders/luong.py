@@ -59,10 +59,10 @@ class LuongDecoder(Decoder):
     ) -> Advanced:
         """Read tokens (R, T) one by one."""
         assert prepared.attention is not None
-        token_gates = self.token_gates(self.dropout(self.embedding(tokens)))  # (R, T, G)
+        embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
+        token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
         recurrent, fed, features, weights = state.recurrent, state.attentional, [], []
-        for t in range(tokens.shape[1]):
-            gates = token_gates[:, t]
+        for gates in token_gates:
             if self.feed_gates is not None:
                 gates = gates + self.feed_gates(fed)
             recurrent = self.recurrence(gates, recurrent)

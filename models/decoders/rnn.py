@@ -99,11 +99,11 @@ class RnnDecoder(Decoder):
     ) -> Advanced:
         """Read tokens (R, T) one by one; what does not depend on the state is done at once."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
-        token_gates = self.token_gates(embedded)  # (R, T, G)
+        token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
         recurrent, states, contexts, weights = state.recurrent, [], [], []
-        for t in range(tokens.shape[1]):
+        for gates in token_gates:
             context, step_weights = self.read(recurrent[:, -1, 0], prepared)
-            recurrent = self.recurrence(token_gates[:, t] + self.context_gates(context), recurrent)
+            recurrent = self.recurrence(gates + self.context_gates(context), recurrent)
             states.append(recurrent[:, -1, 0])
             contexts.append(context)
             weights.append(step_weights)
