@@ -43,9 +43,10 @@ def train(
     """
     import torch
 
-    from attncli.training.run import fresh_state
     from attncli.training import machine
-    from attncli.training.loop import Stepped, fit
+    from attncli.training.events import Stepped
+    from attncli.training.loop import fit
+    from attncli.training.run import fresh_state
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
     config = _settings(data, [*fixed, *setting])

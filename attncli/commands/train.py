@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attncli import console
+from attncli.commands.train_display import Display
+from attncli.commands.train_files import TrainCommand, train_files
 from attncli.jobs.device import choose_device, use_threads
-from attncli.jobs.train import Estimate, Interrupted, Kept, estimate, settings
-from attncli.jobs.train import train as run
 from attncli.options import Device, Threads
+from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.events import Finished, Interrupted
+from attncli.training.settings import settings
+from models.errors import ModelError
 
 if TYPE_CHECKING:
-    from attncli.jobs.train import Event
-    from attncli.training.config import RunConfig
+    from attncli.training.estimate import Estimate
 
 Files = Annotated[
     list[Path] | None,
-    typer.Argument(help="Source and target files, or one TSV, or a run's config.toml."),
+    typer.Argument(help="Source and target, or one TSV; or a TOML file, as a run's config.toml."),
 ]
 Dev = Annotated[
     list[Path] | None,
-    typer.Option("--dev", help="Dev source and target, or one TSV; more columns: more references."),
+    typer.Option(
+        "--dev",
+        metavar="FILE...",
+        help="Dev source and target, or one TSV; more files or columns are more references.",
+    ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
 Preset = Annotated[
@@ -35,8 +42,14 @@ Preset = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", "-s", help="A setting, section.key=value; may be given many times."),
+    typer.Option(
+        "--set",
+        "-s",
+        metavar="SECTION.KEY=VALUE",
+        help="A setting, over preset and file; may be given many times.",
+    ),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what the run would be, and stop.")]
 
 
 def train(
@@ -46,9 +59,7 @@ def train(
     output: Output = None,
     preset: Preset = None,
     set: Set = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what the run would be, and stop.")
-    ] = False,
+    dry_run: DryRun = False,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
@@ -59,38 +70,44 @@ def train(
     same command goes on where a run was broken off, and ends as if it had not been.
 
     Example:
+      attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
       attn train -o runs/demo
     """
-    pairs, dev_files = split_dev(files or [], dev or [])
-    config = settings(pairs, dev_files, preset, set or [])
+    config = settings(*train_files(files or [], dev or []), preset, set or [])
     use_threads(threads)
     where = choose_device(device)
     if dry_run:
-        with Display(config) as display:
-            found = estimate(config, device=where, show=display.show)
-        print(described(found))
-        return
-    folder = output or default_folder(config)
-    with stopping() as stop, Display(config) as display:
+        _dry_run(config, where)
+    else:
+        _train(config, output or default_folder(config), where)
+
+
+train.command_class = TrainCommand  # type: ignore[attr-defined]
+
+
+def _dry_run(config: RunConfig, device: str) -> None:
+    from attncli.jobs import train as job  # imports torch
+
+    with Display(config.train) as display, memory_advice(config.train):
+        found = job.dry_run(config, device=device, show=display.show)
+    print(described(found))
+
+
+def _train(config: RunConfig, folder: Path, device: str) -> None:
+    from attncli.jobs import train as job  # imports torch
+
+    event = None
+    with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
         try:
-            for event in run(config, folder, device=where, show=display.show, stop=stop):
+            for event in job.train(config, folder, device=device, show=display.show, stop=stop):
                 display.take(event)
-        except Interrupted:
+        except (Interrupted, KeyboardInterrupt) as interruption:
             display.close()
-            console.say(f"stopped; saved in {folder}; the same command goes on from here")
-            raise typer.Exit(stop.status) from None
-        except RuntimeError as error:
-            raise explained(error, config) from None
-    console.say(f'try: echo "..." | attn translate -m {folder}')
-
-
-def split_dev(files: list[Path], dev: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Training and dev files; `--dev a b` leaves b among the arguments, where it is found."""
-    if len(dev) == 1 and len(files) > 2:
-        return files[:2], [*dev, *files[2:]]
-    if len(dev) == 1 and len(files) == 2 and dev[0].suffix not in (".tsv", ".xz", ".gz", ".zst"):
-        return files[:1], [*dev, files[1]]
-    return files, dev
+            saved = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
+            console.say(f"stopped; {saved}the same command goes on from here")
+            raise typer.Exit(stop.status or 130) from None
+    if not isinstance(event, Finished):
+        console.say(f"try: echo ... | attn translate -m {shlex.quote(str(folder))}")
 
 
 def default_folder(config: RunConfig) -> Path:
@@ -104,24 +121,30 @@ class Stop:
 
     def __init__(self) -> None:
         self.status = 0
+        self.looked_at = False  # whether anybody asks; until then nothing needs to be saved
+        self.said = False
 
     def __call__(self) -> bool:
         """True once a signal came."""
+        self.looked_at = True
+        if self.status and not self.said:
+            self.said = True
+            console.say("saving before stopping; once more to stop at once")
         return self.status != 0
+
+    def ask(self, number: int, frame: object) -> None:
+        """Take a signal: it ends the program at once if it is the second, or nothing was begun."""
+        again, self.status = self.status != 0, 128 + number
+        if again or not self.looked_at:
+            raise KeyboardInterrupt
 
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Turn the first Ctrl-C or SIGTERM into a request to save and stop; a second one stops dead."""
+    """Turn Ctrl-C and SIGTERM into a request to save and stop."""
     stop = Stop()
-
-    def asked(number: int, frame: object) -> None:
-        if stop():
-            raise KeyboardInterrupt
-        stop.status = 128 + number
-        console.say("saving before stopping; once more to stop at once")
-
-    before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, stop.ask) for number in numbers}
     try:
         yield stop
     finally:
@@ -129,82 +152,11 @@ def stopping() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-class Display:
-    """The bars of a run: preparation first, then the updates."""
-
-    def __init__(self, config: RunConfig) -> None:
-        self.config = config
-        self.stack = ExitStack()
-        self.label = ""
-        self.advance: console.Advance = lambda done, note="": None
-        self.dev = ""
-        self.tokens, self.seconds, self.shown = 0, 0.0, 0.0
-
-    def __enter__(self) -> Display:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the bar that is shown."""
-        self.stack.close()
-
-    def begin(self, label: str, total: float | None) -> None:
-        """Show a bar for another part of the work."""
-        if label != self.label:
-            self.close()
-            self.label = label
-            self.advance = self.stack.enter_context(console.progress(label, total=total))
-
-    def show(self, label: str, done: float, total: float) -> None:
-        """How far a part of the preparation is."""
-        self.begin(label, total)
-        self.advance(done)
-
-    def take(self, event: Event | Kept) -> None:
-        """Show one event of the training."""
-        from attncli.training.loop import Ended, Evaluated, Stepped
-
-        match event:
-            case Stepped():
-                self.stepped(event)
-            case Evaluated():
-                bleu = event.scores.bleu
-                score = f"loss {event.scores.loss:.3f}" if bleu is None else f"BLEU {bleu:.2f}"
-                self.dev = f"  dev {score}{' *' if event.gained else ''}"
-                if not console.is_terminal():
-                    console.say(f"update {event.step}  dev loss {event.scores.loss:.3f} {score}")
-            case Ended():
-                self.close()
-                console.say(f"ended after {event.step:,} updates: {event.reason}")
-            case Kept():
-                score = "" if event.score is None else f", dev {event.score:.2f}"
-                console.say(f"kept: {event.which}{score}")
-
-    def stepped(self, event: Event) -> None:
-        """Epoch, loss, speed and the last dev score, a few times a second."""
-        from attncli.training.loop import Stepped
-
-        assert isinstance(event, Stepped)
-        train = self.config.train
-        total = train.steps or train.epochs or None
-        self.begin("training", total)
-        self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
-        if time.monotonic() - self.shown < 0.2:
-            return
-        speed = self.tokens / max(self.seconds, 1e-9)
-        self.tokens, self.seconds = int(self.tokens * 0.8), self.seconds * 0.8  # recent counts more
-        self.shown = time.monotonic()
-        done = event.step if train.steps else event.epoch + event.progress
-        note = f"epoch {event.epoch + 1}  loss {event.loss:.3f}  {speed:,.0f} tok/s{self.dev}"
-        self.advance(done, note)
-
-
 def described(found: Estimate) -> str:
     """A dry run's findings, a line each."""
-    joint = found.source_pieces == found.target_pieces
-    pieces = f"{found.source_pieces:,}" + ("" if joint else f" and {found.target_pieces:,}")
+    pieces = f"{found.source_pieces:,}"
+    if not found.joint:
+        pieces += f" and {found.target_pieces:,}"
     return "\n".join(
         [
             f"parameters        {found.parameters:,}",
@@ -216,15 +168,27 @@ def described(found: Estimate) -> str:
     )
 
 
-def explained(error: RuntimeError, config: RunConfig) -> Exception:
-    """An exhausted GPU as a user's mistake that says what to lower; other errors as they are."""
-    from models.errors import ModelError
+@contextmanager
+def memory_advice(config: TrainConfig) -> Iterator[None]:
+    """Say what to lower where memory is exhausted."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if explained := out_of_memory(error, config):
+            raise explained from None
+        raise
 
-    if "out of memory" not in str(error).lower():
-        return error
+
+def out_of_memory(error: Exception, config: TrainConfig) -> ModelError | None:
+    """Exhausted memory as a user's mistake; None for an error that is something else."""
+    said = str(error).lower()
+    if not isinstance(error, MemoryError) and not any(
+        sign in said for sign in ("out of memory", "can't allocate memory", "not enough memory")
+    ):
+        return None
     return ModelError(
-        "the GPU's memory is exhausted",
+        "the memory is exhausted",
         "smaller batches",
-        f"lower train.batch_tokens (now {config.train.batch_tokens}) and raise train.accumulate "
-        f"(now {config.train.accumulate}) by as much",
+        f"lower train.batch_tokens (now {config.batch_tokens}), raise train.accumulate "
+        f"(now {config.accumulate}) by as much, and choose another -o",
     )

@@ -6,11 +6,12 @@ A side is two files: `.ids`, all ids end to end, two bytes each (four from 65,53
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -89,15 +90,20 @@ def write_pairs(
 
 
 def read_pairs(folder: Path) -> TokenPairs:
-    """The memory-mapped corpus that `write_pairs` left in a folder."""
+    """The memory-mapped corpus that `write_pairs` left in a folder.
+
+    Raises OSError or ValueError where a file is missing or damaged.
+    """
     return TokenPairs(*(_read_side(folder, side) for side in ("source", "target")))
 
 
 def _read_side(folder: Path, side: str) -> Side:
     offsets = np.load(folder / f"{side}.offsets.npy", mmap_mode="r", allow_pickle=False)
-    size = (folder / f"{side}.ids").stat().st_size
-    kind = "<u2" if size == 2 * int(offsets[-1]) else "<u4"
-    return Side(np.memmap(folder / f"{side}.ids", dtype=kind, mode="r"), offsets)
+    path = folder / f"{side}.ids"
+    kind = {2 * int(offsets[-1]): "<u2", 4 * int(offsets[-1]): "<u4"}.get(path.stat().st_size)
+    if kind is None:
+        raise ValueError(f"{path.name} has not the size that its offsets say")
+    return Side(np.memmap(path, dtype=kind, mode="r"), offsets)
 
 
 def _encoded(chunk: list[tuple[str, str]], tokenizer: Tokenizer) -> Iterator[list[list[int]]]:
@@ -123,15 +129,23 @@ class _SideWriter:
     def add(self, ids: list[int]) -> None:
         self.pending.append(ids)
         if len(self.pending) >= CHUNK:
-            self._flush()
+            self._write()
 
-    def _flush(self) -> None:
+    def _write(self) -> None:
         self.file.write(np.concatenate([np.asarray(i, self.kind) for i in self.pending]).tobytes())
         self.lengths.append(np.array([len(i) for i in self.pending], np.int64))
         self.pending.clear()
 
     def close(self) -> None:
         if self.pending:
-            self._flush()
-        self.file.close()
-        np.save(self.offsets_path, np.cumsum(np.concatenate(self.lengths)), allow_pickle=False)
+            self._write()
+        with self.file as file:
+            _flush(file)
+        with self.offsets_path.open("wb") as file:
+            np.save(file, np.cumsum(np.concatenate(self.lengths)), allow_pickle=False)
+            _flush(file)
+
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -5,10 +5,13 @@ Written whole into the run folder as config.toml, and read back from there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
+from attncli.scoring import Tokenizer
 from models.config import (
     ModelConfig,
     SearchConfig,
@@ -27,7 +30,9 @@ from models.zoo import preset as find_preset
 class DataConfig:
     """Where the sentence pairs come from."""
 
-    train: tuple[str, ...] = option((), "two line-aligned files, or one TSV; none: the grammar")
+    train: tuple[str, ...] = option(
+        (), "two line-aligned files, or one TSV, from the current folder; none: the grammar"
+    )
     dev: tuple[str, ...] = option((), "the same, for evaluation while training")
     max_length: int = option(256, "pairs with a longer side, in pieces, are left out")
     demo_pairs: int = option(8000, "pairs drawn from the embedded grammar if no files are given")
@@ -64,6 +69,7 @@ class TrainConfig:
     ema: float = option(0.0, "decay of the moving average that is evaluated and kept (0: none)")
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
+    tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")
 
 
 @dataclass(frozen=True)
@@ -89,47 +95,83 @@ def run_config(
     return config
 
 
+CHOICES = {
+    "train.optimiser": ("adam", "adamw"),
+    "train.schedule": ("inverse_sqrt", "plateau", "constant"),
+    "train.precision": ("auto", "fp32", "bf16"),
+    "train.metric": ("bleu", "loss"),
+    "train.bleu_tokenizer": get_args(Tokenizer),
+    "tokenizer.kind": ("unigram", "bpe"),
+    "search.method": ("beam", "greedy", "sample"),
+    "model.cell": ("gru", "lstm"),
+}
+ABOVE_0 = (
+    *("train.lr", "train.batch_tokens", "train.accumulate", "train.log_every"),
+    *("train.plateau_factor", "train.plateau_patience"),
+    *("data.max_length", "data.demo_pairs"),
+    *("tokenizer.coverage", "tokenizer.sample", "search.beam", "search.nbest"),
+    *("model.embedding", "model.hidden", "model.max_source", "model.heads"),
+    *("model.encoder_layers", "model.decoder_layers", "model.attention.heads"),
+)
+BELOW_1 = (
+    *("model.dropout", "model.attention_dropout", "train.label_smoothing", "train.ema"),
+    *("train.beta1", "train.beta2"),
+)
+
+
 def check(config: RunConfig) -> None:
-    """Refuse settings that name no choice or lie out of range."""
+    """Refuse settings that name no choice, lie out of range, or make no sense together."""
     from models.registry import location
 
     location("family", config.model.family)
     for kind in ("score", "window", "normalise", "read"):
         location(kind, getattr(config.model.attention, kind))
-    choices = {
-        "optimiser": ("adam", "adamw"),
-        "schedule": ("inverse_sqrt", "plateau", "constant"),
-        "precision": ("auto", "fp32", "bf16"),
-        "metric": ("bleu", "loss"),
-    }
-    for name, allowed in choices.items():
-        value = getattr(config.train, name)
-        if value not in allowed:
-            raise ModelError(f"train.{name} = {value!r}", f"one of {', '.join(allowed)}")
+    for place, value in _flat(to_dict(config)).items():
+        _check_setting(place, value)
+    _check_data(config.data)
     train = config.train
-    for name in ("lr", "batch_tokens", "accumulate", "log_every"):
-        if getattr(train, name) <= 0:
-            raise ModelError(f"train.{name} = {getattr(train, name)}", "more than 0")
-    for place, rate in (
-        ("model.dropout", config.model.dropout),
-        ("train.label_smoothing", train.label_smoothing),
-        ("train.ema", train.ema),
-    ):
-        if not 0 <= rate < 1:
-            raise ModelError(f"{place} = {rate}", "at least 0 and below 1")
-    if not (train.steps or train.epochs or train.patience):
-        raise ModelError("train.steps, train.epochs and train.patience are all 0", "an end")
+    stops_early = train.patience and (config.data.dev or not config.data.train)
+    if not (train.steps or train.epochs or stops_early):
+        seen = "train.steps and train.epochs are 0, and no patience with a dev set ends the run"
+        raise ModelError(seen, "an end")
+
+
+def _check_setting(place: str, value: Any) -> None:
+    allowed = CHOICES.get(place)
+    if allowed and value not in allowed:
+        raise ModelError(f"{place} = {value!r}", f"one of {', '.join(allowed)}")
+    if isinstance(value, (str, bool, tuple, list)):
+        return
+    if not math.isfinite(value) or value < 0:
+        raise ModelError(f"{place} = {value}", "no less than 0")
+    if place in ABOVE_0 and value == 0:
+        raise ModelError(f"{place} = {value}", "more than 0")
+    if place in BELOW_1 and value >= 1:
+        raise ModelError(f"{place} = {value}", "at least 0 and below 1")
+
+
+def _check_data(data: DataConfig) -> None:
+    if len(data.train) > 2:
+        names = " ".join(Path(path).name for path in data.train)
+        raise ModelError(
+            f"{len(data.train)} training files ({names})",
+            "two, source and target, or one TSV",
+            "name dev files after --dev",
+        )
+    if data.dev and not data.train:
+        raise ModelError(
+            "dev files without training files", "both, or neither to learn the embedded grammar"
+        )
 
 
 def differences(new: RunConfig, old: RunConfig) -> list[str]:
     """Settings of two runs that differ, but for the data's paths: `section.key: old, now new`."""
-    found = []
-    mine, theirs = to_dict(new), to_dict(old)
-    for place, value in _flat(mine).items():
-        before = _flat(theirs).get(place)
-        if value != before and place not in ("data.train", "data.dev", "preset"):
-            found.append(f"{place} was {before!r}, now {value!r}")
-    return found
+    before = _flat(to_dict(old))
+    return [
+        f"{place} was {before[place]!r}, now {value!r}"
+        for place, value in _flat(to_dict(new)).items()
+        if value != before[place] and place not in ("data.train", "data.dev", "preset")
+    ]
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

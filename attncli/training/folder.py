@@ -1,9 +1,11 @@
 """A run folder: what lies where, and whether it belongs to this run.
 
 config.toml              the whole configuration; `attn train config.toml` repeats the run
+inputs.json              fingerprints of the data files
+train.tsv dev.tsv test.tsv   the embedded grammar's sentences, where no data was given
+data/                    the tokenised corpus, whole or not there
 config.json, model.safetensors, tokenizer.model, card.md     the bundle: the best model so far
-log.jsonl, curves.png    what happened
-data/                    the tokenised corpus
+log.jsonl, curves.png, tensorboard/    what happened
 checkpoint.safetensors   where a killed run goes on
 snapshots/               weights of the last evaluations, to be averaged
 """
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.training.config import RunConfig, differences, from_toml, to_toml
+from attncli.training.lock import NAME as LOCK
 from models.config import from_dict
 from models.errors import ModelError
 from models.files import refused, write_text
@@ -29,6 +32,11 @@ class RunFolder(NamedTuple):
     def config(self) -> Path:
         """The whole configuration."""
         return self.path / "config.toml"
+
+    @property
+    def inputs(self) -> Path:
+        """What the data files held when the run began."""
+        return self.path / "inputs.json"
 
     @property
     def data(self) -> Path:
@@ -50,29 +58,66 @@ class RunFolder(NamedTuple):
         """Loss and dev score as a picture."""
         return self.path / "curves.png"
 
+    @property
+    def board(self) -> Path:
+        """TensorBoard's files."""
+        return self.path / "tensorboard"
+
+    @property
+    def snapshots(self) -> Path:
+        """The weights of the last evaluations, a file for each."""
+        return self.path / "snapshots"
+
     def snapshot(self, step: int) -> Path:
         """The weights of one evaluation."""
-        return self.path / "snapshots" / f"{step}.safetensors"
+        return self.snapshots / f"{step}.safetensors"
 
 
-def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> bool:
-    """Make the folder this run's; whether it is an earlier one that goes on.
+def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
+    """Make the folder this run's, or see that it is.
 
-    A folder of another configuration or other data is a ModelError that says what differs.
+    A folder of another configuration or other data is a ModelError that says what differs; but
+    until its data was prepared, a folder holds nothing that other settings could spoil.
     """
-    if not folder.config.exists():
-        if folder.path.exists() and any(folder.path.iterdir()):
+    with refused(folder.path):
+        names = {path.name for path in folder.path.iterdir() if not _passing(path)}
+        begun = folder.data.exists()
+    foreign = names - {folder.inputs.name}
+    if not folder.config.exists() or not (begun or folder.inputs.exists()):
+        if foreign:
             raise ModelError(
                 f"{folder.path} is not empty and holds no run", "a new folder", "choose another -o"
             )
-        with refused(folder.path):
-            folder.path.mkdir(parents=True, exist_ok=True)
-        write_text(folder.path / "inputs.json", json.dumps(fingerprint, indent=2) + "\n")
-        write_text(folder.config, to_toml(config))
-        return False
-    stored = read_config(folder)
-    found = differences(config, stored)
-    found += _changed_inputs(folder, fingerprint)
+    elif begun:
+        _check_same(folder, config, fingerprint)
+        return
+    write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
+    write_text(folder.config, to_toml(config))
+
+
+def read_config(folder: RunFolder) -> RunConfig:
+    """The configuration that a run was started with."""
+    name = str(folder.config)
+    try:
+        text = folder.config.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"cannot read {name} ({error})", "a run's configuration") from None
+    return from_dict(RunConfig, from_toml(text, name))
+
+
+def _passing(path: Path) -> bool:
+    """Whether a file is the lock, or what a killed process left of one it was writing."""
+    return path.name == LOCK or (path.name.startswith(".") and path.name.endswith(".part"))
+
+
+def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
+    found = differences(config, read_config(folder))
+    stored = _read_inputs(folder)
+    found += [
+        f"the {part} data is not the same"
+        for part in fingerprint
+        if stored.get(part) != fingerprint[part]
+    ]
     if found:
         shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
         raise ModelError(
@@ -80,25 +125,17 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
             "the same data and configuration",
             "choose another -o, or remove that folder",
         )
-    return True
 
 
-def read_config(folder: RunFolder) -> RunConfig:
-    """The configuration that a run was started with."""
-    name = str(folder.config)
+def _read_inputs(folder: RunFolder) -> dict[str, str]:
     try:
-        return from_dict(RunConfig, from_toml(folder.config.read_text("utf-8"), name))
-    except OSError as error:
-        raise ModelError(f"cannot read {name} ({error.strerror})", "a run's folder") from None
-
-
-def _changed_inputs(folder: RunFolder, fingerprint: dict[str, str]) -> list[str]:
-    try:
-        stored = json.loads((folder.path / "inputs.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return ["inputs.json is missing or damaged"]
-    return [
-        f"the {part} data is not the same"
-        for part in fingerprint
-        if stored.get(part) != fingerprint[part]
-    ]
+        stored = json.loads(folder.inputs.read_text("utf-8"))
+        if not isinstance(stored, dict):
+            raise ValueError("not an object")
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"{folder.inputs} is missing or damaged ({error})",
+            "what the data files held when the run began",
+            "choose another -o, or remove that folder",
+        ) from None
+    return stored

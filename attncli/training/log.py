@@ -7,40 +7,49 @@ import os
 from pathlib import Path
 from typing import Any
 
+from attncli.training.board import Board
+from models.errors import ModelError
 from models.files import refused
 
 
 class Log:
     """Appends records; knows its size, so that a checkpoint can note it."""
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int, board: Board | None = None) -> None:
+        self.path, self.board = path, board
         with refused(path):
-            self.path, self.file = path, path.open("ab")
-            os.ftruncate(self.file.fileno(), min(size, os.fstat(self.file.fileno()).st_size))
+            self.file = path.open("ab")
+            os.ftruncate(self.file.fileno(), min(size, self.size))
 
-    def write(self, record: dict[str, Any]) -> None:
-        """Append one record."""
+    def write(self, event: str, record: dict[str, Any]) -> None:
+        """Append one record, for TensorBoard too where it is wanted."""
         rounded = {
             key: float(f"{value:.6g}") if isinstance(value, float) else value
             for key, value in record.items()
         }
         with refused(self.path):
-            self.file.write(json.dumps(rounded).encode() + b"\n")
+            self.file.write(json.dumps({"event": event, **rounded}).encode() + b"\n")
             self.file.flush()
+            if self.board:
+                self.board.write(event, rounded)
 
     @property
     def size(self) -> int:
         """Bytes written so far."""
         return os.fstat(self.file.fileno()).st_size
 
-    def close(self) -> None:
-        """Flush to the disk and close."""
+    def sync(self) -> None:
+        """Bring what was written to the disk, before a checkpoint counts on it."""
         with refused(self.path):
             os.fsync(self.file.fileno())
-            self.file.close()
+            if self.board:
+                self.board.flush()
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The records of a log."""
+    """The records of a log; a ModelError if one is damaged."""
     with path.open("rb") as file:
-        return [json.loads(line) for line in file]
+        try:
+            return [json.loads(line) for line in file]
+        except ValueError as error:
+            raise ModelError(f"{path} is damaged ({error})", "a JSON record a line") from None

@@ -6,9 +6,9 @@ for event in fit(state, data, evaluate, config):
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,51 +16,13 @@ from torch import Tensor, nn
 from attncli.data.batching import epoch_plan, gather
 from attncli.data.tokens import TokenPairs
 from attncli.training.config import TrainConfig
+from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
 from attncli.training.schedule import learning_rate
-from attncli.training.state import State
+from attncli.training.state import Counters, State
 from models.errors import ModelError
 from models.loss import LossSum
 from models.types import Batch
 
-
-class Stepped(NamedTuple):
-    """One update is done."""
-
-    step: int
-    epoch: int
-    progress: float  # share of this epoch that is done
-    loss: float  # per target token, smoothed, in nats
-    nll: float  # per target token, in nats
-    lr: float
-    norm: float  # of the gradient, before clipping
-    tokens: int  # target tokens of this update
-    seconds: float  # that it took
-
-
-class Scores(NamedTuple):
-    """What an evaluation found on the dev set."""
-
-    loss: float  # negative log-likelihood per target token, in nats
-    bleu: float | None
-
-
-class Evaluated(NamedTuple):
-    """The dev set was scored."""
-
-    step: int
-    epoch: int
-    scores: Scores
-    gained: bool  # whether it is the best so far
-
-
-class Ended(NamedTuple):
-    """The run is over."""
-
-    step: int
-    reason: str
-
-
-Event = Stepped | Evaluated | Ended
 Evaluate = Callable[[State], Scores]
 
 
@@ -76,22 +38,39 @@ def fit(
     stepper = Stepper(state, config, dtype)
     while not counters.ended:
         plan = epoch_plan(pairs, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
-        while counters.batch < len(plan):
-            group = plan[counters.batch : counters.batch + config.accumulate]
-            batches = [gather(pairs, numbers, stepper.device) for numbers in group]
-            counters.batch += len(group)
-            yield stepper.update(batches, counters.batch / len(plan))
-            every = config.evaluate_every
-            at_end = counters.batch >= len(plan)
-            last = config.steps and counters.step >= config.steps
-            if evaluate and (last or (counters.step % every == 0 if every else at_end)):
+        # a run may go on from any point of this loop, before an evaluation that is due as well
+        while True:
+            if evaluate and due(counters, len(plan), config):
                 yield judged(state, evaluate(state), config)
-            if counters.ended or last:
+            if counters.ended or stops_here(counters, len(plan), config):
                 break
+            group = plan[counters.batch : counters.batch + config.accumulate]
+            counters.batch += len(group)
+            yield stepper.update(
+                [gather(pairs, numbers, stepper.device) for numbers in group],
+                counters.batch / len(plan),
+            )
         if counters.batch >= len(plan):
             counters.epoch, counters.batch = counters.epoch + 1, 0
-        counters.ended = counters.ended or limit_reached(state, config)
+        counters.ended = counters.ended or limit_reached(counters, config)
     yield Ended(counters.step, counters.ended)
+
+
+def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:
+    """Whether this epoch is over, or the last update done."""
+    return counters.batch >= batches or 0 < config.steps <= counters.step
+
+
+def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
+    """Whether the weights are to be evaluated now: as configured, and once at the end."""
+    if counters.evaluated == counters.step:
+        return False
+    if 0 < config.steps <= counters.step:
+        return True
+    over = counters.batch >= batches
+    if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):
+        return True
+    return config.evaluate_every > 0 and counters.step % config.evaluate_every == 0
 
 
 class Stepper:
@@ -139,9 +118,9 @@ class Stepper:
         state = self.state
         limit = self.config.clip or float("inf")
         norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
-        if norm != norm:
+        if not math.isfinite(norm):
             raise ModelError(
-                f"the loss is not a number at update {state.counters.step}",
+                f"the gradient's norm is {norm} at update {state.counters.step}",
                 "finite gradients",
                 "lower train.lr or raise train.warmup; the last checkpoint is whole",
             )
@@ -159,7 +138,8 @@ class Stepper:
 def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     """Take an evaluation into account: best score, plateau, early stopping."""
     counters = state.counters
-    value = -scores.loss if config.metric == "loss" or scores.bleu is None else scores.bleu
+    counters.evaluated = counters.step
+    value = value_of(scores, config)
     gained = counters.best is None or value > counters.best
     if gained:
         counters.best, counters.best_step = value, counters.step
@@ -174,11 +154,15 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     return Evaluated(counters.step, counters.epoch, scores, gained)
 
 
-def limit_reached(state: State, config: TrainConfig) -> str:
+def value_of(scores: Scores, config: TrainConfig) -> float:
+    """What early stopping watches: the more, the better."""
+    return -scores.loss if config.metric == "loss" or scores.bleu is None else scores.bleu
+
+
+def limit_reached(counters: Counters, config: TrainConfig) -> str:
     """Why the run must end now, or nothing."""
-    counters = state.counters
-    if config.steps and counters.step >= config.steps:
+    if 0 < config.steps <= counters.step:
         return f"{config.steps} updates done"
-    if config.epochs and counters.epoch >= config.epochs:
+    if 0 < config.epochs <= counters.epoch:
         return f"{config.epochs} epochs done"
     return ""

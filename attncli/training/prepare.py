@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
+import threading
 from collections.abc import Callable, Iterable
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from attncli.data import corpus, grammar, tokens
 from attncli.training.config import DataConfig, RunConfig
@@ -22,6 +22,7 @@ LARGEST, SMALLEST = 32_000, 400
 DEV_PAIRS = 500  # of the embedded grammar, dev and test each
 
 Show = Callable[[str, float, float], None]  # what is going on, how much is done, of how much
+T = TypeVar("T")
 
 
 class Prepared(NamedTuple):
@@ -39,8 +40,38 @@ class DevSet(NamedTuple):
     references: list[list[str]]  # one list per reference, each as long as the sources
 
 
-def write_demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
-    """Draw the embedded grammar's sentences into TSV files; the data settings that name them."""
+class Data(NamedTuple):
+    """All that a run learns from and is scored on."""
+
+    prepared: Prepared
+    dev: DevSet | None
+
+
+def load_data(config: RunConfig, folder: Path, show: Show) -> Data:
+    """The run's data, made in the run folder the first time.
+
+    The dev set is read first, so that a mistake in it does not come after long work.
+    """
+    data = config.data
+    if not data.train:
+        data = demonstration(data, config.train.seed, folder)
+    dev = read_dev(data)
+    return Data(prepare(config, data, folder / "data", show), dev)
+
+
+def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+    """The embedded grammar's sentences as TSV files, and the data settings that name them."""
+    if not (folder / "data").exists():  # else the files were written before it
+        write_demonstration(data, seed, folder)
+    return DataConfig(
+        train=(str(folder / "train.tsv"),),
+        dev=(str(folder / "dev.tsv"),),
+        max_length=data.max_length,
+    )
+
+
+def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
+    """Draw sentences of the embedded grammar into train.tsv, dev.tsv and test.tsv."""
     parts = grammar.split(
         data.demo_pairs,
         DEV_PAIRS,
@@ -49,25 +80,25 @@ def write_demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig
         target=data.demo_target,
         seed=seed,
     )
-    for name, pairs in zip(("train", "dev", "test"), parts, strict=True):
+    for name, pairs in zip(parts._fields, parts, strict=True):
         lines = (f"{pair.source}\t{pair.target}\n" for pair in pairs)
         write_text(folder / f"{name}.tsv", "".join(lines))
-    return DataConfig(
-        train=(str(folder / "train.tsv"),),
-        dev=(str(folder / "dev.tsv"),),
-        max_length=data.max_length,
-    )
 
 
 def prepare(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> Prepared:
     """The tokenizer and the memory-mapped corpus; made once, then read."""
-    if not (folder / "made.json").exists():
+    if not folder.exists():
         write_folder(folder, lambda part: _make(config, data, part, show))
-    made = json.loads((folder / "made.json").read_text("utf-8"))
-    pairs = tokens.read_pairs(folder)
-    if pairs.count == 0:
-        raise ModelError(f"no usable pair in {' '.join(data.train)}", "text on both sides")
-    return Prepared(Tokenizer.read(folder), pairs, tokens.Dropped(**made))
+    try:
+        made = json.loads((folder / "made.json").read_text("utf-8"))
+        dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"the tokenised corpus in {folder} is damaged ({error})",
+            "what `attn train` wrote there",
+            "remove the run folder to begin again",
+        ) from None
+    return Prepared(Tokenizer.read(folder), pairs, dropped)
 
 
 def read_dev(data: DataConfig) -> DevSet | None:
@@ -75,21 +106,16 @@ def read_dev(data: DataConfig) -> DevSet | None:
     if not data.dev:
         return None
     pairs = list(corpus.read_pairs(data.dev))
-    most = max(len(pair.references) for pair in pairs)
-    # a sentence with fewer references than others repeats its first: no reference counts as empty
-    columns = [
-        [pair.references[i] if i < len(pair.references) else pair.references[0] for pair in pairs]
-        for i in range(most)
-    ]
-    return DevSet([pair.source for pair in pairs], columns)
+    columns = zip(*(pair.references for pair in pairs), strict=True)
+    return DevSet([pair.source for pair in pairs], [list(column) for column in columns])
 
 
 def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None:
+    show("reading", 0, 0)
     source, target, total = sampled_lines(data, config.tokenizer.sample, config.train.seed)
-    show("learning pieces", 0, 1)
+    show("learning pieces", 0, 0)
     size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
-    tokenizer = train_tokenizer(source, target, size, config.tokenizer)
-    show("learning pieces", 1, 1)
+    tokenizer = interruptible(lambda: train_tokenizer(source, target, size, config.tokenizer))
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
     dropped = tokens.write_pairs(
@@ -99,22 +125,50 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None
         max_length=min(data.max_length, config.model.max_source),
         advance=lambda done: show("tokenising", done, total),
     )
+    if sum(dropped) == total:
+        raise ModelError(
+            f"no usable pair in {' '.join(data.train)}: {dropped.empty:,} have an empty side, "
+            f"{dropped.long:,} are longer than data.max_length",
+            "text of that length on both sides",
+        )
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
 
 
+def interruptible(work: Callable[[], T]) -> T:
+    """Do the work in another thread, so that Ctrl-C need not wait for a long call into C++."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    for error in errors:
+        raise error
+    return results[0]
+
+
 def sampled_lines(data: DataConfig, most: int, seed: int) -> tuple[list[str], list[str], int]:
-    """Up to `most` pairs' sides, drawn evenly from the whole corpus, and the count of all pairs."""
-    reservoir: list[corpus.Pair] = []
+    """Up to `most` pairs' sides, drawn evenly from the whole corpus, and the count of all pairs.
+
+    Source: Vitter 1985, algorithm R.
+    """
+    source: list[str] = []
+    target: list[str] = []
     chance, total = random.Random(seed), 0
     for pair in corpus.read_pairs(data.train):
         total += 1
-        if len(reservoir) < most:
-            reservoir.append(pair)
+        if len(source) < most:
+            source.append(pair.source)
+            target.append(pair.references[0])
         elif (place := chance.randrange(total)) < most:
-            reservoir[place] = pair
-    if not total:
-        raise ModelError(f"no sentence pair in {' '.join(data.train)}", "text on both sides")
-    return [p.source for p in reservoir], [p.references[0] for p in reservoir], total
+            source[place], target[place] = pair.source, pair.references[0]
+    return source, target, total
 
 
 def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -> int:
@@ -130,4 +184,4 @@ def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -
 
 
 def _words(lines: Iterable[str]) -> int:
-    return sum(len(line.split()) for line in islice(lines, None))
+    return sum(len(line.split()) for line in lines)

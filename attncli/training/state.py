@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from attncli.training.config import TrainConfig
+from attncli.training.events import Kept
 from models.bundle import weights_of
 from models.errors import ModelError
 from models.files import write_bytes
@@ -32,9 +37,11 @@ class Counters:
     waits: int = 0  # evaluations since the last gain
     best: float | None = None  # best dev score
     best_step: int = 0
+    evaluated: int = 0  # step of the last evaluation
     snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
     ended: str = ""  # why the run ended, once it has
+    kept: Kept | None = None  # what it left, once that is written
 
 
 class State:
@@ -56,21 +63,18 @@ class State:
 def optimiser(model: EncoderDecoder, config: TrainConfig) -> torch.optim.Optimizer:
     """Adam or AdamW as configured, in one fused kernel."""
     kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
-    decay = config.weight_decay
     return kind(
         model.parameters(),
         lr=config.lr,
         betas=(config.beta1, config.beta2),
         eps=1e-9,
-        weight_decay=decay,
+        weight_decay=config.weight_decay,
         fused=next(model.parameters()).device.type in ("cpu", "cuda"),
     )
 
 
 def save(state: State, path: Path) -> None:
     """Write a checkpoint: whole under its name, or not at all."""
-    from safetensors.torch import save as to_bytes
-
     tensors = {f"model/{name}": tensor for name, tensor in weights_of(state.model).items()}
     for name, parameter in state.model.named_parameters():
         for kind, value in state.optimiser.state.get(parameter, {}).items():
@@ -87,35 +91,61 @@ def save(state: State, path: Path) -> None:
 
 def restore(state: State, path: Path) -> None:
     """Put a run back where its checkpoint left it; a ModelError if the file is damaged."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
+    with _intact(path):
         with safe_open(path, framework="pt") as file:
-            counters = json.loads(file.metadata()["counters"])
+            counters = _counters(file)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise ModelError(
-            f"checkpoint {path} is damaged ({error})",
-            "a file written by `attn train`",
-            "remove it to start this run again",
-        ) from None
-    state.counters = Counters(**counters)
-    with torch.no_grad():
-        for name, parameter in state.model.named_parameters():
-            parameter.copy_(tensors[f"model/{name}"])
-            state.optimiser.state[parameter] = _optimiser_state(name, parameter, tensors)
-            if state.average is not None:
-                state.average[name].copy_(tensors[f"average/{name}"])
-    torch.set_rng_state(tensors["random/cpu"])
-    if torch.cuda.is_available() and "random/cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random/cuda"])
+        moments = _moments(tensors)
+        with torch.no_grad():
+            for name, parameter in state.model.named_parameters():
+                parameter.copy_(tensors[f"model/{name}"])
+                state.optimiser.state[parameter] = {
+                    kind: tensor.to(parameter.device) if kind != "step" or _fused(state) else tensor
+                    for kind, tensor in moments.get(name, {}).items()
+                }
+                if state.average is not None:
+                    state.average[name].copy_(tensors[f"average/{name}"])
+        torch.set_rng_state(tensors["random/cpu"])
+        if torch.cuda.is_available() and "random/cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random/cuda"])
+    state.counters = counters
 
 
-def _optimiser_state(name: str, parameter: Tensor, tensors: dict[str, Tensor]) -> dict[str, Any]:
-    found = {}
+def read_counters(path: Path) -> Counters:
+    """How far the run of a checkpoint is, without its weights."""
+    with _intact(path), safe_open(path, framework="pt") as file:
+        return _counters(file)
+
+
+def _counters(file: Any) -> Counters:
+    counters = Counters(**json.loads(file.metadata()["counters"]))
+    return dataclasses.replace(counters, kept=counters.kept and Kept(*counters.kept))
+
+
+def _fused(state: State) -> bool:
+    """Whether the optimiser wants its step count where its weights are."""
+    return bool(state.optimiser.defaults["fused"])
+
+
+def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """What the optimiser holds of each parameter, by the parameter's name."""
+    found: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         place, _, rest = key.partition("/")
-        kind, _, owner = rest.partition("/")
-        if place == "optimiser" and owner == name:
-            found[kind] = tensor if kind == "step" else tensor.to(parameter.device)
+        if place == "optimiser":
+            kind, _, name = rest.partition("/")
+            found.setdefault(name, {})[kind] = tensor
     return found
+
+
+@contextlib.contextmanager
+def _intact(path: Path) -> Iterator[None]:
+    """Turn what a damaged checkpoint leads to into one line."""
+    try:
+        yield
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        raise ModelError(
+            f"checkpoint {path} is damaged ({type(error).__name__}: {error})",
+            "a file written by this version of `attn train`",
+            "remove it to start this run again",
+        ) from None

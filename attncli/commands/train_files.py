@@ -1,0 +1,65 @@
+"""Which files of `attn train` are for training and which are `--dev`.
+
+``--dev`` takes all values up to the next option, so that ``attn train a b --dev c d -o x`` says
+what it means. In ``attn train --dev c d a b`` it takes the training files too; as these are two,
+or one table, they can be told apart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+DEV = "--dev"
+TABLES = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zst")
+
+
+class TrainCommand(TyperCommand):
+    """A command whose ``--dev`` takes as many values as follow."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give each value that follows ``--dev`` one of its own."""
+        return super().parse_args(ctx, spread(args))
+
+
+class TrainFiles(NamedTuple):
+    """The files of a run."""
+
+    train: list[Path]
+    dev: list[Path]
+
+
+def spread(args: list[str]) -> list[str]:
+    """The arguments with ``--dev a b`` written as ``--dev a --dev b``."""
+    found: list[str] = []
+    taking = False
+    for position, value in enumerate(args):
+        if value == "--":
+            return found + args[position:]
+        follows = taking and not value.startswith("-")
+        taking = value == DEV or follows
+        found += [DEV, value] if follows and found[-1] != DEV else [value]
+    return found
+
+
+def train_files(files: list[Path], dev: list[Path]) -> TrainFiles:
+    """Tell training files from dev files where all of them follow ``--dev``."""
+    if files or not dev:
+        return TrainFiles(files, dev)
+    count = 1 if _is_alone(dev[-1]) else 2
+    found = TrainFiles(dev[-count:], dev[:-count])
+    if not found.dev or (len(found.dev) == 1 and not _is_alone(found.dev[0])):
+        raise typer.BadParameter(
+            f"{' '.join(map(str, dev))}: which are for training, which for dev? "
+            "Give the training files first: attn train SOURCE TARGET --dev SOURCE TARGET",
+            param_hint=f"'{DEV}'",
+        )
+    return found
+
+
+def _is_alone(path: Path) -> bool:
+    """Whether a file is a table or a configuration, and needs no other beside it."""
+    return path.suffix == ".toml" or path.name.endswith(TABLES)

@@ -1,0 +1,99 @@
+"""What a run would be, without running it: sizes, and the memory of one update."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attncli.data.batching import epoch_plan, gather
+from attncli.training import machine, prepare
+from attncli.training.config import RunConfig
+from attncli.training.prepare import Show
+from attncli.training.run import fresh_state
+from attncli.training.state import State
+from models.loss import SLICE_ELEMENTS, LossSum
+from models.types import Batch
+
+SAMPLE_ROWS = 4  # sentences of a batch that are really computed; the rest is proportion
+SLICES = 3  # of logits that the loss holds at a time
+
+
+class Estimate(NamedTuple):
+    """What a run would be."""
+
+    parameters: int
+    source_pieces: int
+    target_pieces: int
+    joint: bool
+    pairs: int
+    left_out: int
+    batches: int  # of an epoch
+    target_tokens: int  # of an epoch
+    memory_bytes: int  # of the largest update, beside what Python and torch take themselves
+
+
+def estimate(config: RunConfig, device: torch.device, show: Show) -> Estimate:
+    """Parameters, vocabulary, batches of an epoch and memory; nothing is trained."""
+    with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
+        prepared = prepare.load_data(config, Path(name), show).prepared
+        state = fresh_state(config, prepared, device)
+        seed = config.train.seed
+        plan = epoch_plan(prepared.pairs, config.train.batch_tokens, seed=seed, epoch=0)
+        dtype = machine.precision(config.train, device)
+        batches = [gather(prepared.pairs, numbers, device) for numbers in _extremes(plan)]
+        return Estimate(
+            parameters=state.model.parameter_count(),
+            source_pieces=len(prepared.tokenizer.source),
+            target_pieces=len(prepared.tokenizer.target),
+            joint=prepared.tokenizer.joint,
+            pairs=prepared.pairs.count,
+            left_out=sum(prepared.dropped),
+            batches=len(plan),
+            target_tokens=int(prepared.pairs.target.offsets[-1]),
+            memory_bytes=fixed_bytes(state)
+            + max(activation_bytes(state, batch, dtype) for batch in batches),
+        )
+
+
+def _extremes(plan: list[np.ndarray]) -> list[np.ndarray]:
+    """The batch of most sentences and the one of fewest, which are the longest."""
+    return [max(plan, key=len), min(plan, key=len)]
+
+
+def fixed_bytes(state: State) -> int:
+    """Memory of weights, gradients, Adam's two moments, the moving average and the logits."""
+    weights = sum(p.numel() * p.element_size() for p in state.model.parameters())
+    copies = 4 + (state.average is not None)
+    output = state.model.output.weight
+    rows = max(1, SLICE_ELEMENTS // len(output))
+    return copies * weights + output.numel() * 4 + SLICES * 4 * rows * len(output)
+
+
+def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
+    """Memory of what a batch's forward pass keeps for the backward pass, in proportion."""
+    rows = min(SAMPLE_ROWS, len(batch.source))
+    part = Batch(*(tensor[:rows] for tensor in batch))
+    kept = {p.untyped_storage().data_ptr(): 0 for p in state.model.parameters()}
+
+    def count(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        kept.setdefault(storage.data_ptr(), storage.nbytes())
+        return tensor
+
+    loss = LossSum(0.0)
+    state.model.train()
+    kind = part.source.device.type
+    with (
+        torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor),
+        torch.autocast(kind, dtype, enabled=dtype != torch.float32),
+    ):
+        features = state.model.force(part).features  # held: its graph holds what was counted
+        output, mask = state.model.output, part.target_mask
+        held = loss(features[mask], part.target_out[mask], output.weight, output.bias)
+    del held
+    return sum(kept.values()) * len(batch.source) // rows

@@ -1,0 +1,84 @@
+"""What happens in a run, as its job yields it. Nothing here imports torch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Started(NamedTuple):
+    """Everything is ready; the updates follow."""
+
+    preset: str
+    parameters: int
+    source_pieces: int
+    target_pieces: int
+    joint: bool  # whether both languages share their pieces
+    pairs: int  # to train on
+    empty: int  # pairs left out: a side has no text
+    long: int  # pairs left out: a side has too many pieces
+    dev: int  # sentences to score
+    dev_long: int  # of these, too long for the model: they count as an empty output
+    device: str
+    precision: str  # fp32 or bf16
+    step: int  # updates done before; 0: a fresh run
+
+
+class Stepped(NamedTuple):
+    """One update is done."""
+
+    step: int
+    epoch: int
+    progress: float  # share of this epoch that is done
+    loss: float  # per target token, smoothed, in nats
+    nll: float  # per target token, in nats
+    lr: float
+    norm: float  # of the gradient, before clipping
+    tokens: int  # target tokens of this update
+    seconds: float  # that it took
+
+
+class Scores(NamedTuple):
+    """What an evaluation found on the dev set."""
+
+    loss: float  # negative log-likelihood per target token, in nats
+    bleu: float | None
+
+
+class Evaluated(NamedTuple):
+    """The dev set was scored."""
+
+    step: int
+    epoch: int
+    scores: Scores
+    gained: bool  # whether it is the best so far
+
+
+class Ended(NamedTuple):
+    """There will be no further update."""
+
+    step: int
+    reason: str
+
+
+class Kept(NamedTuple):
+    """The model that a run leaves."""
+
+    which: str  # "best", "average of N" or "last"
+    score: float | None  # on the dev set, by the metric
+    step: int
+
+
+class Finished(NamedTuple):
+    """The folder holds this run already, at its end: nothing is left to do."""
+
+    step: int
+    reason: str
+    kept: Kept
+
+
+Event = Stepped | Evaluated | Ended
+RunEvent = Started | Event | Kept | Finished
+
+
+class Interrupted(Exception):
+    """The run was asked to stop; its state is saved."""

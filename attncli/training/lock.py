@@ -1,0 +1,52 @@
+"""One run folder, one process: a lock that ends with the process that holds it, however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from models.errors import ModelError
+from models.files import refused
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+NAME = ".lock"
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder, made if need be; a ModelError if another process holds it.
+
+    The kernel drops the lock of a process that was killed, so none is ever stale. The number in the
+    file is only for the message.
+    """
+    with refused(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / NAME).open("a+", encoding="ascii")
+    with file:
+        if fcntl and not _taken(file.fileno()):
+            file.seek(0)
+            raise ModelError(
+                f"another `attn train` is at work in {folder} (process {file.read().strip()})",
+                "one at a time",
+                "wait for it, stop it, or choose another -o",
+            )
+        with refused(folder):
+            os.ftruncate(file.fileno(), 0)
+            os.write(file.fileno(), f"{os.getpid()}\n".encode())
+        yield
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

@@ -1,0 +1,81 @@
+"""A run: its settings, its data, its state, and the folder they are kept in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from attncli import __version__
+from attncli.training import state as checkpoint
+from attncli.training.board import Board
+from attncli.training.config import RunConfig
+from attncli.training.evaluation import too_long
+from attncli.training.events import Started
+from attncli.training.folder import RunFolder
+from attncli.training.log import Log
+from attncli.training.machine import precision
+from attncli.training.prepare import Data, Prepared
+from attncli.training.state import State
+from models.bundle import build, sizes_of
+
+
+class Run(NamedTuple):
+    """All that a run works with."""
+
+    folder: RunFolder
+    config: RunConfig
+    data: Data
+    state: State
+    dtype: torch.dtype  # of matrix products
+    log: Log
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return next(self.state.model.parameters()).device
+
+
+def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
+    """The run of a folder, as its checkpoint left it; a fresh one if there is none."""
+    state = fresh_state(config, data.prepared, device)
+    if folder.checkpoint.exists():
+        checkpoint.restore(state, folder.checkpoint)
+    counters = state.counters
+    board = Board(folder.board, counters.step) if config.train.tensorboard else None
+    dtype = precision(config.train, device)
+    return Run(folder, config, data, state, dtype, Log(folder.log, counters.log_bytes, board))
+
+
+def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
+    """A new model of this run's seed, before its first update."""
+    torch.manual_seed(config.train.seed)
+    model = build(config.model, sizes_of(prepared.tokenizer)).to(device)
+    torch.manual_seed(config.train.seed)
+    return State(model, config.train)
+
+
+def started(run: Run) -> Started:
+    """What the run is; the first record of its log."""
+    tokenizer, pairs, dropped = run.data.prepared
+    sources = run.data.dev.sources if run.data.dev else []
+    found = Started(
+        preset=run.config.preset,
+        parameters=run.state.model.parameter_count(),
+        source_pieces=len(tokenizer.source),
+        target_pieces=len(tokenizer.target),
+        joint=tokenizer.joint,
+        pairs=pairs.count,
+        empty=dropped.empty,
+        long=dropped.long,
+        dev=len(sources),
+        dev_long=sum(too_long(text, tokenizer, run.config.model) for text in sources),
+        device=str(run.device),
+        precision="bf16" if run.dtype == torch.bfloat16 else "fp32",
+        step=run.state.counters.step,
+    )
+    if not run.log.size:
+        versions = {"attn": __version__, "torch": torch.__version__}
+        threads = torch.get_num_threads()
+        run.log.write("start", {**found._asdict(), "threads": threads, **versions})
+    return found

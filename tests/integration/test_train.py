@@ -1,0 +1,239 @@
+"""`attn train` as a program: killed, interrupted, started twice, and asked for nonsense."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attncli import app
+from attncli.training.settings import settings
+from tests.training.small import SMALL, Texts, assert_same, outcome, run, write_texts
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
+LONG = ("-s", "train.steps=100000", "-s", "train.patience=0", "-s", "train.evaluate_every=50")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Texts:
+    """Data of a minute run."""
+    return write_texts(tmp_path)
+
+
+def arguments(texts: Texts, folder: Path, *more: str) -> list[str]:
+    small = [part for setting in SMALL for part in ("-s", setting)]
+    files = [str(texts.train), "--dev", str(texts.dev)]
+    named = ["-p", "transformer-nano", "-o", str(folder), "--threads", "1", "--device", "cpu"]
+    return ["train", *files, *named, *small, *more]
+
+
+def started(texts: Texts, folder: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "attncli", *arguments(texts, folder, *more)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def wait_until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for something that the process does, or for its end."""
+    limit = time.monotonic() + 60
+    while not there() and process.poll() is None:
+        assert time.monotonic() < limit
+        time.sleep(0.001)
+
+
+def has(path: Path, text: str) -> Callable[[], bool]:
+    return lambda: path.exists() and text in path.read_text("utf-8")
+
+
+def ended(process: subprocess.Popen[str], status: int) -> str:
+    """What the process said on stderr; nothing on stdout, and no traceback."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status, err
+    assert out == "" and "Traceback" not in err
+    return err
+
+
+def test_killed_at_any_moment_it_ends_as_an_unbroken_run(texts: Texts, tmp_path: Path) -> None:
+    more = ["train.steps=60", "train.checkpoint_minutes=0", "train.ema=0.9", "train.average=2"]
+    config = settings([texts.train], [texts.dev], "transformer-nano", [*SMALL, *more])
+    run(config, tmp_path / "unbroken")
+    broken, chance = tmp_path / "broken", random.Random(time.time())
+    moments: list[Callable[[], bool]] = [
+        (broken / ".data.part" / "tokenizer.model").exists,  # in the preparation
+        has(broken / "log.jsonl", '"step": 5,'),  # in an evaluation, or just before it
+        has(broken / "log.jsonl", '"step": 20,'),
+    ]
+    flags = [part for setting in more for part in ("-s", setting)]
+    for moment in [*moments, None, None]:
+        process = started(texts, broken, *flags)
+        if moment is None:
+            wait_until((broken / ".lock").exists, process)
+            time.sleep(chance.random() * 2)
+        else:
+            wait_until(moment, process)
+        process.kill()
+        process.communicate()
+    ended(started(texts, broken, *flags), 0)
+    left, right = outcome(broken), outcome(tmp_path / "unbroken")
+    assert [f for f in left["files"] if not f.endswith(".part")] == right["files"]
+    for path in broken.rglob(".*.part"):
+        path.unlink()
+    assert_same(broken, tmp_path / "unbroken")
+
+
+def test_signals_save_first_and_one_process_works_in_a_folder(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    log = folder / "log.jsonl"
+    first = started(texts, folder, *LONG)
+    wait_until(has(log, '"step": 3,'), first)
+    second = ended(started(texts, folder, *LONG), 1)
+    assert second.count("\n") == 1 and f"process {first.pid}" in second
+    first.send_signal(signal.SIGTERM)
+    said = ended(first, 143)
+    assert "saved in" in said and (folder / "curves.png").exists()
+    steps = log.read_text().count('"event": "train"')
+    third = started(texts, folder, *LONG)
+    wait_until(has(log, f'"step": {steps + 3},'), third)
+    third.send_signal(signal.SIGINT)
+    said = ended(third, 130)
+    assert f"going on after update {steps:,}" in said and "saved in" in said
+
+
+def test_ctrl_c_in_the_preparation_ends_at_once(texts: Texts, tmp_path: Path) -> None:
+    lines = texts.train.read_text("utf-8").splitlines()
+    chance = random.Random(1)
+    words = "\n".join(lines).split()
+    text = (" ".join(chance.choices(words, k=9)) + f"x{i:x}\tja\n" for i in range(60_000))
+    texts.train.write_text("".join(text), "utf-8")
+    process = started(texts, tmp_path / "run", "-s", "tokenizer.size=8000")
+    assert process.stderr
+    assert process.stderr.readline() == "reading\n"  # the pieces are learned now
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said = ended(process, 130)
+    assert said.count("\n") <= 2 and "the same command" in said and "saved" not in said
+    assert time.monotonic() - begun < 5
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        *(".lock", "config.toml", "inputs.json")
+    ]
+
+
+def test_a_run_in_plain_lines_and_again(
+    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with texts.train.open("a", encoding="utf-8") as file:
+        file.write("only source\t\n")
+    command = arguments(texts, tmp_path / "a run")
+    assert app.run(command) == 0
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    summary = next(line for line in lines if line.startswith("transformer-nano: "))
+    assert " parameters, 330 joint pieces, 60 pairs, 12 for dev; cpu, " in summary
+    assert "attn: 1 pairs are left out: 1 with an empty side" in err
+    assert "update 14  epoch" in err and "ended after 14 updates: 14 updates done" in err
+    assert lines[-1] == f"try: echo ... | attn translate -m '{tmp_path}/a run'"
+    assert out == "" and "\r" not in err and "\x1b" not in err
+    assert app.run(command) == 0
+    assert capsys.readouterr().err.startswith("finished before, after 14 updates (14 updates done)")
+
+
+def test_dev_files_may_stand_before_the_others(
+    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = {}
+    for name, path in texts._asdict().items():
+        pairs = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+        for number, language in enumerate(("en", "de")):
+            file = sides[f"{name}.{language}"] = tmp_path / f"{name}.{language}"
+            file.write_text("".join(pair[number] + "\n" for pair in pairs), "utf-8")
+    small = [part for setting in SMALL for part in ("-s", setting)]
+    train = [str(sides["train.en"]), str(sides["train.de"])]
+    dev = ["--dev", str(sides["dev.en"]), str(sides["dev.de"])]
+    for number, files in enumerate(
+        [[*train, *dev], [*dev, *train], [*dev, "--threads", "1", *train]]
+    ):
+        folder = tmp_path / f"run-{number}"
+        assert app.run(["train", *files, "-o", str(folder), "-p", "transformer-nano", *small]) == 0
+    for number in (1, 2):
+        assert_same(tmp_path / f"run-{number}", tmp_path / "run-0")
+
+
+@pytest.mark.parametrize(
+    "more, status, expected",
+    [
+        (["-s", "train.ephocs=1"], 1, "did you mean epochs"),
+        (["-s", "data.max_length=1"], 1, "no usable pair"),
+        (["-p", "transformer-tony"], 1, "transformer-tiny"),
+        (["-s", "model.heads=3"], 1, "heads"),
+        (["no such file"], 1, "cannot read"),
+        (["a", "b", "c"], 1, "--dev"),
+        (["--device", "tpu"], 2, "--device"),
+    ],
+)
+def test_mistakes_are_one_line(
+    more: list[str],
+    status: int,
+    expected: str,
+    texts: Texts,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = [] if more[0][0] != "-" else [str(texts.train), "--dev", str(texts.dev)]
+    assert app.run(["train", "-o", str(tmp_path / "run"), *more, *files]) == status
+    out, err = capsys.readouterr()
+    said = [line for line in err.splitlines() if line not in ("reading", "learning pieces")]
+    said = [line for line in said if not line.startswith("tokenising")]
+    assert out == "" and expected in said[-1]
+    assert status == 2 or len(said) == 1
+
+
+def test_dev_files_alone_are_asked_about(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["train", "--dev", "c", "d"]) == 2
+    assert "which are for training" in capsys.readouterr().err
+
+
+def test_a_dry_run_prints_and_writes_nothing(
+    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    assert app.run(arguments(texts, folder, "--dry-run")) == 0
+    shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
+    assert list(shown) == [
+        *("parameters", "vocabulary", "sentence pairs", "an epoch", "estimated memory")
+    ]
+    assert shown["vocabulary"].strip() == "330 pieces"
+    assert shown["sentence pairs"].strip() == "60 (0 left out)"
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+def test_a_disk_that_is_really_full(texts: Texts, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("cannot mount here")
+    try:
+        more = ["-s", "train.average=100", "-s", "train.evaluate_every=1", *LONG[:4]]
+        said = ended(started(texts, disk / "run", *more), 1)
+        last = said.splitlines()[-1]
+        assert last.startswith("attn: cannot write") and "No space left on device" in last
+        kept = (disk / "run" / "checkpoint.safetensors").read_bytes()
+        again = ended(started(texts, disk / "run", *more), 1)
+        assert "going on after update" in again
+        assert (disk / "run" / "checkpoint.safetensors").read_bytes() >= kept
+        subprocess.run(["mount", "-o", "remount,size=9m", str(disk)], check=True)
+        third = started(texts, disk / "run", *more)
+        assert third.stderr
+        while "update" not in (line := third.stderr.readline()):
+            assert line
+        third.kill()
+        third.communicate()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

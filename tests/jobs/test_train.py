@@ -1,0 +1,425 @@
+"""The training job: a broken run ends as an unbroken one, and a folder holds one run only."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from attncli.data.grammar import generate
+from attncli.jobs.train import dry_run
+from attncli.training import keep, prepare
+from attncli.training.events import (
+    Ended,
+    Evaluated,
+    Finished,
+    Interrupted,
+    Kept,
+    Started,
+    Stepped,
+)
+from attncli.training.folder import RunFolder, read_config
+from attncli.training.log import read_log
+from attncli.training.settings import settings
+from models import load
+from models.errors import ModelError
+from tests.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
+
+VARIANTS = {
+    "transformer": ("transformer-nano", ["train.average=2"]),
+    "ema": ("transformer-nano", ["train.ema=0.9", "train.average=3", "train.evaluate_every=4"]),
+    "accumulate": ("transformer-nano", ["train.accumulate=2", "train.evaluate_every=0"]),
+    "bf16": ("transformer-nano", ["train.precision=bf16", "train.optimiser=adamw"]),
+    "plateau": (
+        "rnnsearch-nano",
+        [
+            "train.plateau_patience=1",
+            "train.evaluate_every=2",
+            "train.lr=0.05",
+            "train.metric=loss",
+        ],
+    ),
+    "luong": ("luong-nano", ["train.patience=2", "train.evaluate_every=1", "train.steps=0"]),
+}
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Texts:
+    """Data of a minute run."""
+    return write_texts(tmp_path)
+
+
+def after(polls: int) -> Callable[[], bool]:
+    """A `stop` that is true from some call on."""
+    calls = itertools.count(1)
+    return lambda: next(calls) >= polls
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No picture at each of many ends."""
+    monkeypatch.setattr(keep, "curves", lambda path, history: path.touch())
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
+    variant: str, texts: Texts, tmp_path: Path
+) -> None:
+    preset, changes = VARIANTS[variant]
+    config = small_config(texts, *changes, preset=preset)
+    run(config, tmp_path / "unbroken")
+    stops = 0
+    for polls in itertools.cycle([5, 3, 4]):  # evaluations ask twice: these are stopped in, too
+        try:
+            run(config, tmp_path / "broken", after(polls))
+            break
+        except Interrupted:
+            stops += 1
+            assert stops < 100
+    assert stops > 2
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
+def test_a_checkpoint_before_an_evaluation_that_is_due_does_not_skip_it(
+    texts: Texts, tmp_path: Path
+) -> None:
+    config = small_config(texts, "train.evaluate_every=2", "train.steps=4")
+    run(config, tmp_path / "unbroken")
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "broken", after(2))
+    assert (tmp_path / "broken" / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "broken" / "model.safetensors").exists()
+    events = run(config, tmp_path / "broken")
+    assert [type(event) for event in events[:2]] == [Started, Evaluated]
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.steps=4", "train.evaluate_every=2")
+    polls = 0
+
+    def count() -> bool:
+        nonlocal polls
+        polls += 1
+        return False
+
+    run(config, tmp_path / "unbroken", count)
+    for stop in range(1, polls + 1):
+        folder = tmp_path / f"stopped-{stop}"
+        with pytest.raises(Interrupted):
+            run(config, folder, after(stop))
+        run(config, folder)
+        assert_same(folder, tmp_path / "unbroken")
+
+
+def test_the_events_of_a_run(texts: Texts, tmp_path: Path) -> None:
+    events = run(small_config(texts), tmp_path / "run")
+    assert isinstance(events[0], Started) and events[0].step == 0
+    assert [e.step for e in events if isinstance(e, Stepped)] == list(range(1, 15))
+    assert [e.step for e in events if isinstance(e, Evaluated)] == [5, 10, 14]  # and at the end
+    assert isinstance(events[-2], Ended) and events[-2].reason == "14 updates done"
+    assert isinstance(events[-1], Kept)
+    records = read_log(tmp_path / "run" / "log.jsonl")
+    assert records[0]["event"] == "start" and records[0]["precision"] in ("fp32", "bf16")
+    assert records[0]["parameters"] == events[0].parameters
+
+
+def test_a_finished_run_says_so_and_does_nothing(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config(texts)
+    kept = run(config, tmp_path / "run")[-1]
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*s*")}
+    monkeypatch.setattr(prepare, "load_data", None)  # not even the data is looked at
+    assert run(config, tmp_path / "run") == [Finished(14, "14 updates done", kept)]  # type: ignore[arg-type]
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_the_kept_bundle_is_the_best_of_all_that_was_scored(texts: Texts, tmp_path: Path) -> None:
+    for change in ("train.average=3", "train.average=0"):
+        folder = tmp_path / change
+        kept = run(small_config(texts, "train.metric=loss", change), folder)[-1]
+        scored = [r for r in read_log(folder / "log.jsonl") if r["event"] in ("dev", "average")]
+        assert isinstance(kept, Kept) and kept.score is not None
+        assert -kept.score == pytest.approx(min(record["loss"] for record in scored), rel=1e-5)
+        assert kept.which in (folder / "card.md").read_text() or "average" in kept.which
+        load(folder).translate(["The dog sleeps."])
+
+
+def test_without_dev_the_last_weights_are_kept(texts: Texts, tmp_path: Path) -> None:
+    config = settings([texts.train], [], "transformer-nano", [*SMALL, "train.checkpoint_minutes=0"])
+    events = run(config, tmp_path / "run")
+    assert not any(isinstance(event, Evaluated) for event in events)
+    assert events[-1] == Kept("last", None, 14)
+    bundle = load_file(tmp_path / "run" / "model.safetensors")
+    for name, tensor in load_file(tmp_path / "run" / "checkpoint.safetensors").items():
+        if name.startswith("model/"):
+            assert torch.equal(tensor, bundle[name.removeprefix("model/")])
+
+
+def test_several_references_score_no_worse_than_one(texts: Texts, tmp_path: Path) -> None:
+    lines = texts.dev.read_text("utf-8").splitlines()
+    many = tmp_path / "many.tsv"
+    many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
+    dev = prepare.read_dev(small_config(Texts(texts.train, many)).data)
+    assert dev is not None and len(dev.references) == 2
+    run(small_config(texts), tmp_path / "one")
+    run(small_config(Texts(texts.train, many)), tmp_path / "two")
+    bleu = [
+        [r["bleu"] for r in read_log(tmp_path / name / "log.jsonl") if r["event"] == "dev"]
+        for name in ("one", "two")
+    ]
+    assert all(two >= one for one, two in zip(*bleu, strict=True))
+
+
+def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> None:
+    with texts.train.open("a", encoding="utf-8") as file:
+        file.write("\tnur Ziel\nonly source\t\n" + "long " * 300 + "\tlang\n")
+    with texts.dev.open("a", encoding="utf-8") as file:
+        file.write("much too long " * 200 + "\tlang\n")
+    started = run(small_config(texts, "train.steps=5"), tmp_path / "run")[0]
+    assert isinstance(started, Started)
+    assert (started.pairs, started.empty, started.long) == (60, 2, 1)
+    assert (started.dev, started.dev_long) == (13, 1)
+
+
+def test_no_usable_pair_is_refused(texts: Texts, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no usable pair .* 60 are longer than data.max_length"):
+        run(small_config(texts, "data.max_length=2"), tmp_path / "run")
+    run(small_config(texts, "train.steps=1"), tmp_path / "run")  # and nothing stands in the way
+
+
+def test_a_config_given_back_gives_the_same_run(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.ema=0.5", "train.average=2")
+    run(config, tmp_path / "one")
+    again = settings([tmp_path / "one" / "config.toml"])
+    assert again == config == read_config(RunFolder(tmp_path / "one"))
+    run(again, tmp_path / "two")
+    assert_same(tmp_path / "one", tmp_path / "two")
+
+
+def test_compression_and_the_kind_of_files_change_nothing(texts: Texts, tmp_path: Path) -> None:
+    import gzip
+    import lzma
+
+    import zstandard
+
+    content = texts.train.read_bytes()
+    sides = list(zip(*(line.split("\t") for line in content.decode().splitlines()), strict=True))
+    for number, name in enumerate(("a.en.gz", "a.de")):
+        text = ("\n".join(sides[number]) + "\n").encode()
+        (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    (tmp_path / "a.tsv.xz").write_bytes(lzma.compress(content))
+    (tmp_path / "a.tsv.zst").write_bytes(zstandard.compress(content))
+    weights = []
+    for number, files in enumerate([("a.en.gz", "a.de"), ("a.tsv.xz",), ("a.tsv.zst",)]):
+        config = settings([tmp_path / f for f in files], [], "transformer-nano", SMALL)
+        run(config, tmp_path / f"run-{number}")
+        weights.append((tmp_path / f"run-{number}" / "model.safetensors").read_bytes())
+    assert weights[0] == weights[1] == weights[2]
+
+
+# what a folder refuses
+
+
+def refusal(texts: Texts, folder: Path, *changes: str) -> str:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(ModelError) as refused:
+        run(small_config(texts, *changes), folder)
+    after = {path: path.read_bytes() for path in before}
+    assert {path.name for path in before if before[path] != after[path]} <= {".lock"}
+    return str(refused.value)
+
+
+def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run(small_config(texts, "train.steps=2"), folder)
+    said = refusal(texts, folder, "train.steps=2", "train.lr=0.5", "model.dropout=0.3")
+    assert "train.lr was 0.005, now 0.5" in said and "model.dropout was 0.1, now 0.3" in said
+    texts.train.write_text("ein\tone\n", "utf-8")
+    assert "the train data is not the same" in refusal(texts, folder, "train.steps=2")
+    (folder / "inputs.json").write_text("[]")
+    assert "inputs.json is missing or damaged" in refusal(texts, folder, "train.steps=2")
+    (folder / "config.toml").write_text("[train\n")
+    assert "config.toml is not TOML" in refusal(texts, folder, "train.steps=2")
+
+
+def test_a_moved_corpus_is_the_same_corpus(texts: Texts, tmp_path: Path) -> None:
+    run(small_config(texts, "train.steps=2"), tmp_path / "run")
+    moved = Texts(*(path.rename(path.with_suffix(".txt")) for path in texts))
+    assert isinstance(run(small_config(moved, "train.steps=2"), tmp_path / "run")[0], Finished)
+
+
+def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "thesis.doc").write_text("years")
+    assert "is not empty and holds no run" in refusal(texts, folder)
+    (folder / "config.toml").write_text("mine")
+    assert "is not empty and holds no run" in refusal(texts, folder)
+    assert "cannot write" in refusal(texts, folder / "thesis.doc")
+    assert "cannot write" in refusal(texts, folder / "thesis.doc" / "below")
+
+
+def test_a_damaged_checkpoint_is_refused(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        run(small_config(texts), folder, after(7))
+    whole = (folder / "checkpoint.safetensors").read_bytes()
+    from safetensors.torch import save
+
+    few = save({"model/x": torch.zeros(1)}, metadata={"counters": "{}"})
+    other = save({"model/x": torch.zeros(1)}, metadata={"counters": '{"no": 1}'})
+    for damaged in (whole[:-1], whole[:100], b"", few, other):
+        (folder / "checkpoint.safetensors").write_bytes(damaged)
+        assert "checkpoint.safetensors is damaged" in refusal(texts, folder)
+    (folder / "checkpoint.safetensors").write_bytes(whole)
+    ids = folder / "data" / "source.ids"
+    ids.write_bytes(ids.read_bytes()[:-2])
+    assert "tokenised corpus" in refusal(texts, folder)
+
+
+def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
+    texts: Texts, tmp_path: Path
+) -> None:
+    good = texts.train.read_text("utf-8")
+    for path, content, message in (
+        (texts.train, good + "no tab\n", "line 61 has no tab"),
+        (texts.train, "", "train.tsv is empty"),
+        (texts.dev, "no tab\n", "line 1 has no tab"),
+        (texts.dev, "", "dev.tsv is empty"),
+    ):
+        kept = path.read_text("utf-8")
+        path.write_text(content, "utf-8")
+        with pytest.raises(ModelError, match=message):
+            run(small_config(texts), tmp_path / "run")
+        path.write_text(kept, "utf-8")
+    texts.dev.rename(tmp_path / "elsewhere")
+    with pytest.raises(ModelError, match="cannot read .*dev.tsv"):
+        run(small_config(texts), tmp_path / "run")
+    (tmp_path / "elsewhere").rename(texts.dev)
+    run(small_config(texts), tmp_path / "run")
+
+
+def test_unequal_line_counts_are_refused_with_both(tmp_path: Path) -> None:
+    (tmp_path / "a.en").write_text("one\ntwo\n")
+    (tmp_path / "a.de").write_text("eins\n")
+    config = settings([tmp_path / "a.en", tmp_path / "a.de"], [], None, [])
+    with pytest.raises(ModelError, match=r"a.en has 2 lines and .*a.de has 1 lines"):
+        run(config, tmp_path / "run")
+
+
+# a disk that is full
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_full_disk_leaves_the_last_checkpoint_whole(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every write fails once, one after the other; each time the same command goes on."""
+    config = small_config(texts, "train.steps=4", "train.evaluate_every=2", "train.average=2")
+    run(config, tmp_path / "unbroken")
+    real = os.fsync
+    failures = 0
+    for number in itertools.count(1):
+        calls = itertools.count(1)
+
+        def full(descriptor: int, calls: itertools.count = calls, number: int = number) -> None:
+            if next(calls) == number:
+                raise OSError(28, "No space left on device")
+            real(descriptor)
+
+        monkeypatch.setattr(os, "fsync", full)
+        try:
+            run(config, tmp_path / f"full-{number}")
+            break
+        except ModelError as error:
+            failures += 1
+            assert "No space left on device" in str(error) and "\n" not in str(error)
+            monkeypatch.setattr(os, "fsync", real)
+            run(config, tmp_path / f"full-{number}")
+            assert_same(tmp_path / f"full-{number}", tmp_path / "unbroken")
+    assert failures > 10
+
+
+def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    config = small_config(texts)
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "run", after(3))
+    (tmp_path / "run" / "log.jsonl").unlink()
+    (tmp_path / "run" / "log.jsonl").symlink_to("/dev/full")
+    with pytest.raises(ModelError, match="log.jsonl"):
+        run(config, tmp_path / "run")
+
+
+# dry run and demonstration
+
+
+def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.epochs=1", "train.steps=0", "train.accumulate=1")
+    found = dry_run(config, device="cpu", show=lambda *progress: None)
+    events = run(config, tmp_path / "run")
+    started = events[0]
+    assert isinstance(started, Started)
+    assert found.parameters == started.parameters
+    assert (found.pairs, found.left_out) == (started.pairs, 0)
+    steps = [event for event in events if isinstance(event, Stepped)]
+    assert found.batches == len(steps)
+    assert found.target_tokens == sum(event.tokens for event in steps)
+    assert found.memory_bytes > 16 * found.parameters
+
+
+def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
+    changes = ["data.demo_pairs=40", "data.demo_target=fr", "train.steps=1", "train.metric=loss"]
+    config = settings([], [], "transformer-nano", [*SMALL, *changes])
+    assert dry_run(config, device="cpu", show=lambda *progress: None).pairs == 40
+    run(config, tmp_path / "run")
+    lines = (tmp_path / "run" / "train.tsv").read_text("utf-8").splitlines()
+    assert len(lines) == 40
+    french = next(iter(generate(1, target="fr")))
+    held_out = (tmp_path / "run" / "dev.tsv").read_text("utf-8").splitlines()[0]
+    assert held_out == f"{french.source}\t{french.target}"
+    assert isinstance(run(config, tmp_path / "run")[0], Finished)
+
+
+def test_a_preparation_that_was_killed_begins_again(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.steps=2")
+    run(config, tmp_path / "unbroken")
+    broken = tmp_path / "broken"
+    (broken / ".data.part").mkdir(parents=True)
+    (broken / ".data.part" / "source.ids").write_text("half")
+    (broken / ".config.toml.part").write_text("half")
+    (broken / "inputs.json").write_text(json.dumps({"train": "of other data"}))
+    run(config, broken)
+    (broken / ".config.toml.part").unlink(missing_ok=True)
+    assert_same(broken, tmp_path / "unbroken")
+
+
+def test_snapshots_that_no_checkpoint_names_are_removed(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.average=2")
+    run(config, tmp_path / "run")
+    found = sorted(path.stem for path in (tmp_path / "run" / "snapshots").iterdir())
+    assert found == ["10", "14"]
+    assert keep.RunFolder(tmp_path / "run").snapshot(10).exists()
+
+
+def test_tensorboard_is_written_or_missed_clearly(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.tensorboard=true", "train.steps=2")
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError:
+        with pytest.raises(ModelError, match="pip install"):
+            run(config, tmp_path / "run")
+    else:
+        run(config, tmp_path / "run")
+        assert list((tmp_path / "run" / "tensorboard").iterdir())

@@ -1,0 +1,87 @@
+"""Minute runs: their data, their settings, and what must be equal between two of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safetensors.torch import load_file
+
+from attncli.data.grammar import generate
+from attncli.jobs.train import train
+from attncli.training.config import RunConfig
+from attncli.training.events import RunEvent
+from attncli.training.folder import RunFolder
+from attncli.training.log import read_log
+from attncli.training.settings import settings
+from attncli.training.state import read_counters
+
+TIMES = {"seconds", "tokens_per_second"}
+SMALL = (
+    *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1"),
+    *("model.decoder_layers=1", "train.batch_tokens=200", "train.warmup=4", "train.log_every=1"),
+    *("train.steps=14", "train.evaluate_every=5", "search.method=greedy", "search.max_extra=3"),
+    *("search.max_ratio=0.5", "tokenizer.size=330", "train.bleu_tokenizer=char"),
+)
+
+
+class Texts(NamedTuple):
+    """Files of sentence pairs."""
+
+    train: Path
+    dev: Path
+
+
+def write_texts(folder: Path, *, train: int = 60, dev: int = 12) -> Texts:
+    """Two TSV files of the grammar's sentences."""
+    lines = [f"{pair.source}\t{pair.target}\n" for pair in generate(train + dev)]
+    found = Texts(folder / "train.tsv", folder / "dev.tsv")
+    found.train.write_text("".join(lines[:train]), "utf-8")
+    found.dev.write_text("".join(lines[train:]), "utf-8")
+    return found
+
+
+def small_config(texts: Texts, *changes: str, preset: str = "transformer-nano") -> RunConfig:
+    """The settings of a minute run."""
+    return settings([texts.train], [texts.dev], preset, [*SMALL, *changes])
+
+
+def run(
+    config: RunConfig, folder: Path, stop: Callable[[], bool] = lambda: False
+) -> list[RunEvent]:
+    """Train, and give what happened."""
+    return list(train(config, folder, device="cpu", show=lambda *progress: None, stop=stop))
+
+
+def outcome(path: Path) -> dict[str, Any]:
+    """All that a run leaves but for times: what resumed and unbroken runs must agree on."""
+    folder = RunFolder(path)
+    counters = dataclasses.asdict(read_counters(folder.checkpoint))
+    return {
+        "files": sorted(str(file.relative_to(path)) for file in path.rglob("*")),
+        "counters": {k: v for k, v in counters.items() if k not in ("seconds", "log_bytes")},
+        "log": [without_times(record) for record in read_log(folder.log)],
+        "bundle": (path / "model.safetensors").read_bytes(),
+        "card": (path / "card.md").read_text("utf-8"),
+        "checkpoint": {k: v.numpy().tobytes() for k, v in load_file(folder.checkpoint).items()},
+        "snapshots": {f.name: f.read_bytes() for f in folder.snapshots.glob("*")},
+    }
+
+
+def without_times(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of the log without what differs between two equal runs."""
+    return {key: value for key, value in record.items() if key not in TIMES}
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """Two runs agree bit for bit; named part by part, for the message."""
+    left, right = outcome(one), outcome(other)
+    for part in left:
+        if isinstance(left[part], dict):
+            assert left[part].keys() == right[part].keys(), part
+            for name in left[part]:
+                assert left[part][name] == right[part][name], f"{part}: {name}"
+        else:
+            assert left[part] == right[part], part
