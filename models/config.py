@@ -34,8 +34,21 @@ class AttentionConfig:
     window: str = option("global", "which slots are in view")
     normalise: str = option("softmax", "what turns scores into weights")
     read: str = option("soft", "how the values are read with the weights")
-    heads: int = option(1, "number of heads; each has its own score over its share of the features")
-    size: int = option(0, "hidden units of the additive family (0: the decoder's hidden size)")
+    heads: int = option(1, "heads, each with parts of its own over its share of the features")
+    size: int = option(
+        0, "additive, concat, location_aware, ffn: hidden units of a head (0: its query's size)"
+    )
+    depth: int = option(2, "ffn: hidden layers")
+    positions: int = option(512, "location: longest source, in slots")
+    filters: int = option(10, "location_aware: features of the previous weights")
+    filter_width: int = option(15, "location_aware: slots that a feature sees; an odd number")
+    window_size: int = option(10, "local_m, local_p: slots in view on either side of the centre")
+    read_decode: str = option(
+        "argmax", "hard: what is read when not training: argmax, sample or expectation"
+    )
+    coverage: bool = option(
+        False, "additive, concat, location_aware: the score sees the sum of earlier weights"
+    )
 
 
 @dataclass(frozen=True)

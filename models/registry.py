@@ -28,10 +28,22 @@ TABLES: dict[str, dict[str, str]] = {
         "dot": "models.attention.dot:Dot",
         "scaled_dot": "models.attention.scaled_dot:ScaledDot",
         "general": "models.attention.general:General",
+        "cosine": "models.attention.cosine:Cosine",
+        "location": "models.attention.location:Location",
+        "location_aware": "models.attention.location_aware:LocationAware",
+        "ffn": "models.attention.ffn:FeedForwardScore",
     },
-    "window": {"global": "models.attention.windows:Global"},
-    "normalise": {"softmax": "models.attention.normalise:Softmax"},
-    "read": {"soft": "models.attention.read:Soft"},
+    "window": {
+        "global": "models.attention.windows:Global",
+        "local_m": "models.attention.windows:LocalMonotonic",
+        "local_p": "models.attention.windows:LocalPredictive",
+    },
+    "normalise": {
+        "softmax": "models.attention.normalise:Softmax",
+        "sparsemax": "models.attention.sparsemax:Sparsemax",
+        "entmax15": "models.attention.entmax15:Entmax15",
+    },
+    "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
 }
 
 

@@ -17,7 +17,8 @@ class Dot(Score):
 
     score(s, h) = s^T h
     Source: Luong, Pham, Manning 2015, eq. 8.
-    Query and key must have equal sizes; `general` serves where they have not.
+    Query and key must have equal sizes; `general` serves where they have not. An encoder of both
+    directions is twice as wide as its decoder, one with model.bidirectional=false is not.
     """
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
@@ -26,7 +27,8 @@ class Dot(Score):
             raise ModelError(
                 f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
                 "equal sizes",
-                "use score 'general', or make the decoder as wide as the encoder's output",
+                "use score 'general', 2 heads or more (which project both), or make the decoder as "
+                "wide as the encoder's output (model.bidirectional=false)",
             )
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:

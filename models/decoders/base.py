@@ -31,6 +31,8 @@ class Advanced(NamedTuple):
     features: Tensor  # (R, T, D): the output layer's input
     state: Any
     weights: Tensor | None  # (R, T, S) of the attention, where asked for and there is one
+    log_prob: Tensor | None = None  # (R, T) of the slots drawn, while training hard attention
+    entropy: Tensor | None = None  # (R, T) of what they were drawn from
 
 
 class Decoder(nn.Module):
