@@ -46,9 +46,26 @@ class AttentionConfig:
     read_decode: str = option(
         "argmax", "hard: what is read when not training: argmax, sample or expectation"
     )
+    read_soft: float = option(
+        0.5, "hard: share of readings while training that are the expectation (Xu et al. 2015)"
+    )
     coverage: bool = option(
         False, "additive, concat, location_aware: the score sees the sum of earlier weights"
     )
+
+
+@dataclass(frozen=True)
+class AttentionLossConfig:
+    """What the loss adds for the attention's sake."""
+
+    coverage: str = option(
+        "none",
+        "penalty on the sum of weights: none, see (looking again) or doubly_stochastic (not at 1)",
+    )
+    coverage_weight: float = option(1.0, "weight of that penalty")
+    reinforce: float = option(1.0, "hard: weight of REINFORCE, lambda_r of Xu et al. 2015")
+    entropy: float = option(0.01, "hard: weight of the entropy of the draws, lambda_e of the same")
+    baseline_decay: float = option(0.9, "hard: decay of the moving mean that rewards are held to")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.config import (
+    AttentionLossConfig,
     ModelConfig,
     SearchConfig,
     TokenizerConfig,
@@ -64,6 +65,7 @@ class TrainConfig:
     ema: float = option(0.0, "decay of the moving average that is evaluated and kept (0: none)")
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
+    attention: AttentionLossConfig = option(AttentionLossConfig, "what the attention adds")
 
 
 @dataclass(frozen=True)

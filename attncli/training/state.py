@@ -34,6 +34,7 @@ class Counters:
     best_step: int = 0
     snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
+    baseline: float | None = None  # hard attention: what rewards are held to
     ended: str = ""  # why the run ended, once it has
 
 

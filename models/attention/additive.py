@@ -2,7 +2,7 @@
 
 score(s, h) = v^T tanh(W s + U h)        Bahdanau, Cho and Bengio 2015, A.1.2
               v^T tanh(W s + U h + C c)  with coverage c, the sum of the slot's weights so far:
-                                         Tu et al. 2016, eq. 7 and 10, with a fertility of 1
+                                         Tu et al. 2016, section 3, with a fertility of 1
 """
 
 from __future__ import annotations

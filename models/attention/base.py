@@ -46,6 +46,7 @@ class Score(nn.Module):
     """
 
     remembers = False
+    looks = True  # whether it looks at the keys at all
     covers = False  # whether it can take the coverage feature
     longest: int | None = None  # the longest source it can score, in slots
 

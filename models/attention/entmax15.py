@@ -1,6 +1,6 @@
 """1.5-entmax: half-way between softmax and sparsemax.
 
-weights_i = max(0, z_i / 2 - tau)^2,  tau such that they sum to 1      Peters et al. 2019, eq. 12
+weights_i = max(0, z_i / 2 - tau)^2,  tau such that they sum to 1      Peters et al. 2019
 
 Exact, by sorting: of the k largest z / 2, with mean M and mean square Q,
 tau(k) = M - sqrt(1 / k - (Q - M^2)); the support is the longest prefix with tau(k) <= z_(k) / 2.
@@ -20,7 +20,7 @@ class Entmax15(nn.Module):
     """1.5-entmax: between softmax and sparsemax; far slots weigh exactly zero.
 
     weights_i = max(0, score_i / 2 - tau)^2, tau such that they sum to 1
-    Source: Peters, Niculae, Martins 2019, eq. 12.
+    Source: Peters, Niculae, Martins 2019, Algorithm 2.
     """
 
     def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import AttentionConfig
-from models.errors import unknown_name
+from models.errors import ModelError, unknown_name
 from models.types import Attended
 
 TINY = 1e-38
@@ -24,28 +24,37 @@ class Hard(nn.Module):
 
     context = value_s, s ~ Categorical(weights)
     Source: Xu et al. 2015, section 4.1.
-    Options: read_decode.
+    Options: read_decode, read_soft.
     The weights handed on are those with which the values were read: 1 for the slot, 0 elsewhere.
-    While training, log-probability and entropy of the draw come along, for REINFORCE.
+    While training, log-probability and entropy of the draw come along, for REINFORCE. Half of the
+    readings are the expectation then, which lowers the variance; the paper chooses them by image,
+    here each is chosen for itself.
     """
 
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
         if config.read_decode not in DECODES:
             raise unknown_name("attention.read_decode", config.read_decode, DECODES)
-        self.decode = config.read_decode
+        if not 0 <= config.read_soft < 1:
+            raise ModelError(f"attention.read_soft = {config.read_soft}", "at least 0 and below 1")
+        self.decode, self.soft = config.read_decode, config.read_soft
 
     def forward(self, weights: Tensor, values: Tensor) -> Attended:
         """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         if self.training:
-            slots = drawn(weights.detach())  # (B, T)
-            return self._read(only(slots, weights), values)._replace(
-                log_prob=log_probability(weights, slots), entropy=entropy(weights)
-            )
+            return self._gamble(weights, values)
         if self.decode == "expectation":
             return self._read(weights, values)
         slots = drawn(weights) if self.decode == "sample" else weights.argmax(-1)
         return self._read(only(slots, weights), values)
+
+    def _gamble(self, weights: Tensor, values: Tensor) -> Attended:
+        slots = drawn(weights.detach())  # (B, T)
+        soft = torch.rand_like(weights[..., 0]) < self.soft  # (B, T)
+        mixed = torch.where(soft.unsqueeze(-1), weights, only(slots, weights))
+        return self._read(mixed, values)._replace(
+            log_prob=log_probability(weights, slots).masked_fill(soft, 0), entropy=entropy(weights)
+        )
 
     def _read(self, weights: Tensor, values: Tensor) -> Attended:
         return Attended(weights.to(values.dtype) @ values, weights)

@@ -70,12 +70,13 @@ class Heads(nn.Module):
                     "set model.attention.heads",
                 )
         self.query = nn.Linear(query_size, query_size, bias=False)
-        self.key = nn.Linear(value_size, query_size, bias=False)
         self.value = nn.Linear(value_size, value_size, bias=False)
         one, size = dataclasses.replace(config, heads=1), query_size // count
         heads = [Attention(size, size, one) for _ in range(count)]
         self.heads = nn.ModuleList(heads)
         self.longest = heads[0].longest
+        looks = heads[0].score.looks
+        self.key = nn.Linear(value_size, query_size, bias=False) if looks else nn.Identity()
 
     def prepare(self, memory: Memory) -> HeadsPrepared:
         """Every head's keys and values of a memory, once per source."""

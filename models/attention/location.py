@@ -22,6 +22,8 @@ class Location(Score):
     a longer one is refused.
     """
 
+    looks = False
+
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.longest = max(1, config.positions)

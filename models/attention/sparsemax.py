@@ -1,6 +1,6 @@
 """Sparsemax: the Euclidean projection of the scores onto the simplex.
 
-weights_i = max(0, z_i - tau),  tau such that they sum to 1     Martins and Astudillo 2016, eq. 2
+weights_i = max(0, z_i - tau),  tau such that they sum to 1     Martins and Astudillo 2016
 
 Exact, by sorting: the support is the longest prefix of the sorted scores with
 1 + k z_(k) > sum_{j<=k} z_(j).
@@ -20,7 +20,7 @@ class Sparsemax(nn.Module):
     """Sparsemax: the projection onto the simplex; far slots weigh exactly zero.
 
     weights_i = max(0, score_i - tau), tau such that they sum to 1
-    Source: Martins, Astudillo 2016, eq. 2.
+    Source: Martins, Astudillo 2016, Algorithm 1.
     """
 
     def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:

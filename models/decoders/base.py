@@ -38,6 +38,8 @@ class Advanced(NamedTuple):
 class Decoder(nn.Module):
     """Reads a target prefix and a memory; leaves features from which the next token is said."""
 
+    attends = True  # whether it has weights to show
+
     def prepare(self, memory: Memory) -> Any:
         """What depends on the source alone, with `.select(sentences)`."""
         raise NotImplementedError

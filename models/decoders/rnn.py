@@ -72,7 +72,7 @@ class RnnDecoder(Decoder):
         self.embedding = embedding
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
-        self.final_size = final_size
+        self.attends, self.final_size = attends, final_size
         self.attention = attention_of(config, value_size) if attends else None
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
