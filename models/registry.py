@@ -2,6 +2,9 @@
 
 A variant is its class: the first line of the docstring is its summary, the rest its equation and
 source. They are read with ``ast``, so that listing the zoo imports no torch.
+
+An installed package adds variants of its own through an entry point group, ``attn.score``,
+``attn.window`` and so on, with the same ``module:Class``.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ import ast
 import importlib
 import importlib.util
 import inspect
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,17 +67,32 @@ class Description(NamedTuple):
                 return line.removeprefix("Source:").strip().rstrip(".")
         return ""
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The settings of its section that it reads, from the docstring's ``Options:`` line."""
+        for line in self.detail.splitlines():
+            if line.startswith("Options:"):
+                return tuple(line.removeprefix("Options:").strip().rstrip(".").split(", "))
+        return ()
+
 
 def names(kind: str) -> list[str]:
     """The registered names of a kind: family, score, window, normalise or read."""
-    return list(TABLES[kind])
+    return [*TABLES[kind], *(name for name in installed(kind) if name not in TABLES[kind])]
+
+
+@cache
+def installed(kind: str) -> dict[str, str]:
+    """What other packages register of a kind; the zoo's own names go before theirs."""
+    return {point.name: point.value for point in metadata.entry_points(group=f"attn.{kind}")}
 
 
 def location(kind: str, name: str) -> tuple[str, str]:
     """Module and class of a registered name; a ModelError with near names otherwise."""
-    if name not in TABLES[kind]:
-        raise unknown_name(kind, name, TABLES[kind])
-    module, _, class_name = TABLES[kind][name].partition(":")
+    place = TABLES[kind].get(name) or installed(kind).get(name)
+    if place is None:
+        raise unknown_name(kind, name, names(kind))
+    module, _, class_name = place.partition(":")
     return module, class_name
 
 

@@ -46,12 +46,20 @@ class Score(nn.Module):
     """
 
     remembers = False
+    equal = False  # whether query and keys must be of one size
     looks = True  # whether it looks at the keys at all
     covers = False  # whether it can take the coverage feature
     longest: int | None = None  # the longest source it can score, in slots
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__()
+        if self.equal and query_size != key_size:
+            raise ModelError(
+                f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
+                "equal sizes",
+                "use score 'general', 2 heads or more (which project both), or make the decoder as "
+                "wide as the encoder's output (model.bidirectional=false)",
+            )
         if config.coverage and not self.covers:
             raise ModelError(
                 f"attention.coverage with score '{config.score}', which has no hidden layer for it",

@@ -22,7 +22,7 @@ from models.errors import ModelError
 from models.registry import find, names
 from models.types import Memory
 
-EQUAL_SIZES = {"dot", "scaled_dot"}  # scores that want query and key of one size
+EQUAL_SIZES = {name for name in names("score") if find("score", name).equal}
 PARTIAL = {"local_p"}  # windows whose weights may sum to less than one
 COMPOSITIONS = [
     AttentionConfig(score=score, window=window, normalise=normalise, read=read)
