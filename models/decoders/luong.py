@@ -58,11 +58,11 @@ class LuongDecoder(Decoder):
         want_weights: bool = False,
     ) -> Advanced:
         """Read tokens (R, T) one by one."""
-        token_gates = self.token_gates(self.dropout(self.embedding(tokens)))  # (R, T, G)
+        embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
+        token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
         recurrent, fed, history = state
         features, readings = [], []
-        for t in range(tokens.shape[1]):
-            gates = token_gates[:, t]
+        for gates in token_gates:
             if self.feed_gates is not None:
                 gates = gates + self.feed_gates(fed)
             recurrent = self.recurrence(gates, recurrent)

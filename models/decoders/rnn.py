@@ -107,10 +107,10 @@ class RnnDecoder(Decoder):
     ) -> Advanced:
         """Read tokens (R, T) one by one; what does not depend on the state is done at once."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
-        token_gates = self.token_gates(embedded)  # (R, T, G)
+        token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
         recurrent, history = state.recurrent, state.history
         states, contexts, readings = [], [], []
-        for t in range(tokens.shape[1]):
+        for gates in token_gates:
             query = recurrent[:, -1, 0]  # (R, H)
             if self.attention is None:
                 context = fixed_context(prepared, rows=query.shape[0])
@@ -118,7 +118,7 @@ class RnnDecoder(Decoder):
                 reading = attend(self.attention, query, prepared.attention, history)
                 context, history = reading.context, reading.history
                 readings.append(reading)
-            recurrent = self.recurrence(token_gates[:, t] + self.context_gates(context), recurrent)
+            recurrent = self.recurrence(gates + self.context_gates(context), recurrent)
             states.append(recurrent[:, -1, 0])
             contexts.append(context)
         features = self.deep_output(embedded, torch.stack(states, 1), torch.stack(contexts, 1))
