@@ -20,7 +20,7 @@ class FeedForwardScore(Score):
     """Feed-forward (general form): a network over query and key, as deep as you like.
 
     score(s, h) = v^T tanh(W_n .. tanh(W_1 [s; h] + b_1) .. + b_n)
-    Source: Bahdanau, Cho, Bengio 2015, section 3.1 (the alignment model as a feed-forward network).
+    Source: Bahdanau, Cho, Bengio 2015, section 3.1.
     Options: size, depth.
     With a depth of 1 it is `concat` with a bias. W_1 is split over query and key, so that its key
     half is computed once per source; the layers above it cost T * S products each, and are
