@@ -88,7 +88,7 @@ def load_command(name: str) -> Any:
     if isinstance(place, typer.Typer):
         return typer.main.get_group(_plain(place))
     app = typer.Typer(add_completion=False)
-    app.command(name)(place)
+    app.command(name, cls=getattr(place, "command_class", None))(place)
     return typer.main.get_command(_plain(app))
 
 

@@ -43,7 +43,7 @@ def train(
     """
     import torch
 
-    from attncli.jobs.train import fresh_state
+    from attncli.training.run import fresh_state
     from attncli.training import machine
     from attncli.training.loop import Stepped, fit
 
@@ -81,9 +81,11 @@ def translate(bundle: Path, input: Path, output: Path | None, batch: int) -> Fig
     translator = load(bundle)
     begun = time.perf_counter()
     texts = input.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    mean = sum(map(translator.source_length, texts)) / len(texts)
-    limit = {"max_batch_tokens": round(batch * mean)} if batch else {}
-    results = translator.translate(texts, **limit)
+    if batch:
+        mean = sum(map(translator.source_length, texts)) / len(texts)
+        results = translator.translate(texts, max_batch_tokens=round(batch * mean))
+    else:
+        results = translator.translate(texts)
     ended = time.perf_counter()
     if output:
         output.write_text("".join(f"{result.text}\n" for result in results), encoding="utf-8")
@@ -97,7 +99,7 @@ def translate(bundle: Path, input: Path, output: Path | None, batch: int) -> Fig
 
 
 def _settings(data: Path, assignments: list[str]) -> RunConfig:
-    from attncli.jobs.train import settings
+    from attncli.training.settings import settings
 
     files = [path for side in ("en", "de") for path in data.glob(f"train*.{side}")]
     return settings(files, [], "transformer-tiny", ["train.batch_tokens=4096", *assignments])

@@ -12,7 +12,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from models.config import ModelConfig, SearchConfig, TokenizerConfig, from_dict, to_dict
 from models.errors import ModelError
@@ -73,7 +75,8 @@ def read(folder: Path) -> Bundle:
         raise ModelError(
             f"the tokenizer in {folder} does not fit its config.json", "those of one model"
         )
-    model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
+    with Unfilled():
+        model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
     load_weights(model, folder / "model.safetensors")
     return Bundle(
         model.eval(),
@@ -111,9 +114,22 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     return {name: parameter.detach().contiguous() for name, parameter in model.named_parameters()}
 
 
+class Unfilled(TorchFunctionMode):
+    """Draws no initial weights: for a model whose weights are read right after it is built."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Room in place of random numbers; anything else as it is."""
+        if function is torch.randn:
+            return torch.empty(*args)
+        if function in (Tensor.uniform_, Tensor.normal_):
+            return args[0]
+        return function(*args, **(kwargs or {}))
+
+
 def load_weights(model: nn.Module, path: Path) -> None:
     """Fill a model's weights from a safetensors file; a ModelError if they do not fit."""
-    import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

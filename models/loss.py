@@ -72,15 +72,13 @@ class SlicedCrossEntropy(torch.autograd.Function):
             part, labels = features[start : start + rows], target[start : start + rows]
             logits = linear(part, matrix).float().add_(bias)  # (n, Y)
             picked = logits.gather(1, labels[:, None]).squeeze(1)
-            mean = logits.mean(1)
-            peak = logits.amax(1, keepdim=True)
-            probabilities = logits.sub_(peak).exp_()
-            total = probabilities.sum(1, keepdim=True)
-            log_total = (total.log() + peak).squeeze(1)
+            mean, peak = logits.mean(1), logits.amax(1)
+            probabilities = logits.softmax(1)
+            log_total = peak - probabilities.amax(1).log()  # the likeliest: exp(peak) / total
             nll[start : start + rows] = log_total - picked
             loss += (log_total - (1 - smoothing) * picked - smoothing * mean).sum()
             if grads is not None:
-                probabilities.div_(total).sub_(smoothing / weight.shape[0])
+                probabilities.sub_(smoothing / weight.shape[0])
                 probabilities[torch.arange(len(labels)), labels] -= 1 - smoothing
                 grads.add(start, part, probabilities, matrix)
         ctx.grads = grads

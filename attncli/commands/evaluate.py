@@ -104,7 +104,7 @@ def evaluate(
     Example:
       attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de
       attn evaluate --hypotheses other.de test.de
-      attn evaluate -m runs/a test.en test.de
+      attn evaluate -m runs/demo runs/demo/test.tsv
     """
     folders = _folders(model, hypotheses)
     lengths = Lengths(length_step, length_quantiles) if by_length or plot else None

@@ -122,6 +122,7 @@ def _line(axes: Axes, curve: Curve, number: int, *, marker: str) -> None:
 def _name(axes: Axes, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
+    axes.locator_params(axis="x", integer=True)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -29,8 +29,9 @@ class GruCell(nn.Module):
         hidden = state[:, 0]
         size = hidden.shape[1]
         x, gates = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
-        reset, update = (x[:, : 2 * size] + gates[:, : 2 * size]).sigmoid().chunk(2, 1)
-        new = torch.addcmul(x[:, 2 * size :], reset, gates[:, 2 * size :]).tanh()
+        (x_rz, x_n), (rz, n) = (part.split([2 * size, size], 1) for part in (x, gates))
+        reset, update = (x_rz + rz).sigmoid().chunk(2, 1)
+        new = torch.addcmul(x_n, reset, n).tanh()
         return torch.lerp(new, hidden, update)[:, None]
 
 

@@ -42,8 +42,8 @@ def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
         model = build(small_config(preset), VocabularySizes(vocabulary, vocabulary, True))
         with torch.no_grad():
             for parameter in model.parameters():  # biases start at 0, which would hide mistakes
-                parameter += torch.randn_like(parameter) * 0.2
-            model.output.bias += torch.randn(vocabulary)
+                parameter.add_(torch.randn_like(parameter), alpha=0.2)
+            model.output.bias.add_(torch.randn(vocabulary))
     return model.eval()
 
 

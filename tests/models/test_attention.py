@@ -154,8 +154,8 @@ def test_the_context_is_the_values_under_the_weights(config: AttentionConfig) ->
     attention, query, memory = composed(config)
     context, weights, *_ = attention(query, attention.prepare(memory))
     for b, t, v in itertools.product(range(2), range(3), range(memory.values.shape[2])):
-        expected = sum(float(weights[b, t, s] * memory.values[b, s, v]) for s in range(5))
-        assert float(context[b, t, v]) == pytest.approx(expected, abs=1e-6)
+        expected = sum((weights[b, t, s] * memory.values[b, s, v]).item() for s in range(5))
+        assert context[b, t, v].item() == pytest.approx(expected, abs=1e-6)
 
 
 @compositions

@@ -115,13 +115,25 @@ def removed(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).unlink()
 
 
+def overwritten(name: str, content: bytes) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+
+    return damage
+
+
+def turned_into_a_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("x")
+
+
 DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "no-folder": (lambda folder: shutil.rmtree(folder), "no model at"),
-    "a-file": (lambda folder: (shutil.rmtree(folder), folder.write_text("x"))[0], "damaged"),
+    "no-folder": (shutil.rmtree, "no model at"),
+    "a-file": (turned_into_a_file, "is damaged"),
     "no-config": (removed("config.json"), "no config.json"),
     "half-a-config": (truncated("config.json", 0.5), "config.json is damaged"),
     "empty-config": (truncated("config.json", 0), "config.json is damaged"),
-    "binary-config": (lambda f: (f / "config.json").write_bytes(b"\xff\x00"), "is damaged"),
+    "binary-config": (overwritten("config.json", b"\xff\x00"), "is damaged"),
     "config-of-a-list": (damage_config(lambda s: [s]), "config.json is damaged"),
     "no-format": (damage_config(lambda s: s.pop("format") and None), "config.json is damaged"),
     "other-format": (damage_config(lambda s: s.update(format=99)), "format 99; expected format 1"),
@@ -186,10 +198,14 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(
 def test_a_file_is_flushed_before_it_takes_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, seen = tmp_path / "file", []
+    path, seen, flush = tmp_path / "file", [], os.fsync
+
+    def watched(file: int) -> None:
+        seen.append(path.read_bytes())
+        flush(file)
+
     write_bytes(path, b"old")
-    flush = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: (seen.append(path.read_bytes()), flush(fd)))
+    monkeypatch.setattr(os, "fsync", watched)
     write_bytes(path, b"new")
     assert seen == [b"old"] and path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
@@ -207,9 +223,10 @@ def contents(folder: Path) -> dict[str, str]:
 
 def test_a_folder_is_put_in_place_whole(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
-    for content in ("old", "new"):
-        write_folder(folder, lambda part, text=content: write_text(part / text, text))
-        assert contents(folder) == {content: content}
+    write_folder(folder, lambda part: write_text(part / "one", "old"))
+    assert contents(folder) == {"one": "old"}
+    write_folder(folder, lambda part: write_text(part / "two", "new"))
+    assert contents(folder) == {"two": "new"}
     assert list(tmp_path.iterdir()) == [folder]
 
 

@@ -116,7 +116,9 @@ def test_rnnsearch_starts_from_the_first_backward_state() -> None:
     memory = model.encode(*sources(6, 3))
     backward = memory.values[:, 0, config.hidden :]  # <-h_1
     _, state = model.start(memory)
-    torch.testing.assert_close(state.recurrent[:, 0, 0], model.decoder.bridge.map(backward).tanh())
+    bridge = model.decoder.bridge
+    assert isinstance(bridge, Bridge)
+    torch.testing.assert_close(state.recurrent[:, 0, 0], bridge.map(backward).tanh())
 
 
 def test_luong_feeds_its_attentional_vector_to_the_next_step_if_asked() -> None:

@@ -14,12 +14,12 @@ from models.search import Found, search
 from models.tokenizer import PAD
 from models.types import Batch
 from models.zoo import PRESETS
-from tests.models.small import FIRST_WORD, VOCABULARY, pairs, small_model, sources
+from tests.models.small import FIRST_WORD, VOCABULARY, pairs, small_model
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 LENGTHS = [4, 7, 2]
 BATCH = pairs(LENGTHS, [5, 3, 6])
-CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+CLOSE = 1e-4
 
 
 @pytest.fixture(autouse=True)
@@ -46,20 +46,22 @@ def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[
 def steps(model: EncoderDecoder, batch: Batch) -> tuple[Tensor, Tensor | None]:
     """Log-probabilities (B, T, Y) and weights (B, T, S) of a target, token by token."""
     prepared, state = model.start(model.encode(batch.source, batch.source_mask))
-    log_probs, weights = [], []
+    log_probs: list[Tensor] = []
+    weights: list[Tensor] = []
     for tokens in batch.target_in.unbind(1):
         step = model.step(tokens, state, prepared, want_weights=True)
         state = step.state
         log_probs.append(step.log_probs)
-        weights.append(step.weights)
-    return torch.stack(log_probs, 1), None if weights[0] is None else torch.stack(weights, 1)
+        if step.weights is not None:
+            weights.append(step.weights)
+    return torch.stack(log_probs, 1), torch.stack(weights, 1) if weights else None
 
 
 def close(one: Tensor | None, other: Tensor | None) -> None:
     if one is None or other is None:
         assert one is None and other is None
     else:
-        torch.testing.assert_close(one, other, **CLOSE)
+        torch.testing.assert_close(one, other, atol=CLOSE, rtol=CLOSE)
 
 
 def agree(one: list[Found], other: list[Found]) -> None:
@@ -99,7 +101,7 @@ def test_a_later_target_token_changes_nothing_before_it(preset: str) -> None:
         for tokens in (BATCH.target_in, changed)
     )
     close(before[:, :3], after[:, :3])
-    assert not torch.allclose(before[:, 3:], after[:, 3:], **CLOSE)
+    assert not torch.allclose(before[:, 3:], after[:, 3:], atol=CLOSE)
 
 
 @every_preset
@@ -108,7 +110,7 @@ def test_the_target_reads_the_source(preset: str) -> None:
     other = torch.where(BATCH.source >= FIRST_WORD, BATCH.source.flip(1), BATCH.source)
     other = torch.where(BATCH.source_mask, other.clamp(min=FIRST_WORD), PAD)
     one, two = (model.force(BATCH._replace(source=s)).features for s in (BATCH.source, other))
-    assert not torch.allclose(one[:, 0], two[:, 0], **CLOSE)
+    assert not torch.allclose(one[:, 0], two[:, 0], atol=CLOSE)
 
 
 @every_preset
@@ -201,14 +203,15 @@ def test_a_state_is_reordered_by_select(preset: str) -> None:
     state = advanced(model, BATCH.target_in[:, :2], state, prepared)
     rows, tokens = torch.tensor([2, 0, 0, 1]), BATCH.target_in[:, 2]
     step = model.step(tokens, state, prepared, want_weights=True)
-    chosen = model.step(
-        tokens[rows], state.select(rows), prepared.select(rows), want_weights=True
-    )
+    chosen = model.step(tokens[rows], state.select(rows), prepared.select(rows), want_weights=True)
     close(chosen.log_probs, step.log_probs[rows])
     close(chosen.weights, None if step.weights is None else step.weights[rows])
     after = model.step(tokens, step.state, prepared).log_probs
     later = model.step(tokens[rows], chosen.state, prepared.select(rows)).log_probs
     close(later, after[rows])
+    first = model.step(tokens, model.start(memory)[1], prepared).log_probs
+    begun = model.decoder.start(prepared.select(rows))
+    close(model.step(tokens[rows], begun, prepared.select(rows)).log_probs, first[rows])
     again, _ = model.start(memory.select(rows))
     close(model.step(tokens[rows], state.select(rows), again).log_probs, step.log_probs[rows])
 

@@ -79,16 +79,14 @@ def test_its_gradient_is_scaled_by_what_comes_in() -> None:
 
 
 def test_it_has_the_gradient_of_finite_differences() -> None:
-    features, target, weight, bias = inputs(dtype=torch.float64)
+    given = inputs(dtype=torch.float64)
 
-    def smoothed(features: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        value, _ = SlicedCrossEntropy.apply(features, target, weight, bias, 0.1)
+    def smoothed(features: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        value, _ = SlicedCrossEntropy.apply(features, given.target, weight, bias, 0.1)
         return value.double()
 
     # it computes in fp32, so the steps must be long and the comparison lenient
-    assert torch.autograd.gradcheck(
-        smoothed, (features, weight, bias), eps=1e-2, atol=5e-3, rtol=5e-3
-    )
+    assert torch.autograd.gradcheck(smoothed, given.learned, eps=1e-2, atol=5e-3, rtol=5e-3)
 
 
 def test_it_holds_for_logits_far_from_zero() -> None:

@@ -22,7 +22,7 @@ UNSOURCED: set[tuple[str, str]] = set()  # variants that come from no paper
 def test_a_name_leads_to_a_class_that_explains_itself(kind: str, name: str) -> None:
     variant, description = find(kind, name), describe(kind, name)
     assert inspect.isclass(variant) and description.name == name
-    summary, _, detail = inspect.cleandoc(variant.__doc__).partition("\n")
+    summary, _, detail = inspect.cleandoc(variant.__doc__ or "").partition("\n")
     assert description.summary == summary.strip() and description.detail == detail.strip()
     assert summary.endswith(".") and len(summary) < 90
     assert description.source or (kind, name) in UNSOURCED

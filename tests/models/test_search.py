@@ -97,7 +97,8 @@ def test_a_beam_as_wide_as_the_space_ranks_it_as_brute_force(preset: str, alpha:
 def greedy_loop(model: EncoderDecoder, memory: Memory, limit: int) -> Found:
     """The likeliest token, again and again."""
     prepared, state = model.start(memory)
-    ids, log_prob, token = [], 0.0, START
+    ids: list[int] = []
+    log_prob, token = 0.0, START
     while True:
         log_probs, state, _ = model.step(torch.tensor([token]), state, prepared)
         best = max(range(END, log_probs.shape[1]), key=lambda i: float(log_probs[0, i]))

@@ -38,7 +38,8 @@ def test_the_answer_does_not_depend_on_the_batch(
 def test_an_empty_text_gives_an_empty_output_and_the_model_is_not_called(
     tiny_translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [before, empty, spaces, after] = tiny_translator.translate(["He ran.", "", " \t\u3000", "I ran."])
+    texts = ["He ran.", "", " \t\u3000", "I ran."]
+    [before, empty, spaces, after] = tiny_translator.translate(texts)
     assert empty.text == spaces.text == "" and before.text and after.text
     assert len(empty.hypotheses) == 1 and empty.hypotheses[0].ids == ()
     monkeypatch.setattr(tiny_translator, "_search", None)
