@@ -34,8 +34,38 @@ class AttentionConfig:
     window: str = option("global", "which slots are in view")
     normalise: str = option("softmax", "what turns scores into weights")
     read: str = option("soft", "how the values are read with the weights")
-    heads: int = option(1, "number of heads; each has its own score over its share of the features")
-    size: int = option(0, "hidden units of the additive family (0: the decoder's hidden size)")
+    heads: int = option(1, "heads, each with parts of its own over its share of the features")
+    size: int = option(
+        0, "additive, concat, location_aware, ffn: hidden units of a head (0: its query's size)"
+    )
+    depth: int = option(2, "ffn: hidden layers")
+    positions: int = option(512, "location: longest source, in slots")
+    filters: int = option(10, "location_aware: features of the previous weights")
+    filter_width: int = option(15, "location_aware: slots that a feature sees; an odd number")
+    window_size: int = option(10, "local_m, local_p: slots in view on either side of the centre")
+    read_decode: str = option(
+        "argmax", "hard: what is read when not training: argmax, sample or expectation"
+    )
+    read_soft: float = option(
+        0.5, "hard: share of readings while training that are the expectation (Xu et al. 2015)"
+    )
+    coverage: bool = option(
+        False, "additive, concat, location_aware: the score sees the sum of earlier weights"
+    )
+
+
+@dataclass(frozen=True)
+class AttentionLossConfig:
+    """What the loss adds for the attention's sake."""
+
+    coverage: str = option(
+        "none",
+        "penalty on the sum of weights: none, see (looking again) or doubly_stochastic (not at 1)",
+    )
+    coverage_weight: float = option(1.0, "weight of that penalty")
+    reinforce: float = option(1.0, "hard: weight of REINFORCE, lambda_r of Xu et al. 2015")
+    entropy: float = option(0.01, "hard: weight of the entropy of the draws, lambda_e of the same")
+    baseline_decay: float = option(0.9, "hard: decay of the moving mean that rewards are held to")
 
 
 @dataclass(frozen=True)
@@ -53,6 +83,9 @@ class ModelConfig:
     cell: str = option("gru", "recurrent cell: gru or lstm")
     readout: int = option(0, "size of the recurrent deep output (0: the embedding's)")
     bidirectional: bool = option(True, "whether the recurrent encoder reads in both directions")
+    encoder_attention: str = option(
+        "none", "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)"
+    )
     input_feeding: bool = option(True, "Luong 3.3: the attentional vector enters the next step")
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output")
     attention_dropout: float = option(0.0, "dropout of the Transformer's attention weights")

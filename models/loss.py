@@ -1,10 +1,13 @@
-"""Cross-entropy with label smoothing, from features, without holding the logits.
+"""The losses: cross-entropy from features, and what is added for the attention's sake.
 
 The logits (N, Y) of a batch are the largest thing in training a small model. Here they are made a
 few hundred rows at a time; loss and gradients of a slice are taken while it is in cache, so memory
 holds one slice, and each logit is touched once instead of four times.
 
     loss = -(1 - eps) log p(y) - eps/Y sum_k log p(k)      Szegedy et al. 2016, section 7
+
+Hard attention learns by REINFORCE, and a penalty can hold any attention to cover its source:
+the equations stand with the functions.
 """
 
 from __future__ import annotations
@@ -14,6 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
+
+from models.attention.hard import Hard
+from models.config import AttentionLossConfig
+from models.errors import ModelError, unknown_name
+from models.model import EncoderDecoder, Forced
+from models.types import Batch
 
 SLICE_ELEMENTS = 2**22  # logits held at a time: 16 MB in fp32
 
@@ -32,6 +41,13 @@ class LossSum(nn.Module):
 
         features (N, D), target (N,), output weight (Y, D), bias (Y,) or None.
         """
+        loss, nll = self.by_token(features, target, weight, bias)
+        return loss, nll.sum()
+
+    def by_token(
+        self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Smoothed loss, summed, and the negative log-likelihood of each token (N,)."""
         if torch.is_autocast_enabled(features.device.type):
             features = features.to(torch.get_autocast_dtype(features.device.type))
         zero = weight.new_zeros(weight.shape[0]) if bias is None else bias
@@ -45,12 +61,12 @@ class SlicedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        """The two sums; gradients are computed here, while the logits are at hand."""
+        """Sum and likelihoods; gradients are computed here, while the logits are at hand."""
         wanted = any(ctx.needs_input_grad)
         matrix = weight.to(features.dtype)
         grads = Gradients.like(features, weight) if wanted else None
         loss = features.new_zeros((), dtype=torch.float32)
-        nll = loss.clone()
+        nll = loss.new_empty(features.shape[0])
         rows = max(1, SLICE_ELEMENTS // weight.shape[0])
         for start in range(0, features.shape[0], rows):
             part, labels = features[start : start + rows], target[start : start + rows]
@@ -59,7 +75,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
             mean, peak = logits.mean(1), logits.amax(1)
             probabilities = logits.softmax(1)
             log_total = peak - probabilities.amax(1).log()  # the likeliest: exp(peak) / total
-            nll += (log_total - picked).sum()
+            nll[start : start + rows] = log_total - picked
             loss += (log_total - (1 - smoothing) * picked - smoothing * mean).sum()
             if grads is not None:
                 probabilities.sub_(smoothing / weight.shape[0])
@@ -100,3 +116,81 @@ class Gradients:
             self.weight.addmm_(grad.mT, part)
         else:
             self.weight += grad.mT @ part
+
+
+COVERAGES = ("none", "see", "doubly_stochastic")
+
+
+class AttentionLoss:
+    """What the loss of a batch gains for the attention's sake: penalties and REINFORCE."""
+
+    def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
+        self.config = config
+        self.wants_weights = config.coverage != "none"
+        if config.coverage not in COVERAGES:
+            raise unknown_name("train.attention.coverage", config.coverage, COVERAGES)
+        if self.wants_weights and not model.decoder.attends:
+            raise ModelError(
+                f"train.attention.coverage={config.coverage} for a model without attention",
+                "a family that has weights to cover with",
+                "set train.attention.coverage=none",
+            )
+        if self.wants_weights and any(isinstance(part, Hard) for part in model.modules()):
+            raise ModelError(
+                f"train.attention.coverage={config.coverage} with read 'hard'",
+                "weights that have a gradient, as those of read 'soft'",
+                "set train.attention.coverage=none",
+            )
+
+    def __call__(
+        self, forced: Forced, batch: Batch, nll: Tensor, baseline: float | None
+    ) -> tuple[Tensor | float, float | None]:
+        """The terms, summed over a batch, and the next baseline.
+
+        nll (N,) of the batch's real target tokens; baseline: the mean log-likelihood of a token
+        in earlier batches, None in the first.
+        """
+        terms: Tensor | float = 0.0
+        if self.wants_weights and forced.weights is not None:
+            masks = batch.source_mask, batch.target_mask
+            penalty = coverage_penalty(forced.weights, *masks, kind=self.config.coverage)
+            terms = self.config.coverage_weight * penalty
+        if forced.log_prob is None or forced.entropy is None:
+            return terms, baseline
+        mean = -float(nll.mean())
+        known = mean if baseline is None else baseline
+        rewards = torch.zeros_like(forced.log_prob)
+        rewards[batch.target_mask] = -nll.to(rewards.dtype)
+        gain = reinforce(forced.log_prob, rewards, batch.target_mask, baseline=known)
+        spread = (forced.entropy * batch.target_mask).sum()
+        terms = terms - self.config.reinforce * gain - self.config.entropy * spread
+        decay = self.config.baseline_decay
+        return terms, decay * known + (1 - decay) * mean
+
+
+def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: float) -> Tensor:
+    """A number whose gradient is that of the expected likelihood, through what was drawn.
+
+    sum_t (sum_{u>=t} (log p(y_u) - b)) log p(s_t)         Xu et al. 2015, section 4.1
+
+    log_prob (B, T) of the draws; rewards (B, T), the target's log-likelihoods; mask (B, T) of the
+    real steps. A draw answers for what is said from its own step on: what came before does not
+    depend on it and would only add noise.
+    """
+    above = ((rewards - baseline) * mask).detach()
+    to_go = above.flip(1).cumsum(1).flip(1)  # (B, T)
+    return (to_go * log_prob * mask).sum()
+
+
+def coverage_penalty(
+    weights: Tensor, source_mask: Tensor, target_mask: Tensor, *, kind: str
+) -> Tensor:
+    """How far the weights (B, T, S) are from covering the source, summed over a batch.
+
+    see:                sum_t sum_i min(weights_ti, sum_{u<t} weights_ui)    See et al. 2017, eq. 12
+    doubly_stochastic:  sum_i (1 - sum_t weights_ti)^2                       Xu et al. 2015, eq. 14
+    """
+    real = weights * target_mask.unsqueeze(-1)
+    if kind == "see":
+        return torch.minimum(real, real.cumsum(1) - real).sum()
+    return ((1 - real.sum(1)) * source_mask).square().sum()

@@ -26,6 +26,8 @@ class Forced(NamedTuple):
 
     features: Tensor  # (B, T, D)
     weights: Tensor | None  # (B, T, S), where asked for
+    log_prob: Tensor | None = None  # (B, T) of the slots drawn, while training hard attention
+    entropy: Tensor | None = None  # (B, T) of what they were drawn from
 
 
 class Output(nn.Module):
@@ -76,7 +78,7 @@ class EncoderDecoder(nn.Module):
         """Features, and weights if wanted, for every target position of a batch at once."""
         prepared, state = self.start(self.encode(batch.source, batch.source_mask))
         advanced = self.decoder.advance(batch.target_in, state, prepared, want_weights=want_weights)
-        return Forced(advanced.features, advanced.weights)
+        return Forced(advanced.features, advanced.weights, advanced.log_prob, advanced.entropy)
 
     def parameter_count(self) -> int:
         """Number of trained numbers, shared matrices once."""

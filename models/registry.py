@@ -2,6 +2,9 @@
 
 A variant is its class: the first line of the docstring is its summary, the rest its equation and
 source. They are read with ``ast``, so that listing the zoo imports no torch.
+
+An installed package adds variants of its own through an entry point group, ``attn.score``,
+``attn.window`` and so on, with the same ``module:Class``.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,10 +32,22 @@ TABLES: dict[str, dict[str, str]] = {
         "dot": "models.attention.dot:Dot",
         "scaled_dot": "models.attention.scaled_dot:ScaledDot",
         "general": "models.attention.general:General",
+        "cosine": "models.attention.cosine:Cosine",
+        "location": "models.attention.location:Location",
+        "location_aware": "models.attention.location_aware:LocationAware",
+        "ffn": "models.attention.ffn:FeedForwardScore",
     },
-    "window": {"global": "models.attention.windows:Global"},
-    "normalise": {"softmax": "models.attention.normalise:Softmax"},
-    "read": {"soft": "models.attention.read:Soft"},
+    "window": {
+        "global": "models.attention.windows:Global",
+        "local_m": "models.attention.windows:LocalMonotonic",
+        "local_p": "models.attention.windows:LocalPredictive",
+    },
+    "normalise": {
+        "softmax": "models.attention.normalise:Softmax",
+        "sparsemax": "models.attention.sparsemax:Sparsemax",
+        "entmax15": "models.attention.entmax15:Entmax15",
+    },
+    "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
 }
 
 
@@ -50,17 +66,34 @@ class Description(NamedTuple):
                 return line.removeprefix("Source:").strip().rstrip(".")
         return ""
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The settings of its section that it reads, from the docstring's ``Options:`` line."""
+        for line in self.detail.splitlines():
+            if line.startswith("Options:"):
+                return tuple(line.removeprefix("Options:").strip().rstrip(".").split(", "))
+        return ()
+
 
 def names(kind: str) -> list[str]:
     """The registered names of a kind: family, score, window, normalise or read."""
-    return list(TABLES[kind])
+    return [*TABLES[kind], *(name for name in installed(kind) if name not in TABLES[kind])]
+
+
+@cache
+def installed(kind: str) -> dict[str, str]:
+    """What other packages register of a kind; the zoo's own names go before theirs."""
+    from importlib import metadata  # slow to import, and seldom needed
+
+    return {point.name: point.value for point in metadata.entry_points(group=f"attn.{kind}")}
 
 
 def location(kind: str, name: str) -> tuple[str, str]:
     """Module and class of a registered name; a ModelError with near names otherwise."""
-    if name not in TABLES[kind]:
-        raise unknown_name(kind, name, TABLES[kind])
-    module, _, class_name = TABLES[kind][name].partition(":")
+    place = TABLES[kind].get(name) or installed(kind).get(name)
+    if place is None:
+        raise unknown_name(kind, name, names(kind))
+    module, _, class_name = place.partition(":")
     return module, class_name
 
 

@@ -6,7 +6,7 @@ H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,8 +44,21 @@ class Attended(NamedTuple):
     """One reading of the memory."""
 
     context: Tensor  # (B, T, V)
-    weights: Tensor  # (B, T, S)
-    log_prob: Tensor | None = None  # (B, T) of the sampled slots, for REINFORCE
+    weights: Tensor  # (B, T, S) with which the values were read; the heads' mean
+    log_prob: Tensor | None = None  # (B, T) of the slots sampled while training, for REINFORCE
+    entropy: Tensor | None = None  # (B, T) in nats, of what they were sampled from
+    history: Any = None  # what the attention must know at its next query, with `.select(rows)`
+
+    def rows(self) -> Attended:
+        """The T queries of B sentences as B * T rows; the history is in rows already."""
+        context, weights, log_prob, entropy, history = self
+        return Attended(
+            context.flatten(0, 1),
+            weights.flatten(0, 1),
+            None if log_prob is None else log_prob.flatten(),
+            None if entropy is None else entropy.flatten(),
+            history,
+        )
 
 
 class Hypothesis(NamedTuple):

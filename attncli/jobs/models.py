@@ -74,7 +74,7 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
     """
     if name in zoo.PRESETS:
         return show_preset(name, vocabulary=vocabulary, assignments=assignments)
-    parts = [_part(kind, name) for kind in registry.TABLES if name in registry.TABLES[kind]]
+    parts = [_part(kind, name) for kind in registry.TABLES if name in registry.names(kind)]
     if parts:
         return parts
     if "/" in name or Path(name).exists():

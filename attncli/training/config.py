@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from attncli.scoring import Tokenizer
 from models.config import (
+    AttentionLossConfig,
     ModelConfig,
     SearchConfig,
     TokenizerConfig,
@@ -70,6 +71,7 @@ class TrainConfig:
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
     tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")
+    attention: AttentionLossConfig = option(AttentionLossConfig, "what the attention adds")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
 from attncli.training.schedule import learning_rate
 from attncli.training.state import Counters, State
 from models.errors import ModelError
-from models.loss import LossSum
+from models.loss import AttentionLoss, LossSum
 from models.types import Batch
 
 Evaluate = Callable[[State], Scores]
@@ -81,6 +81,7 @@ class Stepper:
         self.parameters: list[Tensor] = list(state.model.parameters())
         self.device = self.parameters[0].device
         self.loss = LossSum(config.label_smoothing)
+        self.attention_loss = AttentionLoss(config.attention, state.model)
 
     def update(self, batches: list[Batch], progress: float) -> Stepped:
         """One update from the gradients of some batches."""
@@ -104,14 +105,15 @@ class Stepper:
 
     def gradients(self, batch: Batch, tokens: int) -> tuple[float, float]:
         """Add a batch's gradients; its share of the mean loss and likelihood."""
-        output = self.state.model.output
+        output, counters = self.state.model.output, self.state.counters
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            features = self.state.model.force(batch).features
-            real = features[batch.target_mask]  # (N, D)
+            forced = self.state.model.force(batch, want_weights=self.attention_loss.wants_weights)
+            real = forced.features[batch.target_mask]  # (N, D)
             target = batch.target_out[batch.target_mask]  # (N,)
-            loss, nll = self.loss(real, target, output.weight, output.bias)
-        (loss / tokens).backward()
-        return float(loss.detach()) / tokens, float(nll) / tokens
+            loss, nll = self.loss.by_token(real, target, output.weight, output.bias)
+            more, counters.baseline = self.attention_loss(forced, batch, nll, counters.baseline)
+        ((loss + more) / tokens).backward()
+        return float(loss.detach()) / tokens, float(nll.sum()) / tokens
 
     def apply(self, rate: float) -> float:
         """Clip, update the weights and their moving average; the gradient's norm."""

@@ -40,6 +40,7 @@ class Counters:
     evaluated: int = 0  # step of the last evaluation
     snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
+    baseline: float | None = None  # hard attention: what rewards are held to
     ended: str = ""  # why the run ended, once it has
     kept: Kept | None = None  # what it left, once that is written
 

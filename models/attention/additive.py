@@ -1,6 +1,8 @@
 """Additive attention: one hidden layer that looks at query and key together.
 
 score(s, h) = v^T tanh(W s + U h)        Bahdanau, Cho and Bengio 2015, A.1.2
+              v^T tanh(W s + U h + C c)  with coverage c, the sum of the slot's weights so far:
+                                         Tu et al. 2016, section 3, with a fertility of 1
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Score
+from models.attention.base import History, Score
 from models.config import AttentionConfig
 
 
@@ -19,63 +21,93 @@ class Additive(Score):
 
     score(s, h) = v^T tanh(W s + U h)
     Source: Bahdanau, Cho, Bengio 2015, A.1.2.
+    Options: size, coverage.
     U h is computed once per source.
     """
+
+    covers = True
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
         self.query = nn.Linear(query_size, size, bias=False)  # W
         self.key = nn.Linear(key_size, size)  # U
-        self.energy = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))  # v
+        self.energy = _drawn(size)  # v
+        self.remembers = config.coverage
+        self.coverage = _drawn(size, 1) if config.coverage else None  # C
 
     def prepare(self, values: Tensor) -> Tensor:
         """U h of every slot (B, S, A)."""
         return self.key(values)
 
-    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Scores (B, T, S)."""
-        return AdditiveEnergy.apply(self.query(query), keys, self.energy)
+        if history is None or self.coverage is None:
+            return AdditiveEnergy.apply(self.query(query), keys, self.energy)
+        covered = history.total.unsqueeze(-1)  # (B, T, S, 1)
+        return AdditiveEnergy.apply(self.query(query), keys, self.energy, covered, self.coverage)
 
 
 class AdditiveEnergy(torch.autograd.Function):
-    """v^T tanh(q + k) for all pairs, without holding the (B, T, S, A) hidden layer.
+    """v^T tanh(q + k + M f) for all pairs, without holding the (B, T, S, A) hidden layer.
 
-    Forward goes query by query; backward computes each tanh again instead of keeping it.
+    f are a few features of a query and a slot together. Forward goes query by query; backward
+    computes each tanh again instead of keeping it.
     """
 
     @staticmethod
-    def forward(ctx: Any, query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
-        """Scores (B, T, S) from query (B, T, A), keys (B, S, A), energy (A,)."""
-        ctx.save_for_backward(query, keys, energy)
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        keys: Tensor,
+        energy: Tensor,
+        features: Tensor | None = None,
+        matrix: Tensor | None = None,
+    ) -> Tensor:
+        """Scores (B, T, S) from query (B, T, A), keys (B, S, A), energy (A,).
+
+        And, where there are any, features (B, T, S, F) through a matrix (A, F).
+        """
+        ctx.save_for_backward(query, keys, energy, features, matrix)
         v = energy.to(keys.dtype)
-        rows = [_hidden(query, keys, t) @ v for t in range(query.shape[1])]
+        rows = [_hidden(query, keys, features, matrix, t) @ v for t in range(query.shape[1])]
         return torch.stack(rows, 1)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Gradients of query, keys and energy."""
-        query, keys, energy = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of query, keys, energy, features and matrix."""
+        query, keys, energy, features, matrix = ctx.saved_tensors
         grad_scores = grads[0].to(keys.dtype)
         v = energy.to(keys.dtype)
         grad_query, grad_energy = torch.empty_like(query), torch.zeros_like(energy)
         grad_keys: Tensor | None = None
+        grad_features = None if features is None else torch.empty_like(features)
+        grad_matrix = None if matrix is None else torch.zeros_like(matrix)
         for t in range(query.shape[1]):
-            hidden = _hidden(query, keys, t)  # (B, S, A)
+            hidden = _hidden(query, keys, features, matrix, t)  # (B, S, A)
             row = grad_scores[:, t]  # (B, S)
             grad_energy += hidden.flatten(0, 1).mT @ row.flatten()
             inner = hidden.square_().neg_().add_(1).mul_(v).mul_(row.unsqueeze(-1))
             grad_query[:, t] = inner.sum(1)
+            if grad_features is not None and grad_matrix is not None:
+                grad_features[:, t] = inner @ matrix.to(inner.dtype)
+                grad_matrix += inner.flatten(0, 1).mT @ features[:, t].flatten(0, 1).to(inner.dtype)
             grad_keys = inner if grad_keys is None else grad_keys.add_(inner)
-        return (
-            grad_query,
-            grad_keys if grad_keys is not None else torch.zeros_like(keys),
-            grad_energy,
-        )
+        grad_keys = torch.zeros_like(keys) if grad_keys is None else grad_keys
+        return grad_query, grad_keys, grad_energy, grad_features, grad_matrix
 
 
-def _hidden(query: Tensor, keys: Tensor, t: int) -> Tensor:
-    """tanh(k + q_t), as 2 sigmoid(2x) - 1: PyTorch's tanh is five times slower on a CPU."""
+def _drawn(*shape: int) -> nn.Parameter:
+    bound = shape[0] ** -0.5
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
+
+
+def _hidden(
+    query: Tensor, keys: Tensor, features: Tensor | None, matrix: Tensor | None, t: int
+) -> Tensor:
     wide = torch.promote_types(keys.dtype, torch.float32)
-    inner = keys.to(wide) + query[:, t, None].to(wide)
+    inner = keys.to(wide) + query[:, t, None].to(wide)  # (B, S, A)
+    if features is not None and matrix is not None:
+        inner += features[:, t].to(wide) @ matrix.to(wide).mT
+    # tanh as 2 sigmoid(2x) - 1: PyTorch's own is five times slower on a CPU
     return inner.mul_(2).sigmoid_().mul_(2).sub_(1).to(keys.dtype)

@@ -1,7 +1,8 @@
 """Attention(query, keys, values) = Read(Normalise(Window(Score(query, keys))), values).
 
-Four parts, each chosen by name at construction. A score sees no mask and keeps no state; masking
-happens here and nowhere else, so padded slots weigh exactly zero for every variant.
+Four parts, each chosen by name at construction. Masking happens here and nowhere else, so padded
+slots weigh exactly zero for every variant. What a part must know of earlier steps comes to it as
+a History, which the decoder keeps in its state; no part keeps anything itself.
 """
 
 from __future__ import annotations
@@ -12,15 +13,59 @@ import torch
 from torch import Tensor, nn
 
 from models.config import AttentionConfig
+from models.errors import ModelError
 from models.registry import find
 from models.types import Attended, Memory
 
 
+class History(NamedTuple):
+    """What one attention did before: one row per hypothesis, or (B, T) of them inside."""
+
+    step: Tensor  # (R,) how many queries there were
+    previous: Tensor  # (R, S) the last weights; uniform before the first query
+    total: Tensor  # (R, S) the sum of all weights so far
+
+    def select(self, rows: Tensor) -> History:
+        """Some hypotheses, in the order given."""
+        return History(*(part.index_select(0, rows) for part in self))
+
+    def grouped(self, sentences: int) -> History:
+        """Rows (R, ..) as (B, T, ..): the hypotheses of each sentence side by side."""
+        return History(*(part.unflatten(0, (sentences, -1)) for part in self))
+
+    def after(self, weights: Tensor) -> History:
+        """From (B, T, ..) back to rows, one query with weights (B, T, S) later."""
+        parts = (self.step + 1, weights, self.total + weights)
+        return History(*(part.flatten(0, 1) for part in parts))
+
+
 class Score(nn.Module):
-    """F(query, key): how well a slot answers a query, before any normalisation."""
+    """F(query, key): how well a slot answers a query, before any normalisation.
+
+    A score that sets `remembers` is called with the history, (B, T, ..), as a third argument.
+    """
+
+    remembers = False
+    equal = False  # whether query and keys must be of one size
+    looks = True  # whether it looks at the keys at all
+    covers = False  # whether it can take the coverage feature
+    longest: int | None = None  # the longest source it can score, in slots
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__()
+        if config.coverage and not self.covers:
+            raise ModelError(
+                f"attention.coverage with score '{config.score}', which has no hidden layer for it",
+                "score additive, concat or location_aware",
+                "or leave the feature out and train with train.attention.coverage=see",
+            )
+        if self.equal and query_size != key_size:
+            raise ModelError(
+                f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
+                "equal sizes",
+                "use score 'general', 2 heads or more (which project both), or make the decoder as "
+                "wide as the encoder's output (model.bidirectional=false)",
+            )
 
     def prepare(self, values: Tensor) -> Tensor:
         """Keys (B, S, K) from the memory's values (B, S, V), computed once per source."""
@@ -28,6 +73,26 @@ class Score(nn.Module):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores (B, T, S) of queries (B, T, Q) against prepared keys (B, S, K)."""
+        raise NotImplementedError
+
+
+class View(NamedTuple):
+    """What a window leaves in view."""
+
+    slots: Tensor  # (B, T, S) or (B, 1, S), True where a slot is in view
+    share: Tensor | None = None  # (B, T, S) times which the normalised weights are taken
+
+
+class Window(nn.Module):
+    """Which slots are in view of a query. With `remembers`, the history says at which step."""
+
+    remembers = False
+
+    def __init__(self, query_size: int, config: AttentionConfig) -> None:
+        super().__init__()
+
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+        """The view of queries (B, T, Q) on slots with mask (B, S)."""
         raise NotImplementedError
 
 
@@ -44,24 +109,59 @@ class Prepared(NamedTuple):
 
 
 class Attention(nn.Module):
-    """One question put to a memory: score, window, normalise, read."""
+    """One question put to a memory: score, window, normalise, read. One head."""
 
     def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
         super().__init__()
+        assert config.heads == 1, "models.attention.heads builds several"
         self.score: Score = find("score", config.score)(query_size, value_size, config)
-        self.window = find("window", config.window)(query_size, config)
+        self.window: Window = find("window", config.window)(query_size, config)
         self.normalise = find("normalise", config.normalise)()
         self.read = find("read", config.read)(config)
+        self.remembers = self.score.remembers or self.window.remembers
+        self.longest = self.score.longest
 
-    def prepare(self, memory: Memory) -> Prepared:
-        """Keys and values of a memory, once per source."""
-        return Prepared(self.score.prepare(memory.values), memory.values, memory.mask)
+    def prepare(self, memory: Memory, keys: Tensor | None = None) -> Prepared:
+        """Keys and values of a memory, once per source; the score may see other keys (B, S, K)."""
+        seen = memory.values if keys is None else keys
+        return Prepared(self.score.prepare(seen), memory.values, memory.mask)
 
-    def forward(self, query: Tensor, prepared: Prepared) -> Attended:
-        """Read the memory with queries (B, T, Q); weights (B, T, S) are zero on padding."""
-        scores = self.score(query, prepared.keys)  # (B, T, S)
-        in_view = self.window(query, prepared.mask)  # (B, T, S) or (B, 1, S)
-        return self.read(self.normalise(scores, in_view), prepared.values)
+    def begin(self, prepared: Prepared) -> History | None:
+        """The history before the first query, a row per sentence; None if no part asks for it."""
+        if not self.remembers:
+            return None
+        mask = prepared.mask.float()  # (B, S)
+        uniform = mask / mask.sum(1, keepdim=True).clamp_min(1)
+        return History(mask.new_zeros(mask.shape[0]), uniform, torch.zeros_like(mask))
+
+    def forward(
+        self, query: Tensor, prepared: Prepared, history: History | None = None
+    ) -> Attended:
+        """Read the memory with queries (B, T, Q); weights (B, T, S) are zero on padding.
+
+        The history has B * T rows, and comes back one step longer; None stands for `begin`'s.
+        """
+        past = self._past(query, prepared, history)
+        recalled = (past,) if self.score.remembers else ()
+        scores = self.score(query, prepared.keys, *recalled)  # (B, T, S)
+        slots, share = self.window(query, prepared.mask, past)
+        weights = self.normalise(scores, slots)
+        attended: Attended = self.read(
+            weights if share is None else weights * share, prepared.values
+        )
+        if past is None:
+            return attended
+        return attended._replace(history=past.after(attended.weights))
+
+    def _past(self, query: Tensor, prepared: Prepared, history: History | None) -> History | None:
+        sentences, queries, _ = query.shape
+        if history is None and self.remembers:
+            first = self.begin(prepared)
+            assert first is not None
+            return History(
+                *(part.unsqueeze(1).expand(-1, queries, *part.shape[1:]) for part in first)
+            )
+        return None if history is None else history.grouped(sentences)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ class Concat(Additive):
 
     score(s, h) = v^T tanh(W [s; h])
     Source: Luong, Pham, Manning 2015, eq. 8.
+    Options: size, coverage.
     W [s; h] = W_s s + W_h h, so that W_h h is computed once per source; there is no bias.
     """
 

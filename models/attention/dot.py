@@ -8,8 +8,6 @@ from __future__ import annotations
 from torch import Tensor
 
 from models.attention.base import Score
-from models.config import AttentionConfig
-from models.errors import ModelError
 
 
 class Dot(Score):
@@ -17,17 +15,11 @@ class Dot(Score):
 
     score(s, h) = s^T h
     Source: Luong, Pham, Manning 2015, eq. 8.
-    Query and key must have equal sizes; `general` serves where they have not.
+    Query and key must have equal sizes; `general` serves where they have not. An encoder of both
+    directions is twice as wide as its decoder, one with model.bidirectional=false is not.
     """
 
-    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
-        super().__init__(query_size, key_size, config)
-        if query_size != key_size:
-            raise ModelError(
-                f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
-                "equal sizes",
-                "use score 'general', or make the decoder as wide as the encoder's output",
-            )
+    equal = True
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores (B, T, S)."""

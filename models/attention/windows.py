@@ -1,21 +1,92 @@
-"""Windows: which slots are in view of a query."""
+"""Windows: which slots are in view of a query.
+
+global     all of them
+local_m    |i - p_t| <= D,  p_t = t
+local_p    |i - p_t| <= D,  p_t = S sigmoid(v^T tanh(W s)), and the weights are multiplied by
+           exp(-(i - p_t)^2 / (2 sigma^2)),  sigma = D / 2
+Luong, Pham and Manning 2015, section 3
+"""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
+from models.attention.base import History, View, Window
 from models.config import AttentionConfig
+from models.errors import ModelError
 
 
-class Global(nn.Module):
+class Global(Window):
     """Global: every real slot is in view.
 
     Source: Luong, Pham, Manning 2015, section 3.1.
     """
 
-    def __init__(self, query_size: int, config: AttentionConfig) -> None:
-        super().__init__()
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+        """All real slots (B, 1, S)."""
+        return View(mask.unsqueeze(1))
 
-    def forward(self, query: Tensor, mask: Tensor) -> Tensor:
-        """Slots in view (B, 1, S) of queries (B, T, Q), from the memory's mask (B, S)."""
-        return mask.unsqueeze(1)
+
+class LocalMonotonic(Window):
+    """Local, monotonic (local-m): a window that moves one slot a step.
+
+    slots within D of p_t = t
+    Source: Luong, Pham, Manning 2015, section 3.2.
+    Options: window_size.
+    Steps and slots are counted from 0. A target longer than its source stays at the last slot.
+    """
+
+    remembers = True
+
+    def __init__(self, query_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, config)
+        self.reach = checked_reach(config)
+
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+        """The slots around the step's own (B, T, S)."""
+        assert history is not None
+        last = mask.sum(1, keepdim=True) - 1  # (B, 1)
+        return View(near(torch.minimum(history.step, last), mask, self.reach))
+
+
+class LocalPredictive(Window):
+    """Local, predictive (local-p): a window around a place predicted from the query.
+
+    p_t = S sigmoid(v^T tanh(W s));  weights_i times exp(-(i - p_t)^2 / (2 sigma^2)), sigma = D / 2
+    Source: Luong, Pham, Manning 2015, section 3.2, eq. 9 and 10.
+    Options: window_size.
+    S is each sentence's own length, not the padded one. The Gaussian comes after the normaliser
+    and nothing is normalised again, so the weights of a query sum to at most 1.
+    """
+
+    def __init__(self, query_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, config)
+        self.reach = checked_reach(config)
+        self.hidden = nn.Linear(query_size, query_size, bias=False)  # W
+        self.place = nn.Linear(query_size, 1, bias=False)  # v
+
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+        """The slots around the predicted place (B, T, S), and the Gaussian over them."""
+        share = self.place(self.hidden(query).tanh()).float().sigmoid().squeeze(-1)  # (B, T)
+        centre = share * mask.sum(1, keepdim=True)
+        distance = torch.arange(mask.shape[1], device=mask.device) - centre.unsqueeze(-1)
+        sigma = self.reach / 2
+        return View(near(centre, mask, self.reach), (distance / sigma).square().mul(-0.5).exp())
+
+
+def near(centre: Tensor, mask: Tensor, reach: int) -> Tensor:
+    """The real slots (B, T, S) within reach of centres (B, T)."""
+    slots = torch.arange(mask.shape[1], device=mask.device)
+    return ((slots - centre.unsqueeze(-1)).abs() <= reach) & mask.unsqueeze(1)
+
+
+def checked_reach(config: AttentionConfig) -> int:
+    """D; a ModelError if there is no such window."""
+    if config.window_size < 1:
+        raise ModelError(
+            f"window_size {config.window_size} for window '{config.window}'",
+            "at least 1 slot on either side",
+            "set model.attention.window_size",
+        )
+    return config.window_size

@@ -31,10 +31,14 @@ class Advanced(NamedTuple):
     features: Tensor  # (R, T, D): the output layer's input
     state: Any
     weights: Tensor | None  # (R, T, S) of the attention, where asked for and there is one
+    log_prob: Tensor | None = None  # (R, T) of the slots drawn, while training hard attention
+    entropy: Tensor | None = None  # (R, T) of what they were drawn from
 
 
 class Decoder(nn.Module):
     """Reads a target prefix and a memory; leaves features from which the next token is said."""
+
+    attends = True  # whether it has weights to show
 
     def prepare(self, memory: Memory) -> Any:
         """What depends on the source alone, with `.select(sentences)`."""

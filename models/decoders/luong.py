@@ -11,11 +11,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention
 from models.config import ModelConfig
 from models.decoders.base import Advanced, Decoder
 from models.decoders.cells import Bridge, Recurrence
-from models.decoders.rnn import RnnMemory, RnnState, attend
+from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathered
 from models.dropout import Dropout
 from models.layers import Embedding
 from models.types import Memory
@@ -31,7 +30,7 @@ class LuongDecoder(Decoder):
         self.embedding = embedding
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
-        self.attention = Attention(config.hidden, value_size, config.attention)
+        self.attention = attention_of(config, value_size)
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
@@ -47,7 +46,8 @@ class LuongDecoder(Decoder):
     def start(self, prepared: RnnMemory) -> RnnState:
         """The first state; the attentional vector starts at zero."""
         fed = prepared.start.new_zeros(prepared.start.shape[0], self.size)
-        return RnnState(prepared.start, None if self.feed_gates is None else fed)
+        history = self.attention.begin(prepared.attention)
+        return RnnState(prepared.start, None if self.feed_gates is None else fed, history)
 
     def advance(
         self,
@@ -58,21 +58,22 @@ class LuongDecoder(Decoder):
         want_weights: bool = False,
     ) -> Advanced:
         """Read tokens (R, T) one by one."""
-        assert prepared.attention is not None
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
         token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
-        recurrent, fed, features, weights = state.recurrent, state.attentional, [], []
+        recurrent, fed, history = state
+        features, readings = [], []
         for gates in token_gates:
             if self.feed_gates is not None:
                 gates = gates + self.feed_gates(fed)
             recurrent = self.recurrence(gates, recurrent)
             hidden = recurrent[:, -1, 0]
-            context, step_weights = attend(self.attention, hidden, prepared.attention)
+            reading = attend(self.attention, hidden, prepared.attention, history)
+            context, history = reading.context, reading.history
             attentional = self.combine(torch.cat([context, hidden.to(context.dtype)], 1)).tanh()
             fed = self.dropout(attentional)
             features.append(fed)
-            weights.append(step_weights)
-        last = RnnState(recurrent, None if self.feed_gates is None else fed)
+            readings.append(reading)
+        last = RnnState(recurrent, None if self.feed_gates is None else fed, history)
         return Advanced(
-            torch.stack(features, 1), last, torch.stack(weights, 1) if want_weights else None
+            torch.stack(features, 1), last, *gathered(readings, want_weights=want_weights)
         )

@@ -8,24 +8,26 @@ Bahdanau, Cho and Bengio 2015, eq. 4 to 6 and A.2.2
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, Prepared
+from models.attention.base import Attention, History
+from models.attention.heads import Heads, HeadsHistory, attention
 from models.config import ModelConfig
 from models.decoders.base import Advanced, Decoder
 from models.decoders.cells import Bridge, Recurrence
 from models.dropout import Dropout
+from models.errors import ModelError
 from models.layers import Embedding
-from models.types import Memory
+from models.types import Attended, Memory
 
 
 class RnnMemory(NamedTuple):
     """What a recurrent decoder needs of a source."""
 
-    attention: Prepared | None
+    attention: Any  # Prepared, or HeadsPrepared; None without attention
     start: Tensor  # (B, L, N, H)
     context: Tensor | None  # (B, V): the fixed context where there is no attention
 
@@ -39,15 +41,19 @@ class RnnMemory(NamedTuple):
 
 
 class RnnState(NamedTuple):
-    """The recurrence, and with input feeding the last attentional vector."""
+    """The recurrence, and what the next step must know besides."""
 
     recurrent: Tensor  # (R, L, N, H)
-    attentional: Tensor | None = None  # (R, H)
+    attentional: Tensor | None = None  # (R, H) the last attentional vector, with input feeding
+    history: History | HeadsHistory | None = None  # where the attention asks for it
 
     def select(self, rows: Tensor) -> RnnState:
         """Some hypotheses, in the order given."""
-        parts = (None if part is None else part.index_select(0, rows) for part in self)
-        return RnnState(*parts)  # type: ignore[arg-type]
+        return RnnState(
+            self.recurrent.index_select(0, rows),
+            None if self.attentional is None else self.attentional.index_select(0, rows),
+            None if self.history is None else self.history.select(rows),
+        )
 
 
 class RnnDecoder(Decoder):
@@ -66,8 +72,8 @@ class RnnDecoder(Decoder):
         self.embedding = embedding
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
-        self.final_size = final_size
-        self.attention = Attention(config.hidden, value_size, config.attention) if attends else None
+        self.attends, self.final_size = attends, final_size
+        self.attention = attention_of(config, value_size) if attends else None
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
@@ -87,7 +93,9 @@ class RnnDecoder(Decoder):
 
     def start(self, prepared: RnnMemory) -> RnnState:
         """s_0 of every sentence."""
-        return RnnState(prepared.start)
+        if self.attention is None:
+            return RnnState(prepared.start)
+        return RnnState(prepared.start, history=self.attention.begin(prepared.attention))
 
     def advance(
         self,
@@ -100,25 +108,25 @@ class RnnDecoder(Decoder):
         """Read tokens (R, T) one by one; what does not depend on the state is done at once."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
         token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
-        recurrent, states, contexts, weights = state.recurrent, [], [], []
+        recurrent, history = state.recurrent, state.history
+        states, contexts, readings = [], [], []
         for gates in token_gates:
-            context, step_weights = self.read(recurrent[:, -1, 0], prepared)
+            query = recurrent[:, -1, 0]  # (R, H)
+            if self.attention is None:
+                context = fixed_context(prepared, rows=query.shape[0])
+            else:
+                reading = attend(self.attention, query, prepared.attention, history)
+                context, history = reading.context, reading.history
+                readings.append(reading)
             recurrent = self.recurrence(gates + self.context_gates(context), recurrent)
             states.append(recurrent[:, -1, 0])
             contexts.append(context)
-            weights.append(step_weights)
         features = self.deep_output(embedded, torch.stack(states, 1), torch.stack(contexts, 1))
-        drawn = torch.stack(weights, 1) if want_weights and self.attention is not None else None
-        return Advanced(features, RnnState(recurrent), drawn)
-
-    def read(self, query: Tensor, prepared: RnnMemory) -> tuple[Tensor, Tensor]:
-        """Context (R, V) and weights (R, S) for queries (R, H); fixed context, no weights."""
-        rows = query.shape[0]
-        if self.attention is None or prepared.attention is None:
-            assert prepared.context is not None
-            beam = rows // prepared.context.shape[0]
-            return prepared.context.repeat_interleave(beam, 0), query
-        return attend(self.attention, query, prepared.attention)
+        return Advanced(
+            features,
+            RnnState(recurrent, history=history),
+            *gathered(readings, want_weights=want_weights),
+        )
 
     def deep_output(self, embedded: Tensor, states: Tensor, contexts: Tensor) -> Tensor:
         """Maxout over y, s and c: (R, T, readout)."""
@@ -128,8 +136,39 @@ class RnnDecoder(Decoder):
         return self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
 
 
-def attend(attention: Attention, query: Tensor, prepared: Prepared) -> tuple[Tensor, Tensor]:
-    """Context (R, V) and weights (R, S): the K hypotheses of a sentence are K questions to it."""
-    sentences = prepared.mask.shape[0]
-    attended = attention(query.view(sentences, -1, query.shape[-1]), prepared)
-    return attended.context.flatten(0, 1), attended.weights.flatten(0, 1)
+def attention_of(config: ModelConfig, value_size: int) -> Attention | Heads:
+    """The attention of a recurrent decoder over values of a size."""
+    built = attention(config.hidden, value_size, config.attention)
+    if built.longest is not None and built.longest < config.max_source:
+        raise ModelError(
+            f"score '{config.attention.score}' for {built.longest} slots at most",
+            f"at least model.max_source, {config.max_source}",
+            "raise model.attention.positions or lower model.max_source",
+        )
+    return built
+
+
+def fixed_context(prepared: RnnMemory, *, rows: int) -> Tensor:
+    """The context (R, V) of a decoder without attention."""
+    assert prepared.context is not None
+    return prepared.context.repeat_interleave(rows // prepared.context.shape[0], 0)
+
+
+def attend(attention: nn.Module, query: Tensor, prepared: Any, history: Any) -> Attended:
+    """What queries (R, H) read, in rows: the K hypotheses of a sentence are K questions to it."""
+    attended: Attended = attention(query.unflatten(0, (len(prepared.mask), -1)), prepared, history)
+    return attended.rows()
+
+
+def gathered(
+    readings: list[Attended], *, want_weights: bool
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """Weights (R, T, S) if wanted, log-probability and entropy (R, T) of all steps' readings."""
+    if not readings:
+        return None, None, None
+    _, weights, log_prob, entropy, _ = zip(*readings, strict=True)
+    return (
+        torch.stack(weights, 1) if want_weights else None,
+        None if log_prob[0] is None else torch.stack(log_prob, 1),
+        None if entropy[0] is None else torch.stack(entropy, 1),
+    )

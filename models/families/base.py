@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from models.config import ModelConfig
+from models.encoders.intra import IntraEncoder
+from models.encoders.rnn import RnnEncoder
+from models.errors import unknown_name
 from models.layers import Embedding
 
 
@@ -24,3 +27,14 @@ def embeddings(
     if sizes.joint and config.tied:
         return target, target
     return Embedding(sizes.source, config.embedding, scale=scale), target
+
+
+def recurrent_encoder(embedding: Embedding, config: ModelConfig) -> RnnEncoder | IntraEncoder:
+    """The configured recurrent encoder, with or without self-attention inside."""
+    kinds: dict[str, type[RnnEncoder] | type[IntraEncoder]] = {
+        "none": RnnEncoder,
+        "intra": IntraEncoder,
+    }
+    if config.encoder_attention not in kinds:
+        raise unknown_name("model.encoder_attention", config.encoder_attention, kinds)
+    return kinds[config.encoder_attention](embedding, config)

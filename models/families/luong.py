@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from models.config import ModelConfig
 from models.decoders.luong import LuongDecoder
-from models.encoders.rnn import RnnEncoder
-from models.families.base import VocabularySizes, embeddings
+from models.families.base import VocabularySizes, embeddings, recurrent_encoder
 from models.model import EncoderDecoder, Output
 
 
@@ -18,7 +17,7 @@ class Luong(EncoderDecoder):
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
-        encoder = RnnEncoder(source, config)
+        encoder = recurrent_encoder(source, config)
         decoder = LuongDecoder(
             target, config, value_size=encoder.value_size, final_size=encoder.final_size
         )

@@ -1,0 +1,116 @@
+"""Several heads, whatever the score: each asks its own question of its own share of the features.
+
+head_i = Attention_i(Q_i s, K_i h, V_i h),  context = [head_1; ..; head_H]
+                                         Vaswani et al. 2017, section 3.2.2
+
+There is no output matrix W_O: the recurrent decoders map the context by a matrix of their own as
+the first thing they do with it, and two in a row are one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.base import Attention, History, Prepared
+from models.config import AttentionConfig
+from models.errors import ModelError
+from models.types import Attended, Memory
+
+
+def attention(query_size: int, value_size: int, config: AttentionConfig) -> Attention | Heads:
+    """The configured attention, of one head or several."""
+    kind = Attention if config.heads == 1 else Heads
+    return kind(query_size, value_size, config)
+
+
+class HeadsPrepared(NamedTuple):
+    """A memory made ready for every head."""
+
+    heads: tuple[Prepared, ...]
+
+    @property
+    def mask(self) -> Tensor:
+        """Which slots are real (B, S)."""
+        return self.heads[0].mask
+
+    def select(self, rows: Tensor) -> HeadsPrepared:
+        """The prepared memory of some sentences."""
+        return HeadsPrepared(tuple(head.select(rows) for head in self.heads))
+
+
+class HeadsHistory(NamedTuple):
+    """Every head's history."""
+
+    heads: tuple[History, ...]
+
+    def select(self, rows: Tensor) -> HeadsHistory:
+        """Some hypotheses, in the order given."""
+        return HeadsHistory(tuple(head.select(rows) for head in self.heads))
+
+
+class Heads(nn.Module):
+    """Several attentions side by side, over projections of query, keys and values.
+
+    Query and keys are projected to the query's size and split, so that a score that wants equal
+    sizes has them; the values are projected and split, and the contexts joined again.
+    """
+
+    def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
+        super().__init__()
+        count = config.heads
+        for size, what in ((query_size, "a query"), (value_size, "values")):
+            if count < 1 or size % count:
+                raise ModelError(
+                    f"{count} attention heads over {what} of {size}",
+                    "a size that the heads divide evenly",
+                    "set model.attention.heads",
+                )
+        self.query = nn.Linear(query_size, query_size, bias=False)
+        self.value = nn.Linear(value_size, value_size, bias=False)
+        one, size = dataclasses.replace(config, heads=1), query_size // count
+        heads = [Attention(size, size, one) for _ in range(count)]
+        self.heads = nn.ModuleList(heads)
+        self.longest = heads[0].longest
+        looks = heads[0].score.looks
+        self.key = nn.Linear(value_size, query_size, bias=False) if looks else nn.Identity()
+
+    def prepare(self, memory: Memory) -> HeadsPrepared:
+        """Every head's keys and values of a memory, once per source."""
+        keys, values = self._split(self.key(memory.values)), self._split(self.value(memory.values))
+        parts = zip(self.heads, keys, values, strict=True)
+        return HeadsPrepared(
+            tuple(head.prepare(memory._replace(values=v), k) for head, k, v in parts)  # type: ignore[operator]
+        )
+
+    def begin(self, prepared: HeadsPrepared) -> HeadsHistory | None:
+        """The histories before the first query; None if no part asks for them."""
+        parts = zip(self.heads, prepared.heads, strict=True)
+        begun = tuple(head.begin(part) for head, part in parts)  # type: ignore[operator]
+        return None if begun[0] is None else HeadsHistory(begun)
+
+    def forward(
+        self, query: Tensor, prepared: HeadsPrepared, history: HeadsHistory | None = None
+    ) -> Attended:
+        """Read the memory with queries (B, T, Q); the weights are the heads' mean."""
+        pasts = [None] * len(self.heads) if history is None else history.heads
+        parts = zip(self.heads, self._split(self.query(query)), prepared.heads, pasts, strict=True)
+        return joined([head(part, memory, past) for head, part, memory, past in parts])
+
+    def _split(self, x: Tensor) -> tuple[Tensor, ...]:
+        return x.chunk(len(self.heads), -1)
+
+
+def joined(heads: list[Attended]) -> Attended:
+    """What the heads read, as one: draws of several heads are independent of each other."""
+    context, weights, log_prob, entropy, history = zip(*heads, strict=True)
+    return Attended(
+        torch.cat(context, -1),
+        torch.stack(weights).mean(0),
+        None if log_prob[0] is None else torch.stack(log_prob).sum(0),
+        None if entropy[0] is None else torch.stack(entropy).sum(0),
+        None if history[0] is None else HeadsHistory(history),
+    )

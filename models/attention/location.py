@@ -1,0 +1,44 @@
+"""One logit per source position, from the query alone.
+
+score(s, h_i) = (W s)_i                  Luong, Pham and Manning 2015, eq. 7
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.attention.base import Score
+from models.config import AttentionConfig
+from models.errors import ModelError
+
+
+class Location(Score):
+    """Location (Luong): one logit per position, whatever stands there.
+
+    score(s, h_i) = (W s)_i
+    Source: Luong, Pham, Manning 2015, eq. 7.
+    Options: positions.
+    It does not look at the keys. W has a row per position, so that there is a longest source;
+    a longer one is refused.
+    """
+
+    looks = False
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.longest = max(1, config.positions)
+        self.logits = nn.Linear(query_size, self.longest, bias=False)  # W
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """No features (B, S, 0), only their number."""
+        if values.shape[1] > self.logits.out_features:
+            raise ModelError(
+                f"a source of {values.shape[1]} slots",
+                f"at most {self.logits.out_features}, for which score 'location' has logits",
+                "shorten it, or train with a larger model.attention.positions",
+            )
+        return values[..., :0]
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Scores (B, T, S)."""
+        return nn.functional.linear(query, self.logits.weight[: keys.shape[1]])

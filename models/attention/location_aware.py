@@ -1,0 +1,53 @@
+"""Additive attention that sees where it has just looked.
+
+score(s, h_i) = v^T tanh(W s + U h_i + M f_i),  f = F * previous weights
+                                         Chorowski et al. 2015, eq. 8 and 9
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.additive import Additive, AdditiveEnergy
+from models.attention.base import History
+from models.config import AttentionConfig
+from models.errors import ModelError
+
+
+class LocationAware(Additive):
+    """Location-aware (Chorowski): additive, with the previous weights convolved.
+
+    score(s, h_i) = v^T tanh(W s + U h_i + M f_i + b);  f = F * weights_{t-1}
+    Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015, eq. 8 and 9.
+    Options: size, filters, filter_width, coverage.
+    The previous weights are part of the decoder's state; before the first step they are uniform.
+    """
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.remembers = True
+        filters, width, size = config.filters, config.filter_width, self.energy.shape[0]
+        if filters < 1 or width < 1 or width % 2 == 0:
+            raise ModelError(
+                f"{filters} filters of width {width} for score '{config.score}'",
+                "at least 1 filter, of an odd width",
+                "set model.attention.filters and model.attention.filter_width",
+            )
+        self.convolution = nn.Conv1d(1, filters, width, padding=width // 2, bias=False)  # F
+        self.feature = nn.Linear(filters, size, bias=False)  # M
+
+    def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
+        """Scores (B, T, S)."""
+        assert history is not None
+        features = self.convolved(history.previous)
+        matrix = self.feature.weight
+        if self.coverage is not None:
+            features = torch.cat([features, history.total.unsqueeze(-1)], -1)
+            matrix = torch.cat([matrix, self.coverage], 1)
+        return AdditiveEnergy.apply(self.query(query), keys, self.energy, features, matrix)
+
+    def convolved(self, weights: Tensor) -> Tensor:
+        """Features (B, T, S, F) of the neighbourhood in weights (B, T, S)."""
+        signals = self.convolution(weights.flatten(0, 1).unsqueeze(1))  # (B * T, F, S)
+        return signals.mT.unflatten(0, weights.shape[:2])

@@ -1,0 +1,101 @@
+"""A recurrent encoder that attends to what it has read: self-attention inside the recurrence.
+
+a_i = v^T tanh(W_x x_t + W_s h~_{t-1} + W_h h_i),  i < t
+[h~_t; c~_t] = sum_i softmax(a)_i [h_i; c_i]
+h_t, c_t = LSTM(x_t, [h~_t; c~_t])       Cheng, Dong and Lapata 2016, eq. 4 to 9
+
+The summary h~ stands where the cell's last state does otherwise, so that no step has to carry the
+whole past; a GRU does the same without c. The paper reads from left to right, here each direction
+has a recurrence of its own.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.additive import Additive
+from models.config import AttentionConfig, ModelConfig
+from models.dropout import Dropout
+from models.errors import unknown_name
+from models.layers import Embedding
+from models.types import Memory
+
+CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
+
+
+class IntraEncoder(nn.Module):
+    """Token ids to a memory with one slot per token, and the states at the ends."""
+
+    def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
+        super().__init__()
+        if config.cell not in CELLS:
+            raise unknown_name("cell", config.cell, CELLS)
+        self.embedding = embedding
+        self.dropout = Dropout(config.dropout)
+        self.directions = 2 if config.bidirectional else 1
+        self.value_size = config.hidden * self.directions
+        self.final_size = config.hidden * self.directions * config.encoder_layers
+        sizes = [config.embedding] + [self.value_size] * (config.encoder_layers - 1)
+        self.layers = nn.ModuleList(
+            IntraRecurrence(size, config.hidden, config.cell)
+            for size in sizes
+            for _ in range(self.directions)
+        )
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        """Memory of ids (B, S) with mask (B, S); `final` as the plain recurrent encoder's."""
+        values, finals = self.embedding(source), []
+        order = reversing(mask)
+        for start in range(0, len(self.layers), self.directions):
+            values, outputs = self.dropout(values).float(), []
+            for index in range(self.directions):
+                read = values if index == 0 else reordered(values, order)
+                states = self.layers[start + index](read)  # (B, S, H)
+                finals.append(states[torch.arange(len(mask), device=mask.device), mask.sum(1) - 1])
+                outputs.append(states if index == 0 else reordered(states, order))
+            values = torch.cat(outputs, 2)
+        return Memory(self.dropout(values) * mask.unsqueeze(-1), mask, torch.cat(finals, 1))
+
+
+class IntraRecurrence(nn.Module):
+    """One layer in one direction."""
+
+    def __init__(self, input_size: int, hidden: int, cell: str) -> None:
+        super().__init__()
+        self.cell = CELLS[cell](input_size, hidden)
+        self.score = Additive(input_size + hidden, hidden, AttentionConfig(size=hidden))
+        self.parts, self.hidden = 2 if cell == "lstm" else 1, hidden
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """States (B, S, H) of inputs (B, S, E). What comes later is not seen, so no mask."""
+        with torch.autocast(inputs.device.type, enabled=False):
+            summary = inputs.new_zeros(inputs.shape[0], self.parts, self.hidden)
+            states: list[Tensor] = []
+            keys: list[Tensor] = []
+            for t in range(inputs.shape[1]):
+                if states:
+                    query = torch.cat([inputs[:, t], summary[:, 0]], 1).unsqueeze(1)
+                    weights = self.score(query, torch.stack(keys, 1)).softmax(-1)  # (B, 1, t)
+                    past = torch.stack(states, 1).flatten(2)  # (B, t, N * H)
+                    summary = (weights @ past).view_as(summary)
+                states.append(self.step(inputs[:, t], summary))
+                keys.append(self.score.prepare(states[-1][:, 0]))
+        return torch.stack(states, 1)[:, :, 0]
+
+    def step(self, x: Tensor, summary: Tensor) -> Tensor:
+        """The state (B, N, H), N being 1 for a GRU and 2 for an LSTM, after an input (B, E)."""
+        if self.parts == 1:
+            return self.cell(x, summary[:, 0]).unsqueeze(1)
+        return torch.stack(self.cell(x, (summary[:, 0], summary[:, 1])), 1)
+
+
+def reversing(mask: Tensor) -> Tensor:
+    """The places (B, S) that turn each sentence round and leave its padding where it is."""
+    places = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
+
+
+def reordered(x: Tensor, places: Tensor) -> Tensor:
+    """(B, S, D) with its slots taken from the places (B, S)."""
+    return x.gather(1, places.unsqueeze(-1).expand_as(x))

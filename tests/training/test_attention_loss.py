@@ -1,0 +1,72 @@
+"""The loop trains what the attention adds to the loss, and a checkpoint keeps its baseline."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.training import state as checkpoints
+from attncli.training.config import TrainConfig, run_config
+from attncli.training.loop import Stepper
+from attncli.training.state import State
+from models.bundle import build
+from models.config import AttentionConfig, AttentionLossConfig
+from models.families.base import VocabularySizes
+from tests.models.small import VOCABULARY, pairs, small_config
+
+BATCH = pairs([4, 7, 2], [5, 3, 6])
+
+
+def fresh(attention: AttentionConfig, loss: AttentionLossConfig) -> tuple[State, Stepper]:
+    torch.manual_seed(1)
+    config = TrainConfig(lr=0.01, warmup=1, schedule="constant", label_smoothing=0, attention=loss)
+    model = dataclasses.replace(small_config("rnnsearch-nano"), attention=attention)
+    sizes = VocabularySizes(VOCABULARY, VOCABULARY, True)
+    state = State(build(model, sizes), config)
+    return state, Stepper(state, config, torch.float32)
+
+
+def test_hard_attention_learns_and_its_baseline_follows() -> None:
+    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
+    before = state.model.decoder.attention.score.energy.detach().clone()  # type: ignore[union-attr]
+    steps = [stepper.update([BATCH], 0.0) for _ in range(60)]
+    after = state.model.decoder.attention.score.energy  # type: ignore[union-attr]
+    assert steps[-1].nll < steps[0].nll / 3 and not torch.equal(before, after)
+    assert state.counters.baseline is not None
+    assert -steps[0].nll < state.counters.baseline < 0
+
+
+@pytest.mark.parametrize("kind", ["see", "doubly_stochastic"])
+def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
+    def uncovered(weight: float) -> float:
+        loss = AttentionLossConfig(coverage=kind, coverage_weight=weight)
+        state, stepper = fresh(AttentionConfig(), loss)
+        for _ in range(30):
+            stepper.update([BATCH], 0.0)
+        weights = state.model.force(BATCH, want_weights=True).weights
+        assert weights is not None
+        real = weights * BATCH.target_mask[:, :, None]
+        if kind == "see":
+            return float(torch.minimum(real, real.cumsum(1) - real).sum().detach())
+        return float(((1 - real.sum(1)) * BATCH.source_mask).square().sum().detach())
+
+    assert uncovered(5.0) < 0.9 * uncovered(0.0)
+
+
+def test_a_checkpoint_keeps_the_baseline(tmp_path: Path) -> None:
+    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
+    stepper.update([BATCH], 0.0)
+    checkpoints.save(state, tmp_path / "checkpoint")
+    other, _ = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
+    checkpoints.restore(other, tmp_path / "checkpoint")
+    assert other.counters.baseline == state.counters.baseline is not None
+
+
+def test_the_settings_can_be_given_on_the_command_line() -> None:
+    assignments = ["train.attention.coverage=see", "model.attention.window=local_p"]
+    config = run_config("rnnsearch-nano", {}, assignments)
+    assert config.train.attention.coverage == "see"
+    assert config.model.attention.window == "local_p"
