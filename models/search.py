@@ -3,7 +3,8 @@
     score(y) = log p(y) / lp(y),   lp(y) = ((5 + |y|) / 6)^alpha       Wu et al. 2016, eq. 14
 
 |y| counts the end mark. Finished hypotheses of a sentence are set aside; when it has as many as
-the beam is wide, it leaves the batch, so that the rest goes on faster.
+the beam is wide, and none of the live ones would be among them if it ended next, the sentence
+leaves the batch, so that the rest goes on faster.
 """
 
 from __future__ import annotations
@@ -86,14 +87,17 @@ def beam_search(
         at_limit = torch.tensor([limits[s] <= length for s in beams.sentences], device=device)
         scores, rows, tokens = candidates(beams.log_probs, step.log_probs, at_limit, width)
         set_aside(beams, scores, rows, tokens, width, config.length_penalty)
+        live = scores.masked_fill(tokens == END, -torch.inf)  # (B, 2K)
+        next_penalty = length_penalty(length + 1, config.length_penalty)
+        best_next = (live.amax(1) / next_penalty).tolist()
         keep = [
             index
             for index, sentence in enumerate(beams.sentences)
-            if len(beams.found[sentence]) < width and limits[sentence] > length
+            if limits[sentence] > length
+            and not settled(beams.found[sentence], best_next[index], width)
         ]
-        go_on(beams, step.state, scores, rows, tokens, keep, width)
-    ranked = (sorted(found, key=lambda f: -f.score) for found in beams.found.values())
-    return [found[: config.nbest] for found in ranked]
+        go_on(beams, step.state, live, rows, tokens, keep, width)
+    return [found[: config.nbest] for found in beams.found.values()]
 
 
 def candidates(
@@ -120,32 +124,40 @@ def candidates(
 def set_aside(
     beams: Beams, scores: Tensor, rows: Tensor, tokens: Tensor, width: int, alpha: float
 ) -> None:
-    """Move the hypotheses that end now, among the best K, to the finished ones."""
+    """Move the hypotheses that end now, among the best K, to the best K finished ones."""
     ends = (tokens[:, :width] == END) & (scores[:, :width] > -torch.inf)
     for index, rank in ends.nonzero().tolist():
         found = beams.found[beams.sentences[index]]
-        if len(found) < width:
-            ids = beams.ids[index, rows[index, rank], 1:].tolist()
-            log_prob = float(scores[index, rank])
-            score = log_prob / length_penalty(len(ids) + 1, alpha)
-            found.append(Found(tuple(ids), log_prob, score))
+        ids = beams.ids[index, rows[index, rank], 1:].tolist()
+        log_prob = float(scores[index, rank])
+        score = log_prob / length_penalty(len(ids) + 1, alpha)
+        found.append(Found(tuple(ids), log_prob, score))
+        found.sort(key=lambda hypothesis: -hypothesis.score)
+        del found[width:]
+
+
+def settled(found: list[Found], best_next: float, width: int) -> bool:
+    """Whether the best live hypothesis would not be among K finished ones if it ended next.
+
+    A beam of one is greedy search: its first end is the end.
+    """
+    return len(found) == width and (width == 1 or found[-1].score >= best_next)
 
 
 def go_on(
     beams: Beams,
     state: Any,
-    scores: Tensor,
+    live: Tensor,
     rows: Tensor,
     tokens: Tensor,
     keep: list[int],
     width: int,
 ) -> None:
-    """Continue the best K hypotheses that have not ended, of the sentences to keep."""
-    device, beam = scores.device, beams.log_probs.shape[1]
+    """Continue the best K live hypotheses of the sentences to keep."""
+    device, beam = live.device, beams.log_probs.shape[1]
     kept = torch.tensor(keep, device=device, dtype=torch.long)
-    scores, rows, tokens = (part.index_select(0, kept) for part in (scores, rows, tokens))
-    scores = scores.masked_fill(tokens == END, -torch.inf)
-    log_probs, places = scores.topk(min(width, scores.shape[1]))  # (B', K)
+    live, rows, tokens = (part.index_select(0, kept) for part in (live, rows, tokens))
+    log_probs, places = live.topk(min(width, live.shape[1]))  # (B', K)
     rows, tokens = rows.gather(1, places), tokens.gather(1, places)
     said = beams.ids.index_select(0, kept)
     said = said.gather(1, rows[:, :, None].expand(-1, -1, said.shape[2]))

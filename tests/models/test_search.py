@@ -15,7 +15,7 @@ from torch import Tensor
 from models.config import SearchConfig
 from models.errors import ModelError
 from models.model import EncoderDecoder
-from models.search import METHODS, Found, draw, length_penalty, search
+from models.search import METHODS, Found, draw, length_penalty, search, settled
 from models.tokenizer import END, NEVER_SAID, START
 from models.types import Batch, Memory
 from models.zoo import PRESETS
@@ -294,3 +294,11 @@ def test_a_draw_at_the_edge_is_a_token_that_may_be_said(uniform: float) -> None:
     log_probs[0, [0, 7]] = math.log(0.5)
     tokens = draw(log_probs, torch.tensor([uniform]), SearchConfig())
     assert tokens.tolist() == [7]
+
+
+def test_a_sentence_is_settled_once_no_live_hypothesis_could_displace_a_finished_one() -> None:
+    finished = [Found((5,), -1.0, -0.5), Found((6,), -2.0, -0.9)]
+    assert not settled(finished, best_next=-0.8, width=2)  # it might still come between them
+    assert settled(finished, best_next=-0.9, width=2)
+    assert not settled(finished[:1], best_next=-9.0, width=2)
+    assert settled(finished[:1], best_next=-0.1, width=1)  # greedy: its first end is the end
