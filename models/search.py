@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
-from models.errors import unknown_name
+from models.errors import ModelError, unknown_name
 from models.model import EncoderDecoder
 from models.tokenizer import END, NEVER_SAID, START
 from models.types import Memory
@@ -44,9 +44,15 @@ def search(
     """
     if config.method not in METHODS:
         raise unknown_name("search method", config.method, METHODS)
+    greedy = config.method == "greedy"
+    if config.nbest < 1 or config.beam < 1 or (greedy and config.nbest > 1):
+        raise ModelError(
+            f"{config.nbest} outputs by {config.method} search with a beam of {config.beam}",
+            "at least 1 of each, and 1 output of greedy search",
+        )
     if config.method == "sample":
         return sample(model, memory, limits, keys, config)
-    width = 1 if config.method == "greedy" else max(config.beam, config.nbest)
+    width = 1 if greedy else max(config.beam, config.nbest)
     return beam_search(model, memory, limits, width, config)
 
 

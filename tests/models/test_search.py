@@ -17,6 +17,7 @@ from models.errors import ModelError
 from models.model import EncoderDecoder
 from models.search import METHODS, Found, draw, length_penalty, search, settled
 from models.tokenizer import END, NEVER_SAID, START
+from models.translator import Translator
 from models.types import Batch, Memory
 from models.zoo import PRESETS
 from tests.models.small import FIRST_WORD, VOCABULARY, small_model, sources
@@ -302,3 +303,9 @@ def test_a_sentence_is_settled_once_no_live_hypothesis_could_displace_a_finished
     assert settled(finished, best_next=-0.9, width=2)
     assert not settled(finished[:1], best_next=-9.0, width=2)
     assert settled(finished[:1], best_next=-0.1, width=1)  # greedy: its first end is the end
+
+
+def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translator) -> None:
+    for search in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
+        with pytest.raises(ModelError, match="outputs by"):
+            tiny_translator.translate(["The dog sleeps."], search=search)
