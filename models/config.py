@@ -102,7 +102,7 @@ class TokenizerConfig:
     joint: bool = option(True, "one vocabulary for both languages")
     size: int = option(0, "pieces per vocabulary (0: chosen from the data)")
     coverage: float = option(0.9999, "share of characters that get a piece; the rest go by bytes")
-    sample: int = option(1_000_000, "lines per side read to train it, at most")
+    sample: int = option(300_000, "pairs it learns from, drawn evenly from the corpus, at most")
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def train(
             return
         data = load_data(config, path, show)
         machine.keep_memory()
+        machine.keep_fewer_kernels()
         run = open_run(folder, config, data, torch.device(device))
         yield started(run)
         yield from events(run, show, stop)

@@ -21,6 +21,8 @@ from models.types import Batch
 
 SAMPLE_ROWS = 4  # sentences of a batch that are really computed; the rest is proportion
 SLICES = 3  # of logits that the loss holds at a time
+BACKWARD = 2  # times what the forward pass keeps: its gradients, and blocks that do not fit again
+PROCESS = 300 * 2**20  # Python and torch themselves, where they share the memory
 
 
 class Estimate(NamedTuple):
@@ -34,7 +36,7 @@ class Estimate(NamedTuple):
     left_out: int
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
-    memory_bytes: int  # of the largest update, beside what Python and torch take themselves
+    memory_bytes: int  # at the largest update; on a CPU that of the whole process
 
 
 def estimate(config: RunConfig, device: torch.device, show: Show) -> Estimate:
@@ -55,8 +57,9 @@ def estimate(config: RunConfig, device: torch.device, show: Show) -> Estimate:
             left_out=sum(prepared.dropped),
             batches=len(plan),
             target_tokens=int(prepared.pairs.target.offsets[-1]),
-            memory_bytes=fixed_bytes(state)
-            + max(activation_bytes(state, batch, dtype) for batch in batches),
+            memory_bytes=(PROCESS if device.type == "cpu" else 0)
+            + fixed_bytes(state)
+            + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
         )
 
 
@@ -75,9 +78,26 @@ def fixed_bytes(state: State) -> int:
 
 
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
-    """Memory of what a batch's forward pass keeps for the backward pass, in proportion."""
-    rows = min(SAMPLE_ROWS, len(batch.source))
-    part = Batch(*(tensor[:rows] for tensor in batch))
+    """Memory of what a batch's forward pass keeps for the backward pass.
+
+    Counted on a few sentences and on twice as many: what does not grow with them, as the weights
+    cast to bf16, is there once.
+    """
+    rows, few = len(batch.source), min(SAMPLE_ROWS, len(batch.source))
+    kept = kept_bytes(state, _first(batch, few), dtype)
+    if rows == few:
+        return kept
+    more = min(2 * few, rows)
+    each = (kept_bytes(state, _first(batch, more), dtype) - kept) / (more - few)
+    return kept + round(each * (rows - few))
+
+
+def _first(batch: Batch, rows: int) -> Batch:
+    return Batch(*(tensor[:rows] for tensor in batch))
+
+
+def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
+    """Memory of the tensors that autograd saves, each storage once, the weights not."""
     kept = {p.untyped_storage().data_ptr(): 0 for p in state.model.parameters()}
 
     def count(tensor: Tensor) -> Tensor:
@@ -85,15 +105,13 @@ def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
         kept.setdefault(storage.data_ptr(), storage.nbytes())
         return tensor
 
-    loss = LossSum(0.0)
     state.model.train()
-    kind = part.source.device.type
     with (
         torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor),
-        torch.autocast(kind, dtype, enabled=dtype != torch.float32),
+        torch.autocast(batch.source.device.type, dtype, enabled=dtype != torch.float32),
     ):
-        features = state.model.force(part).features  # held: its graph holds what was counted
-        output, mask = state.model.output, part.target_mask
-        held = loss(features[mask], part.target_out[mask], output.weight, output.bias)
+        features = state.model.force(batch).features  # held: its graph holds what was counted
+        output, mask = state.model.output, batch.target_mask
+        held = LossSum(0.0)(features[mask], batch.target_out[mask], output.weight, output.bias)
     del held
-    return sum(kept.values()) * len(batch.source) // rows
+    return sum(kept.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 
 import torch
@@ -10,6 +11,8 @@ import torch
 from attncli.training.config import TrainConfig
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # malloc.h
+CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # oneDNN's, and ideep's over it
+KERNELS = "64"  # that each keeps, instead of 1024
 
 
 def precision(config: TrainConfig, device: torch.device) -> torch.dtype:
@@ -27,6 +30,17 @@ def gains_from_bf16(device: torch.device) -> bool:
         return False
     names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(getattr(torch.cpu, name, lambda: False)() for name in names)
+
+
+def keep_fewer_kernels() -> None:
+    """Have oneDNN forget kernels of shapes that will hardly come back.
+
+    In bf16 it compiles one for each shape, about a megabyte, and hardly two batches have one shape:
+    a thousand of them took most of a small model's memory, and their reuse saved no time. Both
+    caches ask the environment when they are first used.
+    """
+    for name in CACHES:
+        os.environ.setdefault(name, KERNELS)
 
 
 def keep_memory() -> None:

@@ -41,7 +41,7 @@ def started(texts: Texts, folder: Path, *more: str) -> subprocess.Popen[str]:
 
 def wait_until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     """Wait for something that the process does, or for its end."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 240
     while not there() and process.poll() is None:
         assert time.monotonic() < limit
         time.sleep(0.001)
