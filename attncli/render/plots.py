@@ -111,7 +111,7 @@ def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip]) -> None:
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     shared[0].set_yticks(range(len(rows)), rows)
-    shared[0].invert_yaxis()
+    shared[0].set_ylim(len(rows) - 0.5, -0.5)  # the first at the top
     _save(figure, path)
 
 
