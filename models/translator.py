@@ -12,8 +12,8 @@ from models.bundle import Bundle, read
 from models.config import ModelConfig, SearchConfig
 from models.errors import ModelError
 from models.search import Found, search
-from models.tokenizer import PAD
-from models.types import Hypothesis, Translation
+from models.tokenizer import PAD, START
+from models.types import Batch, Hypothesis, Translation
 
 EMPTY = Hypothesis("", 0.0, 0.0, (), ())
 
@@ -113,3 +113,11 @@ def padded(sentences: list[list[int]], device: torch.device) -> tuple[Tensor, Te
     ids = torch.tensor([s + [PAD] * (longest - len(s)) for s in sentences], device=device)
     lengths = torch.tensor([len(s) for s in sentences], device=device)
     return ids, torch.arange(longest, device=device) < lengths[:, None]
+
+
+def forced(sources: list[list[int]], targets: list[list[int]], device: torch.device) -> Batch:
+    """Ids of sentence pairs, end marks included, as a batch for teacher forcing."""
+    source, source_mask = padded(sources, device)
+    target, mask = padded(targets, device)
+    begun = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], 1)
+    return Batch(source, source_mask, begun, target, mask)

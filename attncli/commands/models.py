@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from attncli.commands.compare import CompareCommand, compare
 from attncli.data.streams import open_output
 from attncli.jobs import models as zoo
 from attncli.jobs.models import Entry, Shown
 from attncli.render.columns import columns
 
 models = typer.Typer(name="models", add_completion=False)
+models.command(cls=CompareCommand)(compare)
 
 Name = Annotated[
     str, typer.Argument(help="A preset, family, score or other part, or the folder of a model.")

@@ -7,6 +7,7 @@ or one table, they can be told apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,16 +33,17 @@ class TrainFiles(NamedTuple):
     dev: list[Path]
 
 
-def spread(args: list[str]) -> list[str]:
+def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:
     """The arguments with ``--dev a b`` written as ``--dev a --dev b``."""
     found: list[str] = []
-    taking = False
+    option = ""  # that takes what follows
     for position, value in enumerate(args):
         if value == "--":
             return found + args[position:]
-        follows = taking and not value.startswith("-")
-        taking = value == DEV or follows
-        found += [DEV, value] if follows and found[-1] != DEV else [value]
+        follows = option and not value.startswith("-")
+        if not follows:
+            option = value if value in options else ""
+        found += [option, value] if follows and found[-1] != option else [value]
     return found
 
 

@@ -40,6 +40,13 @@ class Bar(NamedTuple):
     height: float
 
 
+class Strip(NamedTuple):
+    """A panel of points: the values of each row."""
+
+    name: str
+    values: Sequence[Sequence[float]]
+
+
 def check_picture(path: Path) -> None:
     """Refuse a file whose name does not say which of the formats it is to have."""
     if path.suffix.lower() not in FORMATS:
@@ -91,6 +98,23 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     _save(figure, path)
 
 
+def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip]) -> None:
+    """Named rows: a dot for each value, a stroke at their mean; panels side by side."""
+    figure = _figure(width=2.0 + 2.8 * len(panels), height=1.2 + 0.3 * len(rows))
+    shared = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for number, (axes, panel) in enumerate(zip(shared, panels, strict=True)):
+        for row, values in enumerate(panel.values):
+            axes.plot(values, [row] * len(values), "o", color=COLOURS[number], markersize=4)
+            if values:
+                axes.plot(sum(values) / len(values), row, "|", color="black", markersize=12)
+        axes.set_xlabel(panel.name)
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    shared[0].set_yticks(range(len(rows)), rows)
+    shared[0].set_ylim(len(rows) - 0.5, -0.5)  # the first at the top
+    _save(figure, path)
+
+
 def _curve(name: str, records: Sequence[Mapping[str, Any]], event: str, key: str) -> Curve:
     points = {
         record["step"]: float(record[key])
@@ -101,10 +125,10 @@ def _curve(name: str, records: Sequence[Mapping[str, Any]], event: str, key: str
     return Curve(name, [step for step, _ in finite], [value for _, value in finite])
 
 
-def _figure(*, width: float) -> Figure:
+def _figure(*, width: float, height: float = 4.0) -> Figure:
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, 4.0), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _line(axes: Axes, curve: Curve, number: int, *, marker: str) -> None:

@@ -17,8 +17,8 @@ from models.config import ModelConfig
 from models.errors import ModelError
 from models.loss import LossSum
 from models.model import EncoderDecoder
-from models.tokenizer import START, Tokenizer
-from models.translator import Translator, padded
+from models.tokenizer import Tokenizer
+from models.translator import Translator, forced
 from models.types import Batch
 
 BATCH = 64  # sentences whose loss is taken at a time
@@ -100,10 +100,7 @@ def _batch(
     usable = [pair for pair in encoded if len(pair[0]) <= model.config.max_source]
     if not usable:
         return None
-    source, source_mask = padded([ids for ids, _ in usable], _device(model))
-    target, mask = padded([ids for _, ids in usable], _device(model))
-    begun = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], 1)
-    return Batch(source, source_mask, begun, target, mask)
+    return forced([ids for ids, _ in usable], [ids for _, ids in usable], _device(model))
 
 
 def _device(model: nn.Module) -> torch.device:

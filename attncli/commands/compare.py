@@ -1,0 +1,214 @@
+"""``attn models compare``: parse, train and measure, show how it goes, write table and picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+from attncli import console
+from attncli.commands.train import Set, Stop, memory_advice, stopping
+from attncli.commands.train_display import Display
+from attncli.commands.train_files import DEV, spread
+from attncli.comparison import Row
+from attncli.data.streams import open_output
+from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms
+from attncli.options import Device, Threads
+from attncli.render.comparison import (
+    comparison_as_csv,
+    comparison_as_json,
+    comparison_as_text,
+    draw_comparison,
+)
+from attncli.training.config import RunConfig
+from attncli.training.events import Interrupted
+from attncli.training.settings import settings
+from models.files import write_text
+
+if TYPE_CHECKING:
+    from attncli.jobs.compare import Planned
+    from attncli.jobs.measure import Sets
+
+TRAIN, TEST = "--train", "--test"
+PRESET, NANO = "rnnsearch-small", "rnnsearch-nano"  # with files, and for the embedded grammar
+ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine want keys of the query's size
+MINUTE = (  # the embedded grammar's budget, where the user sets none
+    *("train.batch_tokens=2048", "train.steps=1000", "train.evaluate_every=250"),
+    "train.patience=0",
+)
+
+
+class CompareCommand(TyperCommand):
+    """A command whose ``--train``, ``--dev`` and ``--test`` take as many values as follow."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give each value that follows one of them an option of its own."""
+        return super().parse_args(ctx, spread(args, (TRAIN, DEV, TEST)))
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="MECHANISM...",
+        help=f"What to compare, before the options. By default: {' '.join(LITERATURE)}.",
+    ),
+]
+Train = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TRAIN, metavar="FILE...", help="Source and target, or one TSV; none: the embedded grammar."
+    ),
+]
+Dev = Annotated[
+    list[Path] | None, typer.Option(DEV, metavar="FILE...", help="Dev set, as in `attn train`.")
+]
+Test = Annotated[
+    list[Path] | None,
+    typer.Option(TEST, metavar="FILE...", help="Test set: source and references, or one TSV."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Runs of each mechanism, from train.seed upwards.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", "-p", help=f"What the names change: {PRESET}; {NANO} for the embedded grammar."
+    ),
+]
+
+
+def compare(
+    names: Names = None,
+    *,
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    output: Output = Path("runs/compare"),
+    seeds: Seeds = 2,
+    preset: Preset = None,
+    set: Set = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Train mechanisms under one budget on the same data; a table, CSV, JSON and a picture.
+
+    A mechanism is a part of the attention (dot, local_p, sparsemax, hard), several with commas
+    between (dot,local_p), settings of it (score=cosine,heads=4), any setting by its whole name
+    (model.encoder_attention=intra), `none` for the same sizes without attention, or a preset.
+
+    The encoder reads in one direction, as Luong's, so that every score fits; -s
+    model.bidirectional=true makes it read in both, where no dot, scaled_dot or cosine is compared.
+
+    Each run has a folder of its own in the output folder, MECHANISM/seed-N. The same command goes
+    on where it was broken off, and more names or seeds add to what is finished. The table says
+    which differences between mechanisms are no more than noise. AER is measured where the true
+    links are known: on the embedded grammar.
+
+    Example:
+      attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
+      attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --seeds 3
+    """
+    base = base_config(train or [], dev or [], test or [], preset, set or [])
+    found = mechanisms(names or LITERATURE, base, set or [])
+    use_threads(threads)
+    where = choose_device(device)
+    work = prepare(found, base, test or [], output, seeds)
+    rows, failed = run(work, output, where)
+    with open_output(None) as write:
+        write(comparison_as_text(rows).encode())
+    if failed:
+        raise typer.Exit(1)
+
+
+class Work(NamedTuple):
+    """The runs of a comparison and what they are measured on."""
+
+    runs: list[Planned]
+    sets: Sets
+
+
+def base_config(
+    train: list[Path], dev: list[Path], test: list[Path], preset: str | None, assigned: list[str]
+) -> RunConfig:
+    """The run that every mechanism is a change of."""
+    pairs = [path for path in train if path.suffix != ".toml"]
+    if len(pairs) > 2:
+        raise typer.BadParameter(
+            f"{len(pairs)} files; mechanisms are named before the options", param_hint=f"'{TRAIN}'"
+        )
+    if train and not dev:
+        raise typer.BadParameter("needed to compare on", param_hint=f"'{DEV}'")
+    if test and not train:
+        raise typer.BadParameter(f"needs {TRAIN}", param_hint=f"'{TEST}'")
+    if not train:
+        return settings([], [], preset or NANO, [ONE_WAY, *MINUTE, *assigned])
+    chosen = preset or (PRESET if len(pairs) == len(train) else None)
+    return settings(train, dev, chosen, [ONE_WAY, *assigned])
+
+
+def prepare(
+    found: list[Mechanism], base: RunConfig, test: list[Path], output: Path, seeds: int
+) -> Work:
+    """Find every mistake that can be found before the first run."""
+    from attncli.jobs import compare as job  # imports torch
+
+    job.check_buildable(found)
+    texts = job.Texts(base.data, test, None)
+    if not base.data.train:
+        texts = job.embedded(base, output)
+    sets = job.read_sets(texts)
+    return Work(job.plan(found, texts.data, seeds, output), sets)
+
+
+def run(work: Work, output: Path, device: str) -> tuple[list[Row], int]:
+    """Train what is not trained yet; the rows, written after each of them, and the failures."""
+    from attncli.jobs import compare as job
+
+    rows: list[Row] = []
+    failed = 0
+    config = work.runs[0].config.train
+    with stopping() as stop, Display(config) as display, memory_advice(config):
+        try:
+            for event in job.compare(
+                work.runs, work.sets, device=device, show=display.show, stop=stop
+            ):
+                match event:
+                    case Row():
+                        display.close()
+                        rows.append(event)
+                        write_files(output, rows)
+                    case job.Begun():
+                        display.close()
+                        seed = event.run.config.train.seed
+                        console.say(
+                            f"{event.number} of {event.total}: {event.run.mechanism}, seed {seed}"
+                        )
+                    case job.Failed():
+                        display.close()
+                        failed += 1
+                        console.warn(f"{event.run.mechanism} is left out: {event.error}")
+                    case _:
+                        display.take(event)
+        except (Interrupted, KeyboardInterrupt):
+            display.close()
+            stopped(stop, rows, work, output)
+    return rows, failed
+
+
+def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
+    """Leave after an interruption."""
+    console.say(
+        f"stopped; {len(rows)} of {len(work.runs)} runs are finished in {output}; "
+        "the same command goes on from here"
+    )
+    raise typer.Exit(stop.status or 130) from None
+
+
+def write_files(output: Path, rows: list[Row]) -> None:
+    """Table, CSV, JSON and picture of what is finished."""
+    write_text(output / "comparison.txt", comparison_as_text(rows))
+    write_text(output / "comparison.csv", comparison_as_csv(rows))
+    write_text(output / "comparison.json", comparison_as_json(rows))
+    draw_comparison(output / "comparison.png", rows)

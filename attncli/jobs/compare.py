@@ -1,0 +1,184 @@
+"""Train mechanisms under one budget on the same data, and measure each: a row for a finished run.
+
+OUT/train.tsv dev.tsv test.tsv    the embedded grammar's sentences, where no data was given
+OUT/MECHANISM/seed-N/             a run folder as of `attn train`, and measured.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.comparison import Row
+from attncli.data import corpus, grammar
+from attncli.jobs.measure import Sets, measure, measured
+from attncli.jobs.mechanisms import Mechanism
+from attncli.jobs.models import Vocabulary, count_parameters
+from attncli.jobs.train import Stop, fingerprints, heartbeat, train
+from attncli.training.config import DataConfig, RunConfig
+from attncli.training.events import RunEvent
+from attncli.training.folder import RunFolder, claim
+from attncli.training.lock import locked
+from attncli.training.prepare import DEV_PAIRS, Show, read_dev
+from models.align import Link
+from models.errors import ModelError
+from models.files import refused, write_folder, write_text
+
+SMALL = Vocabulary(1000, 1000, True)  # to see whether a model can be built
+
+
+class Planned(NamedTuple):
+    """One run of a comparison."""
+
+    mechanism: str
+    config: RunConfig
+    folder: Path
+
+
+class Begun(NamedTuple):
+    """A run that is not measured yet comes next."""
+
+    run: Planned
+    number: int  # from 1
+    total: int
+
+
+class Failed(NamedTuple):
+    """A run that could not end; the others go on."""
+
+    run: Planned
+    error: ModelError
+
+
+class Texts(NamedTuple):
+    """The sentences of a comparison."""
+
+    data: DataConfig  # for training and dev
+    test: Sequence[Path]
+    gold: list[set[Link]] | None  # of the test set
+
+
+def embedded(base: RunConfig, out: Path) -> Texts:
+    """The embedded grammar's sentences as files for all runs, whatever their seeds."""
+    data = base.data
+    parts = grammar.split(
+        data.demo_pairs,
+        DEV_PAIRS,
+        DEV_PAIRS,
+        source=data.demo_source,
+        target=data.demo_target,
+        seed=base.train.seed,
+    )
+    paths = [(out / f"{name}.tsv").absolute() for name in parts._fields]
+    for path, pairs in zip(paths, parts, strict=True):
+        write_same(path, "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs))
+    train, dev, test = paths
+    named = replace(data, train=(str(train),), dev=(str(dev),))
+    return Texts(named, [test], [set(pair.links) for pair in parts.test])
+
+
+def write_same(path: Path, text: str) -> None:
+    """Write a file, or see that it is written already."""
+    with refused(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        write_text(path, text)
+    elif path.read_text("utf-8") != text:
+        raise ModelError(f"{path} holds other sentences", "those of these settings", "another -o")
+
+
+def read_sets(texts: Texts) -> Sets:
+    """Dev and test set; a ModelError without a dev set."""
+    dev = read_dev(texts.data)
+    if dev is None:
+        raise ModelError("no dev set", "files after --dev, to compare on")
+    test = read_dev(replace(texts.data, dev=tuple(map(str, texts.test))))
+    marks = [corpus.fingerprint(paths) for paths in (texts.data.dev, texts.test) if paths]
+    mark = hashlib.sha256(f"{marks} {texts.gold}".encode()).hexdigest()
+    return Sets(dev, test, texts.gold, mark)
+
+
+def plan(mechanisms: Sequence[Mechanism], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
+    """The runs: every mechanism with the first seed, then with the next."""
+    return [planned(mechanism, data, n, out) for n in range(seeds) for mechanism in mechanisms]
+
+
+def planned(mechanism: Mechanism, data: DataConfig, number: int, out: Path) -> Planned:
+    """The run of a mechanism with one of its seeds."""
+    config = mechanism.config
+    seed = config.train.seed + number
+    config = replace(config, data=data, train=replace(config.train, seed=seed))
+    return Planned(mechanism.name, config, out / mechanism.folder / f"seed-{seed}")
+
+
+def check_buildable(mechanisms: Iterable[Mechanism]) -> None:
+    """Refuse a mechanism that no model can be made of, before any is trained."""
+    for name, config in mechanisms:
+        try:
+            count_parameters(config.model, SMALL)
+        except ModelError as error:
+            seen = f"mechanism {name}: {error.seen}"
+            raise ModelError(seen, error.expected, error.do) from None
+
+
+def compare(
+    runs: Sequence[Planned], sets: Sets, *, device: str, show: Show, stop: Stop
+) -> Iterator[RunEvent | Begun | Row | Failed]:
+    """Train and measure what is not measured yet; a Row for each run, Failed where that is not.
+
+    Raises Interrupted as `train` does; the same call goes on from there.
+    """
+    claimed(runs)
+    for number, run in enumerate(runs, 1):
+        if row := measured(run.folder, sets):
+            yield row
+            continue
+        yield Begun(run, number, len(runs))
+        try:
+            share_data(run, runs)
+            yield from train(run.config, run.folder, device=device, show=show, stop=stop)
+            beat = heartbeat(show, stop)
+            yield measure(run.mechanism, run.config, run.folder, sets, device=device, beat=beat)
+        except ModelError as error:
+            yield Failed(run, error)
+
+
+def claimed(runs: Sequence[Planned]) -> None:
+    """Make every folder that of its run; one of another run is a ModelError before the work."""
+    prints = fingerprints(runs[0].config)  # the same data for all
+    for run in runs:
+        with locked(run.folder):
+            claim(RunFolder(run.folder), run.config, prints)
+
+
+def share_data(run: Planned, runs: Sequence[Planned]) -> None:
+    """Copy the tokenised data of another run that has the same, where there is one."""
+    place = RunFolder(run.folder).data
+    if place.exists():
+        return
+    for other in runs:
+        source = RunFolder(other.folder).data
+        if source.exists() and _same_data(other.config, run.config):
+            with locked(run.folder):
+                write_folder(
+                    place,
+                    lambda part, whole=source: _copy(whole, part),  # type: ignore[misc]
+                )
+            return
+
+
+def _copy(source: Path, part: Path) -> None:
+    shutil.copytree(source, part, dirs_exist_ok=True)
+
+
+def _same_data(one: RunConfig, other: RunConfig) -> bool:
+    """Whether the same tokenised data are made of both; the seed draws what pieces are from."""
+    return (one.data, one.tokenizer, one.model.max_source) == (
+        other.data,
+        other.tokenizer,
+        other.model.max_source,
+    )

@@ -1,0 +1,102 @@
+"""What a finished run is worth: the row of a comparison, kept in the run's folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.comparison import Row
+from attncli.training.config import RunConfig
+from attncli.training.evaluation import Heartbeat, bleu, dev_loss, translated
+from attncli.training.events import Kept
+from attncli.training.folder import RunFolder
+from attncli.training.prepare import DevSet
+from attncli.training.state import read_counters
+from models import load
+from models.align import Link, align, diagonal, error_rate
+from models.errors import ModelError
+from models.files import write_text
+from models.translator import Translator
+
+NAME = "measured.json"
+
+
+class Sets(NamedTuple):
+    """What the runs of a comparison are measured on."""
+
+    dev: DevSet
+    test: DevSet | None
+    gold: list[set[Link]] | None  # the links of the test set, where they are known
+    mark: str  # a fingerprint of all this
+
+
+def measured(folder: Path, sets: Sets) -> Row | None:
+    """The row that was measured before, on the same sets; None if there is none."""
+    path = folder / NAME
+    try:
+        record = json.loads(path.read_text("utf-8"))
+        return Row(**record["row"]) if record["mark"] == sets.mark else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelError(f"{path} is damaged ({error})", "a measured run", "remove it") from None
+
+
+def measure(
+    mechanism: str, config: RunConfig, path: Path, sets: Sets, *, device: str, beat: Heartbeat
+) -> Row:
+    """The row of a run that has ended, written into its folder."""
+    counters = read_counters(RunFolder(path).checkpoint)
+    translator = load(path, device=device)
+    aer, aligned_by = alignment(translator, sets)
+    row = Row(
+        mechanism=mechanism,
+        seed=config.train.seed,
+        dev_bleu=dev_bleu(translator, counters.kept, config, sets.dev, beat),
+        test_bleu=test_bleu(translator, config, sets.test, beat),
+        perplexity=math.exp(dev_loss(translator.model, translator.tokenizer, sets.dev, beat)),
+        aer=aer,
+        aligned_by=aligned_by,
+        parameters=translator.model.parameter_count(),
+        updates=counters.step,
+        tokens_per_second=counters.tokens / max(counters.seconds, 1e-9),
+        seconds=counters.seconds,
+    )
+    write_text(path / NAME, json.dumps({"mark": sets.mark, "row": row._asdict()}, indent=2) + "\n")
+    return row
+
+
+def dev_bleu(
+    translator: Translator, kept: Kept | None, config: RunConfig, dev: DevSet, beat: Heartbeat
+) -> float:
+    """BLEU of what was kept, which training has measured already if it went by BLEU."""
+    if kept is not None and kept.score is not None and config.train.metric == "bleu":
+        return kept.score
+    outputs = translated(translator, dev.sources, beat)
+    return bleu(outputs, dev.references, config.train.bleu_tokenizer)
+
+
+def test_bleu(
+    translator: Translator, config: RunConfig, test: DevSet | None, beat: Heartbeat
+) -> float | None:
+    """BLEU on the test set, if there is one."""
+    if test is None:
+        return None
+    outputs = translated(translator, test.sources, beat)
+    return bleu(outputs, test.references, config.train.bleu_tokenizer)
+
+
+def alignment(translator: Translator, sets: Sets) -> tuple[float | None, str]:
+    """AER in percent on the test set's given translations, and what made the links.
+
+    A model without attention has none to show; the diagonal stands in its place as the floor.
+    """
+    if sets.gold is None or sets.test is None:
+        return None, ""
+    pairs = list(zip(sets.test.sources, sets.test.references[0], strict=True))
+    if translator.model.decoder.attends:
+        return 100 * error_rate(align(translator, pairs), sets.gold), "attention"
+    found = [diagonal(len(source.split()), len(target.split())) for source, target in pairs]
+    return 100 * error_rate(found, sets.gold), "diagonal"

@@ -1,0 +1,39 @@
+"""What a comparison calls noise."""
+
+from __future__ import annotations
+
+import pytest
+
+from attncli.comparison import Row, noise, ranked, spread, t_quantile, verdict
+
+
+def row(mechanism: str, seed: int, bleu: float) -> Row:
+    return Row(mechanism, seed, bleu, None, 5.0, None, "", 100, 10, 50.0, 2.0)
+
+
+def test_the_pooled_spread_by_hand() -> None:
+    found = noise([[1.0, 3.0], [10.0, 10.0], [4.0]])
+    assert found is not None and found.freedom == 2
+    assert found.deviation == pytest.approx(1.0)  # ((1 + 1) + 0) / 2, the root
+    assert found.margin(2, 2) == pytest.approx(4.30)
+    assert noise([[1.0], [2.0]]) is None
+    assert spread([1.0, 3.0]).deviation == pytest.approx(2**0.5)
+
+
+def test_students_t() -> None:
+    assert t_quantile(1) == 12.71
+    assert t_quantile(20) == pytest.approx(2.086, rel=0.01)
+
+
+def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
+    rows = [row(name, seed, base + seed / 10) for name, base in ROWS for seed in (1, 2)]
+    assert list(ranked(rows)) == ["dot", "general", "none"]
+    said = verdict(rows)
+    assert "Best: dot. Not told apart from it: general." in said and "3 degrees" in said
+
+
+def test_one_seed_tells_nothing() -> None:
+    assert "--seeds 2" in verdict([row("dot", 1, 30.0), row("none", 1, 3.0)])
+
+
+ROWS = (("none", 20.0), ("general", 30.0), ("dot", 30.1))
