@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from torch import nn
 
-from models.config import ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.transformer import TransformerEncoder
+from models.errors import ModelError
 from models.families.base import VocabularySizes, embeddings
 from models.model import EncoderDecoder, Output
 
@@ -20,6 +21,12 @@ class Transformer(EncoderDecoder):
     """
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        if config.attention != AttentionConfig():
+            raise ModelError(
+                "settings of model.attention with the Transformer, whose attention is multi-head",
+                "a recurrent family (rnnsearch or luong) for them",
+                "the Transformer's own are model.heads and model.attention_dropout",
+            )
         size = config.embedding
         source, target = embeddings(config, sizes, scale=size**0.5)
         super().__init__(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
+from models.config import AttentionConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
+from models.errors import ModelError
 from models.families.base import VocabularySizes
 from models.families.transformer import Transformer
 from models.layers import positions
@@ -128,3 +131,9 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
             layer.cross_attention.query.weight.mul_(3)
         after = model.force(BATCH, want_weights=True).weights
         assert after is not None and torch.equal(before, after) is not matters
+
+
+def test_settings_of_the_recurrent_attention_are_refused() -> None:
+    config = ModelConfig(attention=AttentionConfig(score="cosine"))
+    with pytest.raises(ModelError, match="model.heads"):
+        Transformer(config, VocabularySizes(20, 20, True))
