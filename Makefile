@@ -19,7 +19,7 @@ install: $(READY)  ## Install attn and its tools into .venv
 
 demo: $(READY)  ## Train on the embedded grammar for two minutes, then translate
 	$(RUN)/attn train -o runs/demo
-	printf 'The old dog sees a small house.\nDid the women not read the books yesterday?\n' \
+	printf 'Does the old woman see the red car?\nThe young girl did not open the old door.\n' \
 	  | $(RUN)/attn translate -m runs/demo
 	@echo
 	@echo 'Next:  . .venv/bin/activate'

@@ -41,7 +41,7 @@ PRESETS: dict[str, Preset] = {
             "lr": 0.005,
             "warmup": 300,
             "batch_tokens": 2048,
-            "steps": 1200,
+            "steps": 1600,
             "evaluate_every": 200,
             "patience": 0,
         },
