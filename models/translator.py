@@ -13,9 +13,7 @@ from models.config import ModelConfig, SearchConfig
 from models.errors import ModelError
 from models.search import Found, search
 from models.tokenizer import PAD, START
-from models.types import Batch, Hypothesis, Translation
-
-EMPTY = Hypothesis("", 0.0, 0.0, (), ())
+from models.types import EMPTY, Batch, Hypothesis, Translation
 
 
 class Translator:

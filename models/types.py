@@ -71,6 +71,9 @@ class Hypothesis(NamedTuple):
     ids: tuple[int, ...]
 
 
+EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, pieces=(), ids=())  # of an empty source
+
+
 class Translation(NamedTuple):
     """A source text and its outputs, best first."""
 

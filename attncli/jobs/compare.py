@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.comparison import Row
-from attncli.data import corpus, grammar
+from attncli.data import corpus
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
 from attncli.jobs.models import Vocabulary, count_parameters
@@ -23,7 +23,7 @@ from attncli.training.config import DataConfig, RunConfig
 from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
-from attncli.training.prepare import DEV_PAIRS, Show, read_dev
+from attncli.training.prepare import Show, as_tsv, drawn, read_dev
 from models.align import Link
 from models.errors import ModelError
 from models.files import refused, write_folder, write_text
@@ -65,17 +65,10 @@ class Texts(NamedTuple):
 def embedded(base: RunConfig, out: Path) -> Texts:
     """The embedded grammar's sentences as files for all runs, whatever their seeds."""
     data = base.data
-    parts = grammar.split(
-        data.demo_pairs,
-        DEV_PAIRS,
-        DEV_PAIRS,
-        source=data.demo_source,
-        target=data.demo_target,
-        seed=base.train.seed,
-    )
+    parts = drawn(data, base.train.seed)
     paths = [(out / f"{name}.tsv").absolute() for name in parts._fields]
     for path, pairs in zip(paths, parts, strict=True):
-        write_same(path, "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs))
+        write_same(path, as_tsv(pairs))
     train, dev, test = paths
     named = replace(data, train=(str(train),), dev=(str(dev),))
     return Texts(named, [test], [set(pair.links) for pair in parts.test])

@@ -8,10 +8,9 @@ from typing import Literal, NamedTuple, Protocol
 from attncli.data.lines import Line, Outcome
 from attncli.data.split import split
 from models.config import SearchConfig
-from models.types import Hypothesis, Translation
+from models.types import EMPTY, Hypothesis, Translation
 
 LongLines = Literal["split", "refuse"]
-EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, pieces=(), ids=())
 
 
 class Translates(Protocol):

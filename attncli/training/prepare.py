@@ -72,7 +72,14 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
     """Draw sentences of the embedded grammar into train.tsv, dev.tsv and test.tsv."""
-    parts = grammar.split(
+    parts = drawn(data, seed)
+    for name, pairs in zip(parts._fields, parts, strict=True):
+        write_text(folder / f"{name}.tsv", as_tsv(pairs))
+
+
+def drawn(data: DataConfig, seed: int) -> grammar.Splits:
+    """Sentences of the embedded grammar to train on, and two held-out sets."""
+    return grammar.split(
         data.demo_pairs,
         DEV_PAIRS,
         DEV_PAIRS,
@@ -80,9 +87,11 @@ def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
         target=data.demo_target,
         seed=seed,
     )
-    for name, pairs in zip(parts._fields, parts, strict=True):
-        lines = (f"{pair.source}\t{pair.target}\n" for pair in pairs)
-        write_text(folder / f"{name}.tsv", "".join(lines))
+
+
+def as_tsv(pairs: Iterable[grammar.Pair]) -> str:
+    """Sentence pairs as a table: source, tab, target."""
+    return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
 
 
 def prepare(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> Prepared:
