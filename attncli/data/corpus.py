@@ -24,6 +24,7 @@ from attncli.data.streams import open_input
 from models.errors import ModelError
 
 BLOCK = 1 << 16  # bytes of one read
+MARK = b"\xef\xbb\xbf"  # a byte order mark
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
@@ -65,6 +66,20 @@ def open_text(path: Path | str) -> Iterator[Iterator[str]]:
     path = Path(path)
     with open_input(path) as stream:
         yield _texts(path, _split(_content(path, stream)))
+
+
+def read_content(path: Path | str) -> bytes:
+    """All that a file holds, decompressed where it is needed, without a byte order mark."""
+    path = Path(path)
+    with open_input(path) as stream:
+        return b"".join(_content(path, stream)).removeprefix(MARK)
+
+
+def read_head(path: Path | str) -> bytes:
+    """What a file begins with, decompressed where it is needed, without a byte order mark."""
+    path = Path(path)
+    with open_input(path) as stream:
+        return next(_content(path, stream), b"").removeprefix(MARK)
 
 
 def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:

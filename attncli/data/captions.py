@@ -1,0 +1,160 @@
+r"""Captions of pictures, from the files in which they are handed on.
+
+table        picture <TAB> caption, or several captions a row; a picture may have many rows
+token file   picture.jpg#0 <TAB> caption                                    (Flickr8k, Flickr30k)
+CSV          a first line `image,caption`, then a row for each                   (Flickr8k, Kaggle)
+Karpathy     {"images": [{"filename", "split", "sentences": [{"raw"}]}]}    with the usual splits
+COCO         {"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}
+
+Which of these a file is, its content says. It may be compressed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attncli.data import corpus
+from models.errors import ModelError
+
+NUMBERED = re.compile(r"(.+\.\w+)#\d+")  # a name in a token file
+PARTS = {  # what the splits of a Karpathy file are called
+    "train": ("train", "restval"),
+    "dev": ("val", "dev", "valid", "validation"),
+    "test": ("test",),
+}
+INNER = re.compile(r"(?<=\w)['’-](?=\w)")  # punctuation that belongs to a word
+STYLES = ("words", "plain")
+
+
+class Captioned(NamedTuple):
+    """A picture and what is said of it."""
+
+    image: str  # its file's name, as the captions' file gives it
+    captions: tuple[str, ...]  # at least one
+
+
+def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
+    """The pictures of a file in the order in which they first appear.
+
+    part: of a file with splits only this one: train, dev or test; "" for all. Raises ModelError,
+    with the line where there is one, for what cannot be read or understood.
+    """
+    rows = _records(_json(path), path, part) if _is_json(path) else _rows(path)
+    found: dict[str, list[str]] = {}
+    for image, caption in rows:
+        found.setdefault(image, []).append(caption)
+    if not found:
+        wanted = f"a picture of its part '{part}'" if part else "a picture with its caption"
+        raise ModelError(f"{path} has no captions", wanted)
+    return [Captioned(image, tuple(captions)) for image, captions in found.items()]
+
+
+def has_parts(path: Path | str) -> bool:
+    """Whether a file has its own splits, so that it needs no other beside it."""
+    found = _json(path) if _is_json(path) else None
+    images = found.get("images") if isinstance(found, dict) else None
+    return isinstance(images, list) and any(isinstance(i, dict) and "split" in i for i in images)
+
+
+def styled(caption: str, style: str) -> str:
+    """A caption as a model is to say it.
+
+    words: in lower case and without punctuation, as the papers have it; plain: as it was written,
+    but for odd spaces.
+    """
+    if style == "words":
+        kept = INNER.sub(lambda inner: "\0" if inner[0] == "-" else "\1", caption.lower())
+        kept = "".join(" " if unicodedata.category(c)[0] in "PS" else c for c in kept)
+        caption = kept.replace("\0", "-").replace("\1", "'")
+    return " ".join(caption.split())
+
+
+def _is_json(path: Path | str) -> bool:
+    return corpus.read_head(path).lstrip()[:1] in (b"{", b"[")
+
+
+def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
+    """Name and caption of each row of a table, a token file or a CSV file."""
+    with corpus.open_text(path) as lines:
+        first = next(lines, "")
+    if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
+        yield from _comma_separated(path)
+        return
+    numbered = NUMBERED.fullmatch(first.partition("\t")[0])
+    with corpus.open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            name, *captions = line.split("\t")
+            if not captions:
+                raise ModelError(
+                    f"{path}, line {number} has no tab",
+                    "picture, tab, caption (or Karpathy's or COCO's JSON)",
+                )
+            if not name.strip():
+                raise ModelError(f"{path}, line {number} has no picture's name before the tab")
+            if numbered:
+                name = _unnumbered(name, path, number)
+            yield from ((name.strip(), caption.strip()) for caption in captions)
+
+
+def _unnumbered(name: str, path: Path | str, number: int) -> str:
+    match = NUMBERED.fullmatch(name)
+    if match is None:
+        raise ModelError(
+            f"{path}, line {number} begins with {name!r}", "picture.jpg#0 as in line 1"
+        )
+    return match[1]
+
+
+def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
+    with corpus.open_text(path) as lines:
+        for number, row in enumerate(csv.reader(lines), 1):
+            if len(row) != 2:
+                raise ModelError(
+                    f"{path}, row {number} has {len(row)} columns", "image and caption"
+                )
+            if number > 1:
+                yield row[0].strip(), row[1].strip()
+
+
+def _json(path: Path | str) -> Any:
+    content = corpus.read_content(path)
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError as error:
+        seen = f"{path}, line {error.lineno} is not JSON ({error.msg})"
+        raise ModelError(seen, "Karpathy's or COCO's JSON, whole") from None
+    except UnicodeDecodeError:
+        raise ModelError(f"{path} is not UTF-8", "Karpathy's or COCO's JSON") from None
+
+
+def _records(found: Any, path: Path | str, part: str) -> Iterator[tuple[str, str]]:
+    """Name and caption of each record of a JSON file."""
+    expected = '"images" with "sentences" (Karpathy), or "images" and "annotations" (COCO)'
+    try:
+        coco = "annotations" in found
+        yield from _coco(found) if coco else _karpathy(found, PARTS.get(part, ()))
+    except (KeyError, TypeError, AttributeError) as error:
+        missing = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelError(f"{path} is JSON of another kind ({missing})", expected) from None
+
+
+def _karpathy(found: Any, splits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for image in found["images"]:
+        if splits and image.get("split", splits[0]) not in splits:
+            continue
+        folder = image.get("filepath", "")
+        name = f"{folder}/{image['filename']}" if folder else image["filename"]
+        for sentence in image["sentences"]:
+            yield name, str(sentence.get("raw") or " ".join(sentence["tokens"])).strip()
+
+
+def _coco(found: Any) -> Iterator[tuple[str, str]]:
+    names = {image["id"]: image["file_name"] for image in found["images"]}
+    for annotation in found["annotations"]:
+        yield names[annotation["image_id"]], str(annotation["caption"]).strip()

@@ -1,0 +1,114 @@
+"""Where pictures are: a folder, with folders in it, or a TAR file, of which nothing is unpacked.
+
+Either is an index from names to places in files; a picture's bytes are read when they are asked
+for. Captions often name pictures without their folders, so a name is looked for by itself too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from models.errors import ModelError
+
+
+class Place(NamedTuple):
+    """Where the bytes of a picture are."""
+
+    file: Path
+    offset: int = 0
+    size: int = -1  # -1: to the end of the file
+
+    def read(self) -> bytes:
+        """The bytes; a ModelError if they cannot be read."""
+        try:
+            with self.file.open("rb") as file:
+                file.seek(self.offset)
+                return file.read(self.size)
+        except OSError as error:
+            raise ModelError(f"cannot read {self.file}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The files of a folder or TAR file by their names in it, with / between folders."""
+
+    path: Path
+    places: dict[str, Place]
+    alone: dict[str, list[str]] = field(repr=False)  # names without folders: the whole ones
+
+    def find(self, name: str) -> Place | None:
+        """The place of a picture, by its whole name or the last part of it; None if missing.
+
+        Two files of one name in several folders are a ModelError, unless the folder is named too.
+        """
+        whole = _plain(name)
+        if whole in self.places:
+            return self.places[whole]
+        candidates = self.alone.get(whole.rpartition("/")[2], [])
+        nearer = [other for other in candidates if _one_ends_with_the_other(other, whole)]
+        nearer = nearer or candidates
+        if len(nearer) > 1:
+            raise ModelError(
+                f"{self.path} has several files {name}: {nearer[0]} and {nearer[1]}",
+                "one of that name",
+                "name the folder in the captions' file too",
+            )
+        return self.places[nearer[0]] if nearer else None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def open_pictures(path: Path | str) -> Pictures:
+    """The index of a folder or a TAR file; a ModelError if it is neither."""
+    path = Path(path)
+    places = dict(_folder(path) if path.is_dir() else _archive(path))
+    alone: dict[str, list[str]] = {}
+    for name in places:
+        alone.setdefault(name.rpartition("/")[2], []).append(name)
+    if not places:
+        raise ModelError(f"{path} holds no file", "pictures")
+    return Pictures(path, places, alone)
+
+
+def content_hash(content: bytes) -> str:
+    """What a picture is known by, wherever it lies and whatever its name is."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _folder(path: Path) -> Iterator[tuple[str, Place]]:
+    for folder, folders, files in os.walk(path, followlinks=False):
+        folders.sort()
+        for name in sorted(files):
+            file = Path(folder, name)
+            yield file.relative_to(path).as_posix(), Place(file)
+
+
+def _archive(path: Path) -> Iterator[tuple[str, Place]]:
+    expected = "a folder, or a TAR file that is not compressed"
+    try:
+        with tarfile.open(path, "r:") as archive:
+            for member in archive:
+                if member.isreg() and not member.issparse():
+                    yield _plain(member.name), Place(path, member.offset_data, member.size)
+    except (OSError, tarfile.TarError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"{path} cannot be read as pictures ({reason})", expected) from None
+
+
+def _plain(name: str) -> str:
+    """A name in an index: without a leading ./ and with / between folders."""
+    name = name.replace("\\", "/")
+    while name.startswith("./"):
+        name = name[2:]
+    return name
+
+
+def _one_ends_with_the_other(one: str, other: str) -> bool:
+    return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
