@@ -30,6 +30,7 @@ class Row(NamedTuple):
     updates: int
     tokens_per_second: float  # target pieces, while training
     seconds: float  # of training, without evaluations
+    read: str = ""  # how the memory was read: soft, hard argmax, ..; nothing without attention
 
     @property
     def bleu(self) -> float:

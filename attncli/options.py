@@ -12,10 +12,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import typer
 
+from attncli import console
 from models.config import SearchConfig, fields_of, types_of
 
 MODEL = "ATTN_MODEL"
@@ -32,6 +33,13 @@ Threads = Annotated[
 ]
 BatchTokens = Annotated[
     int, typer.Option("--max-batch-tokens", min=1, help="Pieces computed at a time, padding too.")
+]
+HardDecode = Annotated[
+    Literal["argmax", "sample", "expected"] | None,
+    typer.Option(
+        help="What a model with hard attention reads: the likeliest slot, a sample (by --seed) or "
+        "the expectation; without it, what the model says of itself."
+    ),
 ]
 
 
@@ -74,6 +82,32 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     run.__annotations__ = {name: p.annotation for name, p in parameters.items()}
     run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     return run
+
+
+class Reads(Protocol):
+    """A model in use: ``models.load`` gives one."""
+
+    @property
+    def reads(self) -> str:
+        """soft, or "hard argmax", "hard sample", "hard expected"; empty without attention."""
+
+    def reading(self, decode: str, *, seed: int) -> Any:
+        """The same model with its hard attention read in another way."""
+
+
+R = TypeVar("R", bound=Reads)
+
+
+def read_as(model: R, decode: str | None, *, seed: int) -> R:
+    """The model, reading as ``--hard-decode`` says, or else as its own settings do.
+
+    A hard read is said on stderr; a choice for a model that is not hard is a ModelError.
+    """
+    kind, _, own = model.reads.partition(" ")
+    if decode or kind == "hard":
+        model = model.reading(decode or own, seed=seed)
+        console.say(f"hard attention, read by {model.reads.partition(' ')[2]}")
+    return model
 
 
 def check_search(search: SearchConfig) -> None:

@@ -36,6 +36,7 @@ class System(NamedTuple):
     hypotheses: list[str]
     seconds: float | None = None  # of translating, if that was done here
     notes: tuple[str, ...] = ()  # what the user should know about some lines
+    read: str = ""  # how a model read its memory
 
 
 class Scoring(NamedTuple):

@@ -44,10 +44,17 @@ class AttentionConfig:
     filter_width: int = option(15, "location_aware: slots that a feature sees; an odd number")
     window_size: int = option(10, "local_m, local_p: slots in view on either side of the centre")
     read_decode: str = option(
-        "argmax", "hard: what is read when not training: argmax, sample or expectation"
+        "argmax", "hard: what is read when not training: argmax, sample or expected"
     )
+    read_seed: int = option(1, "hard: seed of the samples when not training")
     read_soft: float = option(
         0.5, "hard: share of readings while training that are the expectation (Xu et al. 2015)"
+    )
+    read_mix: str = option(
+        "sentence", "hard: what that share is of: sentence (or picture), step or batch"
+    )
+    read_temperature: float = option(
+        1.0, "hard: of the weights: below 1 sharper, above 1 flatter, before anything is drawn"
     )
     coverage: bool = option(
         False, "additive, concat, location_aware: the score sees the sum of earlier weights"

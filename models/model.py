@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from models.attention.base import Attention
+from models.attention.hard import Hard, described
 from models.config import ModelConfig
 from models.decoders.base import Decoder
+from models.errors import ModelError
 from models.layers import Embedding
 from models.types import Batch, Memory
 
@@ -79,6 +85,35 @@ class EncoderDecoder(nn.Module):
         prepared, state = self.start(self.encode(batch.source, batch.source_mask))
         advanced = self.decoder.advance(batch.target_in, state, prepared, want_weights=want_weights)
         return Forced(advanced.features, advanced.weights, advanced.log_prob, advanced.entropy)
+
+    @property
+    def reads(self) -> str:
+        """How it reads a memory in use: "soft", or "hard argmax", "hard sample", "hard expected".
+
+        Empty where there is no attention.
+        """
+        return described(self.config.attention) if self.decoder.attends else ""
+
+    def reading(self, decode: str, *, seed: int) -> EncoderDecoder:
+        """This model with its hard attention read in another way; the weights are the same ones.
+
+        decode: argmax, sample or expected. seed: of the samples.
+        """
+        config = self.config
+        if config.attention.read != "hard" or not self.decoder.attends:
+            raise ModelError(
+                f"attention read by {decode} of a model that is not hard",
+                "a model trained with model.attention.read=hard",
+                "leave the choice out",
+            )
+        attention = replace(config.attention, read_decode=decode, read_seed=seed)
+        shared = {id(tensor): tensor for tensor in chain(self.parameters(), self.buffers())}
+        other = copy.deepcopy(self, shared)
+        other.config = replace(config, attention=attention)
+        for part in list(other.modules()):
+            if isinstance(part, Attention) and isinstance(part.read, Hard):
+                part.read = Hard(attention).train(self.training)
+        return other
 
     def parameter_count(self) -> int:
         """Number of trained numbers, shared matrices once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -39,6 +40,20 @@ class Translator:
     def max_source_length(self) -> int:
         """The longest source the model accepts, in pieces with the end mark."""
         return self.config.max_source
+
+    @property
+    def reads(self) -> str:
+        """How the model reads a memory: "soft", or "hard argmax" and the like; see `reading`."""
+        return self.model.reads
+
+    def reading(self, decode: str, *, seed: int = 1) -> Translator:
+        """The same with its hard attention read in another way: argmax, sample or expected.
+
+        seed: of the samples. A ModelError if the attention is not hard.
+        """
+        other = copy.copy(self)
+        other.model = self.model.reading(decode, seed=seed)
+        return other
 
     def source_length(self, text: str) -> int:
         """The length of a source text in pieces, end mark included."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -13,8 +13,16 @@ from attncli import console
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
-from attncli.jobs.translate import Translates
-from attncli.options import MODEL, BatchTokens, Device, Threads, check_search, with_settings
+from attncli.options import (
+    MODEL,
+    BatchTokens,
+    Device,
+    HardDecode,
+    Threads,
+    check_search,
+    read_as,
+    with_settings,
+)
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring import (
@@ -29,6 +37,9 @@ from attncli.scoring import (
 )
 from models.config import SearchConfig
 from models.errors import ModelError
+
+if TYPE_CHECKING:
+    from models.translator import Translator
 
 STEP, QUANTILES = Lengths()
 MODEL_NAME = "{model}"  # in the name of a file to save
@@ -91,6 +102,7 @@ def evaluate(
     save: Save = None,
     json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
     search: SearchConfig,
+    hard_decode: HardDecode = None,
     max_batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
     threads: Threads = 0,
@@ -115,7 +127,7 @@ def evaluate(
     metrics(scoring)  # a tokenizer that is not installed, before the work
     test_set = read_test_set(files) if folders else read_references(files, source)
     others = [read_system(path, test_set) for path in hypotheses or []]
-    work = Work(test_set.sources, search, max_batch_tokens, device, threads)
+    work = Work(test_set.sources, search, hard_decode, max_batch_tokens, device, threads)
     systems = [*_translated(folders, work, save), *others]
     _warn_of_tokens(systems, scoring)
     evaluations = evaluate_systems(systems, test_set, scoring, lengths)
@@ -131,6 +143,7 @@ class Work(NamedTuple):
 
     sources: list[str]
     search: SearchConfig
+    hard_decode: str | None
     max_batch_tokens: int
     device: str
     threads: int
@@ -139,7 +152,8 @@ class Work(NamedTuple):
 def _translated(folders: list[Path], work: Work, save: Path | None) -> Iterator[System]:
     """The outputs of each model, written as soon as they are there."""
     for name, folder in zip(_names(folders), folders, strict=True):
-        translator = _load(folder, work.device, work.threads)
+        loaded = _load(folder, work.device, work.threads)
+        translator = read_as(loaded, work.hard_decode, seed=work.search.seed)
         total = sum(map(translator.source_length, work.sources))
         with console.progress(f"translating, {name}", total=total) as advance:
             system = translate_test_set(
@@ -150,6 +164,7 @@ def _translated(folders: list[Path], work: Work, save: Path | None) -> Iterator[
                 max_batch_tokens=work.max_batch_tokens,
                 advance=advance,
             )
+        system = system._replace(read=translator.reads)
         for note in system.notes:
             console.warn(f"{name}: {note}")
         if save:
@@ -157,7 +172,7 @@ def _translated(folders: list[Path], work: Work, save: Path | None) -> Iterator[
         yield system
 
 
-def _load(model: Path, device: str, threads: int) -> Translates:
+def _load(model: Path, device: str, threads: int) -> Translator:
     """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
     from models import load
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -15,10 +15,22 @@ from attncli.data.lines import Outcome, read_chunks
 from attncli.data.streams import Write, open_input, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
 from attncli.jobs.device import choose_device, use_threads
-from attncli.jobs.translate import LongLines, Translates, translate_lines
-from attncli.options import BatchTokens, Device, Model, Threads, check_search, with_settings
+from attncli.jobs.translate import LongLines, translate_lines
+from attncli.options import (
+    BatchTokens,
+    Device,
+    HardDecode,
+    Model,
+    Threads,
+    check_search,
+    read_as,
+    with_settings,
+)
 from attncli.render.hypotheses import Format, Layout, rendered
 from models.config import SearchConfig
+
+if TYPE_CHECKING:
+    from models.translator import Translator
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate; without it, lines of the input.")
@@ -46,6 +58,7 @@ def translate(
     format: Annotated[Format, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
     search: SearchConfig,
+    hard_decode: HardDecode = None,
     long: Long = "split",
     max_batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
@@ -58,7 +71,8 @@ def translate(
     line that cannot be translated gives an empty line and a message, and exit status 1 at the end.
 
     With --nbest above 1, text is "index ||| output ||| score", index from 0. TSV is source, output
-    and score. JSON lines hold the source and, for each output, text, score, log_prob and pieces.
+    and score. JSON lines hold the source and, for each output, text, score, log_prob and pieces;
+    if the attention is hard, also how it was read.
 
     Example:
       attn translate -m runs/demo "The old dog sees a small house."
@@ -66,7 +80,7 @@ def translate(
     """
     check_search(search)
     with _source(text, input) as source:
-        translator = _load(model, device, threads)
+        translator = read_as(_load(model, device, threads), hard_decode, seed=search.seed)
         outcomes = translate_lines(
             typed_chunks(source) if source.isatty() else read_chunks(source),
             translator,
@@ -74,7 +88,7 @@ def translate(
             long_lines=long,
             max_batch_tokens=max_batch_tokens,
         )
-        layout = Layout(format, nbest=search.nbest > 1, scores=scores)
+        layout = Layout(format, nbest=search.nbest > 1, scores=scores, read=translator.reads)
         with open_output(output) as write, _progress(source, shown=output is not None) as advance:
             refused = _write_all(outcomes, layout, write, advance)
     if refused:
@@ -87,7 +101,7 @@ def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManage
     return nullcontext(texts_as_stream(texts)) if texts else open_input(path)
 
 
-def _load(model: Path, device: str, threads: int) -> Translates:
+def _load(model: Path, device: str, threads: int) -> Translator:
     """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
     from models import load
 

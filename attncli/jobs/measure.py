@@ -63,6 +63,7 @@ def measure(
         updates=counters.step,
         tokens_per_second=counters.tokens / max(counters.seconds, 1e-9),
         seconds=counters.seconds,
+        read=translator.reads,
     )
     write_text(path / NAME, json.dumps({"mark": sets.mark, "row": row._asdict()}, indent=2) + "\n")
     return row

@@ -105,6 +105,10 @@ def _summary(name: str, rows: Sequence[Row]) -> dict[str, object]:
 def _notes(rows: Sequence[Row]) -> str:
     """What a reader of the table must know of its numbers."""
     alone = sorted({row.mechanism for row in rows if row.aligned_by == "diagonal"})
-    if not alone:
-        return ""
-    return f"AER of {', '.join(alone)}: no attention to align by; the diagonal's, as the floor.\n"
+    hard = dict.fromkeys((row.mechanism, row.read) for row in rows if row.read.startswith("hard"))
+    notes = [f"{name}: hard attention, read by {read.partition(' ')[2]}." for name, read in hard]
+    if alone:
+        notes.append(
+            f"AER of {', '.join(alone)}: no attention to align by; the diagonal's, as the floor."
+        )
+    return "".join(f"{note}\n" for note in notes)

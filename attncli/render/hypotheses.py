@@ -4,7 +4,8 @@
   ``--nbest`` above 1, the n-best lists of Moses: ``index ||| output ||| score``, index from 0.
 - ``tsv``: source, output and score of each output.
 - ``jsonl``: an object for each line: source, hypotheses with text, score, log_prob and pieces,
-  and an error where the line could not be translated.
+  how the memory was read if the attention is hard, and an error where the line could not be
+  translated.
 
 The score is what the search sorts by; log_prob the natural logarithm of the probability. A line
 break or a tab inside an output or a source (a model that spells with bytes can write anything)
@@ -29,6 +30,7 @@ class Layout(NamedTuple):
     format: Format = "text"
     nbest: bool = False  # whether a line may have more than one output
     scores: bool = False  # whether plain text has scores
+    read: str = ""  # how the model read its memory
 
 
 def rendered(outcomes: list[Outcome], layout: Layout) -> bytes:
@@ -65,6 +67,8 @@ def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
         "source": outcome.line.text,
         "hypotheses": [_record(hypothesis) for hypothesis in _hypotheses(outcome)],
     }
+    if layout.read.startswith("hard"):
+        record["read"] = layout.read
     if outcome.translation is None:
         record["error"] = outcome.note
     row = json.dumps(record, ensure_ascii=False)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from attncli.render.columns import columns
-from attncli.scoring import Bucket, Evaluation, Score
+from attncli.scoring import Bucket, Evaluation, Score, System
 
 
 def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
@@ -18,6 +18,11 @@ def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
         _score_table(evaluations),
         _length_table(evaluations) if first.buckets else "",
         columns([(score.metric, score.signature) for score in first.scores], left=2),
+        "".join(
+            f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
+            for system, *_ in evaluations
+            if _is_hard(system)
+        ),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -82,12 +87,18 @@ def _record(evaluation: Evaluation) -> dict[str, object]:
         "name": system.name,
         "scores": {score.metric: _score_record(score) for score in scores},
     }
+    if _is_hard(system):
+        record["read"] = system.read
     if system.seconds:
         record["seconds"] = round(system.seconds, 3)
         record["sentences_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
     if buckets:
         record["by_length"] = [bucket._asdict() for bucket in buckets]
     return record
+
+
+def _is_hard(system: System) -> bool:
+    return system.read.startswith("hard")
 
 
 def _score_record(score: Score) -> dict[str, object]:

@@ -24,6 +24,7 @@ class History(NamedTuple):
     step: Tensor  # (R,) how many queries there were
     previous: Tensor  # (R, S) the last weights; uniform before the first query
     total: Tensor  # (R, S) the sum of all weights so far
+    coin: Tensor  # (R,) what the read drew once for the sentence, of [0, 1), plus the head's number
 
     def select(self, rows: Tensor) -> History:
         """Some hypotheses, in the order given."""
@@ -35,7 +36,7 @@ class History(NamedTuple):
 
     def after(self, weights: Tensor) -> History:
         """From (B, T, ..) back to rows, one query with weights (B, T, S) later."""
-        parts = (self.step + 1, weights, self.total + weights)
+        parts = (self.step + 1, weights, self.total + weights, self.coin)
         return History(*(part.flatten(0, 1) for part in parts))
 
 
@@ -96,6 +97,26 @@ class Window(nn.Module):
         raise NotImplementedError
 
 
+class Read(nn.Module):
+    """How the values are read with the weights.
+
+    A read that sets `remembers` is called with the history, (B, T, ..), as a third argument.
+    """
+
+    remembers = False
+
+    def __init__(self, config: AttentionConfig) -> None:
+        super().__init__()
+
+    def begin(self, like: Tensor) -> Tensor:
+        """What is drawn once for each sentence (B,); nothing, unless a read says otherwise."""
+        return torch.zeros_like(like)
+
+    def forward(self, weights: Tensor, values: Tensor) -> Attended:
+        """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        raise NotImplementedError
+
+
 class Prepared(NamedTuple):
     """A memory made ready for one attention: what is computed once per source."""
 
@@ -117,8 +138,8 @@ class Attention(nn.Module):
         self.score: Score = find("score", config.score)(query_size, value_size, config)
         self.window: Window = find("window", config.window)(query_size, config)
         self.normalise = find("normalise", config.normalise)()
-        self.read = find("read", config.read)(config)
-        self.remembers = self.score.remembers or self.window.remembers
+        self.read: Read = find("read", config.read)(config)
+        self.remembers = any(part.remembers for part in (self.score, self.window, self.read))
         self.longest = self.score.longest
 
     def prepare(self, memory: Memory, keys: Tensor | None = None) -> Prepared:
@@ -132,7 +153,8 @@ class Attention(nn.Module):
             return None
         mask = prepared.mask.float()  # (B, S)
         uniform = mask / mask.sum(1, keepdim=True).clamp_min(1)
-        return History(mask.new_zeros(mask.shape[0]), uniform, torch.zeros_like(mask))
+        step = mask.new_zeros(mask.shape[0])  # (B,)
+        return History(step, uniform, torch.zeros_like(mask), self.read.begin(step))
 
     def forward(
         self, query: Tensor, prepared: Prepared, history: History | None = None
@@ -142,13 +164,12 @@ class Attention(nn.Module):
         The history has B * T rows, and comes back one step longer; None stands for `begin`'s.
         """
         past = self._past(query, prepared, history)
-        recalled = (past,) if self.score.remembers else ()
-        scores = self.score(query, prepared.keys, *recalled)  # (B, T, S)
+        scores = self.score(query, prepared.keys, *recalled(self.score, past))  # (B, T, S)
         slots, share = self.window(query, prepared.mask, past)
         weights = self.normalise(scores, slots)
-        attended: Attended = self.read(
-            weights if share is None else weights * share, prepared.values
-        )
+        if share is not None:
+            weights = weights * share
+        attended: Attended = self.read(weights, prepared.values, *recalled(self.read, past))
         if past is None:
             return attended
         return attended._replace(history=past.after(attended.weights))
@@ -162,6 +183,11 @@ class Attention(nn.Module):
                 *(part.unsqueeze(1).expand(-1, queries, *part.shape[1:]) for part in first)
             )
         return None if history is None else history.grouped(sentences)
+
+
+def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:
+    """The argument more that a part is called with if it remembers."""
+    return (past,) if part.remembers else ()
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:

@@ -8,49 +8,69 @@ the slot that was drawn.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+import zlib
 
+import torch
+from torch import Tensor
+
+from models.attention.base import History, Read
 from models.config import AttentionConfig
 from models.errors import ModelError, unknown_name
 from models.types import Attended
 
 TINY = 1e-38
-DECODES = ("argmax", "sample", "expectation")
+DECODES = ("argmax", "sample", "expected")
+MIXES = ("sentence", "step", "batch")
 
 
-class Hard(nn.Module):
+class Hard(Read):
     """Hard: one slot, drawn while training; the likeliest when in use.
 
     context = value_s, s ~ Categorical(weights)
     Source: Xu et al. 2015, section 4.1.
-    Options: read_decode, read_soft.
+    Options: read_decode, read_soft, read_mix, read_temperature, read_seed.
     The weights handed on are those with which the values were read: 1 for the slot, 0 elsewhere.
     While training, log-probability and entropy of the draw come along, for REINFORCE. Half of the
-    readings are the expectation then, which lowers the variance; the paper chooses them by image,
-    here each is chosen for itself.
+    sentences are read by expectation then, from first to last, which lowers the variance. A
+    sample in use depends on the seed and the step alone, not on the batch or on earlier draws.
     """
 
+    remembers = True
+
     def __init__(self, config: AttentionConfig) -> None:
-        super().__init__()
-        if config.read_decode not in DECODES:
-            raise unknown_name("attention.read_decode", config.read_decode, DECODES)
+        super().__init__(config)
+        if config.read_mix not in MIXES:
+            raise unknown_name("attention.read_mix", config.read_mix, MIXES)
         if not 0 <= config.read_soft < 1:
             raise ModelError(f"attention.read_soft = {config.read_soft}", "at least 0 and below 1")
-        self.decode, self.soft = config.read_decode, config.read_soft
+        if config.read_temperature <= 0:
+            raise ModelError(f"attention.read_temperature = {config.read_temperature}", "above 0")
+        self.config, self.decode = config, decode_of(config)
 
-    def forward(self, weights: Tensor, values: Tensor) -> Attended:
+    def begin(self, like: Tensor) -> Tensor:
+        """A coin (B,) for each sentence while training: whether it is read by expectation."""
+        if not self.training or self.config.read_mix == "step":
+            return torch.zeros_like(like)
+        one_for_all = self.config.read_mix == "batch"
+        return torch.rand_like(like[:1] if one_for_all else like).expand(like.shape)
+
+    def forward(self, weights: Tensor, values: Tensor, history: History | None = None) -> Attended:
         """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        assert history is not None
+        weights = tempered(weights, self.config.read_temperature)
         if self.training:
-            return self._gamble(weights, values)
-        if self.decode == "expectation":
+            return self._gamble(weights, values, history.coin)
+        if self.decode == "expected":
             return self._read(weights, values)
-        slots = drawn(weights) if self.decode == "sample" else weights.argmax(-1)
-        return self._read(only(slots, weights), values)
+        if self.decode == "argmax":
+            return self._read(only(weights.argmax(-1), weights), values)
+        place = uniform(history.step, history.coin, self.config.read_seed)
+        return self._read(only(drawn(weights, place), weights), values)
 
-    def _gamble(self, weights: Tensor, values: Tensor) -> Attended:
-        slots = drawn(weights.detach())  # (B, T)
-        soft = torch.rand_like(weights[..., 0]) < self.soft  # (B, T)
+    def _gamble(self, weights: Tensor, values: Tensor, coin: Tensor) -> Attended:
+        slots = drawn(weights.detach(), torch.rand_like(coin))  # (B, T)
+        tossed = torch.rand_like(coin) if self.config.read_mix == "step" else coin.frac()
+        soft = tossed < self.config.read_soft  # (B, T)
         mixed = torch.where(soft.unsqueeze(-1), weights, only(slots, weights))
         return self._read(mixed, values)._replace(
             log_prob=log_probability(weights, slots).masked_fill(soft, 0), entropy=entropy(weights)
@@ -60,15 +80,58 @@ class Hard(nn.Module):
         return Attended(weights.to(values.dtype) @ values, weights)
 
 
-def drawn(weights: Tensor) -> Tensor:
-    """One slot (B, T) of each row of weights (B, T, S), whatever they sum to, by inversion."""
+def decode_of(config: AttentionConfig) -> str:
+    """What is read when not training; "expectation", the paper's word, is "expected"."""
+    decode = {"expectation": "expected"}.get(config.read_decode, config.read_decode)
+    if decode not in DECODES:
+        raise unknown_name("attention.read_decode", config.read_decode, DECODES)
+    return decode
+
+
+def described(config: AttentionConfig) -> str:
+    """How a memory is read in use: "soft", or "hard argmax", "hard sample", "hard expected"."""
+    return f"hard {decode_of(config)}" if config.read == "hard" else config.read
+
+
+def tempered(weights: Tensor, temperature: float) -> Tensor:
+    """Weights to the power of 1 / temperature, their sum kept; sharper below 1.
+
+    Of softmax weights these are the softmax of scores / temperature.
+    """
+    if temperature == 1:
+        return weights
+    most = weights.detach().amax(-1, keepdim=True).clamp_min(TINY)
+    powers = (weights / most).clamp_min(TINY).pow(1 / temperature) * (weights > 0)
+    return powers * (weights.sum(-1, keepdim=True) / powers.sum(-1, keepdim=True).clamp_min(TINY))
+
+
+def drawn(weights: Tensor, place: Tensor) -> Tensor:
+    """One slot (B, T) of each row of weights (B, T, S), whatever they sum to.
+
+    By inversion, at places (B, T) between 0 and 1.
+    """
     cumulative = weights.cumsum(-1)
     total = cumulative[..., -1:]
-    place = torch.rand_like(total) * total
+    place = place.unsqueeze(-1) * total
     first = (cumulative > place).int().argmax(-1)
     last = (cumulative < total).sum(-1).clamp_max(weights.shape[-1] - 1)
     # rounding can put the place at the total itself, which no slot exceeds
     return torch.where((place < total).squeeze(-1), first, last)
+
+
+def uniform(step: Tensor, coin: Tensor, seed: int) -> Tensor:
+    """A number between 0 and 1 for each step, the same whenever and in whatever batch it is asked.
+
+    step and coin are of one shape. A hash of them and the seed: two rounds of multiply and shift
+    on 32 bits, whose constants are those of Wellons' lowbias32.
+    """
+    low = 0xFFFFFFFF
+    bits = (step.long() * 0x9E3779B1 + coin.long() * 0x85EBCA77) & low
+    bits = bits ^ zlib.crc32(str(seed).encode())
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        bits = ((bits ^ (bits >> shift)) * factor) & low
+    bits = bits ^ (bits >> 16)
+    return (bits >> 8).float() / 2**24  # 24 bits are what a float holds exactly
 
 
 def only(slots: Tensor, weights: Tensor) -> Tensor:

@@ -89,8 +89,11 @@ class Heads(nn.Module):
     def begin(self, prepared: HeadsPrepared) -> HeadsHistory | None:
         """The histories before the first query; None if no part asks for them."""
         parts = zip(self.heads, prepared.heads, strict=True)
-        begun = tuple(head.begin(part) for head, part in parts)  # type: ignore[operator]
-        return None if begun[0] is None else HeadsHistory(begun)
+        begun = [head.begin(part) for head, part in parts]  # type: ignore[operator]
+        if begun[0] is None:
+            return None
+        coin = begun[0].coin  # one for all heads, and what tells them apart
+        return HeadsHistory(tuple(h._replace(coin=coin + n) for n, h in enumerate(begun)))
 
     def forward(
         self, query: Tensor, prepared: HeadsPrepared, history: HeadsHistory | None = None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from models.config import AttentionConfig
+from models.attention.base import Read
 from models.types import Attended
 
 
-class Soft(nn.Module):
+class Soft(Read):
     """Soft: the expectation of the values under the weights.
 
     context = sum_i weights_i value_i
     Source: Bahdanau, Cho, Bengio 2015, eq. 5.
     """
-
-    def __init__(self, config: AttentionConfig) -> None:
-        super().__init__()
 
     def forward(self, weights: Tensor, values: Tensor) -> Attended:
         """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""

@@ -1,0 +1,88 @@
+"""How a model with hard attention was read: chosen on the command line, and said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli import app
+from models import load
+from models.bundle import Bundle, build, save, sizes_of
+from models.config import AttentionConfig, SearchConfig, TokenizerConfig
+from models.tokenizer import Tokenizer
+from models.zoo import model_config
+
+TEXT = "The old dog sees a small house."
+
+
+@pytest.fixture(scope="module")
+def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained model with hard attention, whose slots are about equally likely."""
+    config = dataclasses.replace(
+        model_config("luong-nano"), attention=AttentionConfig(score="general", read="hard")
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = build(config, sizes_of(tiny_tokenizer))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += torch.randn_like(parameter) * 0.1
+    folder = tmp_path_factory.mktemp("hard") / "bundle"
+    folder.mkdir()
+    save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), folder)
+    return folder
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
+    assert app.run([str(argument) for argument in arguments]) == 0
+    return tuple(capsys.readouterr())  # type: ignore[return-value]
+
+
+def test_translations_say_how_the_memory_was_read(
+    hard_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("translate", "-m", hard_bundle, "--format", "jsonl", TEXT, TEXT)
+    found = {}
+    for decode in (None, "argmax", "sample", "expected"):
+        choice = ("--hard-decode", decode) if decode else ()
+        out, err = said(capsys, *command, *choice)
+        records = [json.loads(line) for line in out.splitlines()]
+        assert {record["read"] for record in records} == {f"hard {decode or 'argmax'}"}
+        assert err.count(f"hard attention, read by {decode or 'argmax'}\n") == 1
+        assert records[0] == records[1]
+        found[decode] = records[0]["hypotheses"]
+    assert found[None] == found["argmax"] != found["expected"]
+    other, _ = said(capsys, *command, "--hard-decode", "sample", "--seed", "2")
+    assert json.loads(other.splitlines()[0])["hypotheses"] != found["sample"]
+
+
+def test_samples_are_the_same_alone_and_in_a_batch(hard_bundle: Path) -> None:
+    sampled = load(hard_bundle).reading("sample", seed=5)
+    texts = [TEXT, "A cat.", "A cat sees the old dog.", TEXT, "The house is old."]
+    together = [translation.text for translation in sampled.translate(texts)]
+    torch.manual_seed(9)
+    assert together == [sampled.translate([text])[0].text for text in texts]
+
+
+def test_scores_say_how_the_memory_was_read(
+    hard_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = tmp_path / "test.tsv"
+    test.write_text(f"{TEXT}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
+    out, _ = said(capsys, "evaluate", "-m", hard_bundle, test, "--hard-decode", "expected")
+    assert "bundle: hard attention, read by expected" in out
+    out, _ = said(capsys, "evaluate", "-m", hard_bundle, test, "--json")
+    assert json.loads(out)["systems"][0]["read"] == "hard argmax"
+
+
+def test_a_soft_model_has_no_choice_and_says_nothing(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = said(capsys, "translate", "-m", tiny_bundle, "--format", "jsonl", TEXT)
+    assert "read" not in json.loads(out) and "hard" not in err
+    assert app.run(["translate", "-m", str(tiny_bundle), "--hard-decode", "sample", TEXT]) == 1
+    assert "not hard" in capsys.readouterr().err
