@@ -21,7 +21,7 @@ from models.errors import ModelError
 from models.families.base import VocabularySizes
 from models.files import write_bytes, write_text
 from models.model import EncoderDecoder
-from models.registry import find
+from models.registry import IMAGE_FAMILIES, find
 from models.tokenizer import Tokenizer
 
 FORMAT = 1
@@ -42,8 +42,10 @@ def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
     return model
 
 
-def sizes_of(tokenizer: Tokenizer) -> VocabularySizes:
-    """The vocabulary sizes that a tokenizer asks for."""
+def sizes_of(tokenizer: Tokenizer, family: str = "") -> VocabularySizes:
+    """The vocabulary sizes that a tokenizer asks for; a captioner has no source vocabulary."""
+    if family in IMAGE_FAMILIES:
+        return VocabularySizes(0, len(tokenizer.target), False)
     return VocabularySizes(len(tokenizer.source), len(tokenizer.target), tokenizer.joint)
 
 
@@ -58,7 +60,7 @@ def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
         "model": to_dict(bundle.model.config),
         "tokenizer": to_dict(bundle.tokenizer_config),
         "search": to_dict(bundle.search),
-        "vocabulary": sizes_of(bundle.tokenizer)._asdict(),
+        "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
     }
     write_text(folder / "config.json", json.dumps(settings, indent=2) + "\n")
     if card:
@@ -70,7 +72,7 @@ def read(folder: Path) -> Bundle:
     """The bundle in a folder; a ModelError that says what is missing or damaged."""
     settings = read_settings(folder)
     tokenizer = Tokenizer.read(folder)
-    sizes = sizes_of(tokenizer)
+    sizes = sizes_of(tokenizer, str(settings["model"].get("family")))
     if settings["vocabulary"] != sizes._asdict():
         raise ModelError(
             f"the tokenizer in {folder} does not fit its config.json", "those of one model"
@@ -110,8 +112,15 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The weights by name, each shared matrix once."""
-    return {name: parameter.detach().contiguous() for name, parameter in model.named_parameters()}
+    """The weights by name, each shared matrix once, and the kept statistics of image networks."""
+    return {name: tensor.detach().contiguous() for name, tensor in stored_tensors(model).items()}
+
+
+def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """What a bundle holds of a model: its parameters, and the buffers that are part of it."""
+    kept = model.state_dict().keys()
+    buffers = {name: tensor for name, tensor in model.named_buffers() if name in kept}
+    return {**dict(model.named_parameters()), **buffers}
 
 
 class Unfilled(TorchFunctionMode):
@@ -139,7 +148,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
         raise ModelError(
             f"{path} is missing or damaged ({error})", "weights written by `attn train`"
         ) from None
-    wanted = dict(model.named_parameters())
+    wanted = stored_tensors(model)
     shapes = {name: tuple(tensor.shape) for name, tensor in stored.items()}
     if shapes != {name: tuple(tensor.shape) for name, tensor in wanted.items()}:
         odd = sorted(set(shapes) ^ set(wanted)) or sorted(
@@ -150,5 +159,5 @@ def load_weights(model: nn.Module, path: Path) -> None:
             "the weights and the configuration of one model",
         )
     with torch.no_grad():
-        for name, parameter in wanted.items():
-            parameter.copy_(stored[name])
+        for name, tensor in wanted.items():
+            tensor.copy_(stored[name])

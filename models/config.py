@@ -76,6 +76,22 @@ class AttentionLossConfig:
 
 
 @dataclass(frozen=True)
+class ImageConfig:
+    """How a captioner sees: what a picture becomes before the attention reads it."""
+
+    encoder: str = option(
+        "mobilenet-edgetpu", "image network: `attn models` lists them; torchvision's by their names"
+    )
+    weights: str = option(
+        "DEFAULT", "its weights: DEFAULT (torchvision's), none (trained from scratch), or a path"
+    )
+    grid: str = option("", "layer whose output are the cells (empty: the last grid)")
+    size: int = option(224, "side of the square that a picture is brought to, in pixels")
+    fit: str = option("crop", "how: crop (the middle) or squash")
+    layer_norm: bool = option(False, "whether the features of a cell are normalised, and learn to")
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """The sizes of an encoder-decoder. A preset is a name for one of these."""
 
@@ -98,7 +114,9 @@ class ModelConfig:
     attention_dropout: float = option(0.0, "dropout of the Transformer's attention weights")
     tied: bool = option(True, "one matrix for target embedding and output (source too, if joint)")
     max_source: int = option(512, "longest source in pieces, end mark included")
+    gate: bool = option(True, "captioner: the scalar beta on what was read (Xu et al. 2015, 4.2.1)")
     attention: AttentionConfig = option(AttentionConfig, "attention of the recurrent decoder")
+    image: ImageConfig = option(ImageConfig, "captioners: how they see")
 
 
 @dataclass(frozen=True)
@@ -128,6 +146,7 @@ class SearchConfig:
         2.0, "longest output in pieces: this times the source, plus max_extra"
     )
     max_extra: int = option(20, "longest output in pieces: max_ratio times the source, plus this")
+    max_caption: int = option(60, "longest caption in pieces, end mark included")
 
 
 def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:

@@ -34,6 +34,7 @@ class Forced(NamedTuple):
     weights: Tensor | None  # (B, T, S), where asked for
     log_prob: Tensor | None = None  # (B, T) of the slots drawn, while training hard attention
     entropy: Tensor | None = None  # (B, T) of what they were drawn from
+    gates: Tensor | None = None  # (B, T) on what was read, where there are any; with the weights
 
 
 class Output(nn.Module):
@@ -84,7 +85,8 @@ class EncoderDecoder(nn.Module):
         """Features, and weights if wanted, for every target position of a batch at once."""
         prepared, state = self.start(self.encode(batch.source, batch.source_mask))
         advanced = self.decoder.advance(batch.target_in, state, prepared, want_weights=want_weights)
-        return Forced(advanced.features, advanced.weights, advanced.log_prob, advanced.entropy)
+        features, _, *others = advanced
+        return Forced(features, *others)
 
     @property
     def reads(self) -> str:
@@ -116,5 +118,5 @@ class EncoderDecoder(nn.Module):
         return other
 
     def parameter_count(self) -> int:
-        """Number of trained numbers, shared matrices once."""
+        """Number of weights, shared matrices once; those of a frozen image network too."""
         return sum(parameter.numel() for parameter in self.parameters())

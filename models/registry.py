@@ -25,6 +25,7 @@ TABLES: dict[str, dict[str, str]] = {
         "rnnsearch": "models.families.rnnsearch:RnnSearch",
         "luong": "models.families.luong:Luong",
         "transformer": "models.families.transformer:Transformer",
+        "captioner": "models.families.captioner:Captioner",
     },
     "score": {
         "additive": "models.attention.additive:Additive",
@@ -48,7 +49,13 @@ TABLES: dict[str, dict[str, str]] = {
         "entmax15": "models.attention.entmax15:Entmax15",
     },
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
+    "image_encoder": {
+        "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",
+        "small-cnn": "models.encoders.small_cnn:SmallCnn",
+    },
 }
+
+IMAGE_FAMILIES = ("captioner", "captioner-transformer")  # their source is a picture, not a text
 
 
 class Description(NamedTuple):
@@ -76,7 +83,7 @@ class Description(NamedTuple):
 
 
 def names(kind: str) -> list[str]:
-    """The registered names of a kind: family, score, window, normalise or read."""
+    """The registered names of a kind: family, score, window and so on."""
     return [*TABLES[kind], *(name for name in installed(kind) if name not in TABLES[kind])]
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from models.config import ModelConfig, from_dict
 from models.errors import unknown_name
+from models.registry import IMAGE_FAMILIES
 
 
 class Preset(NamedTuple):
@@ -31,6 +32,34 @@ _NANO = {
     "heads": 4,
     "dropout": 0.1,
 }
+
+_SHOW_ATTEND_TELL = {
+    "family": "captioner",
+    "cell": "lstm",
+    "decoder_layers": 1,
+    "embedding": 512,
+    "hidden": 1000,
+    "tied": False,
+    "dropout": 0.5,
+    "image": {"grid": "blocks.17.expand"},
+}
+_SHOW_ATTEND_TELL_SMALL = {
+    **_SHOW_ATTEND_TELL,
+    "embedding": 256,
+    "hidden": 512,
+    "tied": True,
+    "image": {"grid": "head"},
+}
+_SHOW_ATTEND_TELL_NANO = {
+    **_SHOW_ATTEND_TELL,
+    "embedding": 64,
+    "hidden": 64,
+    "tied": True,
+    "dropout": 0.1,
+    "image": {"encoder": "small-cnn", "weights": "none", "size": 64},
+}
+_HARD: dict[str, Any] = {"attention": {"read": "hard"}}
+_DOUBLY = {"attention": {"coverage": "doubly_stochastic"}}
 
 PRESETS: dict[str, Preset] = {
     "demo": Preset(
@@ -189,6 +218,36 @@ PRESETS: dict[str, Preset] = {
         {**_GRU, "family": "seq2seq", "embedding": 64, "hidden": 64, "dropout": 0.1},
         {**_PLATEAU, "lr": 0.003},
     ),
+    "show-attend-tell-soft": Preset(
+        "captions, LSTM of 1000 over 14 x 14 cells, soft attention (Xu et al. 2015)",
+        _SHOW_ATTEND_TELL,
+        {**_PLATEAU, **_DOUBLY, "lr": 0.0005, "label_smoothing": 0.0},
+    ),
+    "show-attend-tell-hard": Preset(
+        "captions, LSTM of 1000 over 14 x 14 cells, hard attention (Xu et al. 2015)",
+        {**_SHOW_ATTEND_TELL, **_HARD},
+        {**_PLATEAU, "lr": 0.0005, "label_smoothing": 0.0},
+    ),
+    "show-attend-tell-soft-small": Preset(
+        "captions, LSTM of 512 over 7 x 7 cells, soft attention: thousands of pictures",
+        _SHOW_ATTEND_TELL_SMALL,
+        {**_PLATEAU, **_DOUBLY},
+    ),
+    "show-attend-tell-hard-small": Preset(
+        "captions, LSTM of 512 over 7 x 7 cells, hard attention: thousands of pictures",
+        {**_SHOW_ATTEND_TELL_SMALL, **_HARD},
+        {**_PLATEAU},
+    ),
+    "show-attend-tell-soft-nano": Preset(
+        "captions, LSTM of 64 and an image network of its own: for demonstrations and tests",
+        _SHOW_ATTEND_TELL_NANO,
+        {**_PLATEAU, "lr": 0.003, "label_smoothing": 0.0},
+    ),
+    "show-attend-tell-hard-nano": Preset(
+        "the same with hard attention: for demonstrations and tests",
+        {**_SHOW_ATTEND_TELL_NANO, **_HARD},
+        {**_PLATEAU, "lr": 0.003, "label_smoothing": 0.0},
+    ),
 }
 
 
@@ -202,3 +261,8 @@ def preset(name: str) -> Preset:
 def model_config(name: str) -> ModelConfig:
     """The model configuration of a preset."""
     return from_dict(ModelConfig, preset(name).model, where="model")
+
+
+def reads_images(name: str) -> bool:
+    """Whether a preset's models caption pictures, and do not translate texts."""
+    return model_config(name).family in IMAGE_FAMILIES

@@ -96,6 +96,8 @@ def _list_as_json(entries: list[Entry]) -> str:
 
 def _part(entry: Entry) -> str:
     usage = f"attn train -s model.attention.{entry.kind}={entry.name}"
+    if entry.kind == "image_encoder":
+        usage = f"attn train -s model.image.encoder={entry.name}"
     if entry.kind == "family":
         usage = f"presets: {', '.join(zoo.presets_of(entry.name))}"
     return "".join(f"{line}\n" for line in [*_about(entry), "", usage])
@@ -109,6 +111,7 @@ def _model(shown: Shown) -> str:
     """TOML, what else there is to say above it as comments."""
     source, target, joint = shown.vocabulary
     pieces = f"{source:,} joint" if joint else f"{source:,} source and {target:,} target"
+    pieces = pieces if source else f"{target:,}"
     about = [
         shown.title,
         f"{shown.parameters:,} parameters with {pieces} pieces",

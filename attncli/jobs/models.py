@@ -19,13 +19,14 @@ KINDS = {
     "window": "windows",
     "normalise": "normalisers",
     "read": "reads",
+    "image_encoder": "image encoders",
 }
 
 
 class Entry(NamedTuple):
     """A name of the zoo."""
 
-    kind: str  # preset, family, score, window, normalise or read
+    kind: str  # one of KINDS
     name: str
     summary: str  # one line
     detail: str  # the rest: equation, source, traps
@@ -86,6 +87,8 @@ def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) 
     """A preset, as a file for `attn train`, and its size with so many pieces."""
     config = run_config(name, assignments=assignments)
     sizes = Vocabulary(vocabulary, vocabulary, config.tokenizer.joint)
+    if config.model.family in registry.IMAGE_FAMILIES:
+        sizes = Vocabulary(0, vocabulary, False)
     return Shown(
         title=f"{name}: {zoo.preset(name).doc}",
         family=_part("family", config.model.family),

@@ -50,7 +50,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
 def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
     """A new model of this run's seed, before its first update."""
     torch.manual_seed(config.train.seed)
-    model = build(config.model, sizes_of(prepared.tokenizer)).to(device)
+    model = build(config.model, sizes_of(prepared.tokenizer, config.model.family)).to(device)
     torch.manual_seed(config.train.seed)
     return State(model, config.train)
 

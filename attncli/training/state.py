@@ -17,7 +17,7 @@ from torch import Tensor
 
 from attncli.training.config import TrainConfig
 from attncli.training.events import Kept
-from models.bundle import weights_of
+from models.bundle import stored_tensors, weights_of
 from models.errors import ModelError
 from models.files import write_bytes
 from models.model import EncoderDecoder
@@ -54,11 +54,12 @@ class State:
         self.counters = Counters()
         self.average: dict[str, Tensor] | None = None
         if config.ema:
-            self.average = {name: tensor.clone() for name, tensor in weights_of(model).items()}
+            parameters = model.named_parameters()
+            self.average = {name: tensor.detach().clone() for name, tensor in parameters}
 
     def weights(self) -> dict[str, Tensor]:
         """The weights to evaluate and keep: the moving average if there is one."""
-        return self.average if self.average is not None else weights_of(self.model)
+        return {**weights_of(self.model), **(self.average or {})}
 
 
 def optimiser(model: EncoderDecoder, config: TrainConfig) -> torch.optim.Optimizer:
@@ -98,8 +99,9 @@ def restore(state: State, path: Path) -> None:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         moments = _moments(tensors)
         with torch.no_grad():
+            for name, tensor in stored_tensors(state.model).items():
+                tensor.copy_(tensors[f"model/{name}"])
             for name, parameter in state.model.named_parameters():
-                parameter.copy_(tensors[f"model/{name}"])
                 state.optimiser.state[parameter] = {
                     kind: tensor.to(parameter.device) if kind != "step" or _fused(state) else tensor
                     for kind, tensor in moments.get(name, {}).items()

@@ -33,6 +33,7 @@ class Advanced(NamedTuple):
     weights: Tensor | None  # (R, T, S) of the attention, where asked for and there is one
     log_prob: Tensor | None = None  # (R, T) of the slots drawn, while training hard attention
     entropy: Tensor | None = None  # (R, T) of what they were drawn from
+    gates: Tensor | None = None  # (R, T) on what was read, where there are any; with the weights
 
 
 class Decoder(nn.Module):

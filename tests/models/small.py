@@ -9,15 +9,17 @@ import torch
 from torch import Tensor
 
 from models.bundle import build
-from models.config import ModelConfig
+from models.config import ImageConfig, ModelConfig
 from models.families.base import VocabularySizes
 from models.model import EncoderDecoder
 from models.tokenizer import END, PAD, START
 from models.types import Batch
-from models.zoo import model_config
+from models.zoo import model_config, reads_images
 
 VOCABULARY = 30
 FIRST_WORD = END + 1
+IMAGES = ImageConfig(encoder="small-cnn", weights="none", size=32)  # 4 x 4 cells of 64
+FEATURES = 64
 
 
 def small_config(preset: str) -> ModelConfig:
@@ -31,6 +33,7 @@ def small_config(preset: str) -> ModelConfig:
         readout=config.readout // divisor,
         dropout=0.0,
         attention_dropout=0.0,
+        image=IMAGES,
     )
 
 
@@ -39,7 +42,8 @@ def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
     """A model of a preset with random weights, no two of them equal. Not to be changed."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model = build(small_config(preset), VocabularySizes(vocabulary, vocabulary, True))
+        source = 0 if reads_images(preset) else vocabulary
+        model = build(small_config(preset), VocabularySizes(source, vocabulary, source > 0))
         with torch.no_grad():
             for parameter in model.parameters():  # biases start at 0, which would hide mistakes
                 parameter.add_(torch.randn_like(parameter), alpha=0.2)
@@ -57,6 +61,12 @@ def sources(*lengths: int, seed: int = 1, vocabulary: int = VOCABULARY) -> tuple
         )
         ids[row, length - 1] = END
     return ids, ids != PAD
+
+
+def pictured(ids: Tensor) -> Tensor:
+    """For captioners: the features (B, S, V) of a cell in place of each source token (B, S)."""
+    random = torch.Generator().manual_seed(1)
+    return torch.randn(VOCABULARY, FEATURES, generator=random)[ids]
 
 
 def pairs(source_lengths: list[int], target_lengths: list[int]) -> Batch:

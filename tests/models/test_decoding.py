@@ -13,12 +13,12 @@ from models.model import EncoderDecoder
 from models.search import Found, search
 from models.tokenizer import PAD
 from models.types import Batch
-from models.zoo import PRESETS
-from tests.models.small import FIRST_WORD, VOCABULARY, pairs, small_model
+from models.zoo import PRESETS, reads_images
+from tests.models.small import FIRST_WORD, VOCABULARY, pairs, pictured, small_model
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 LENGTHS = [4, 7, 2]
-BATCH = pairs(LENGTHS, [5, 3, 6])
+PAIRS = pairs(LENGTHS, [5, 3, 6])
 CLOSE = 1e-4
 
 
@@ -26,6 +26,14 @@ CLOSE = 1e-4
 def no_gradients() -> Any:
     with torch.no_grad():
         yield
+
+
+def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
+    """Sources and targets of different lengths, as a preset reads them.
+
+    Captioners get fewer cells than their grid has, so that there is padding for them too.
+    """
+    return batch._replace(source=pictured(batch.source)) if reads_images(preset) else batch
 
 
 def alone(batch: Batch, row: int) -> Batch:
@@ -72,33 +80,35 @@ def agree(one: list[Found], other: list[Found]) -> None:
 
 @every_preset
 def test_step_by_step_equals_all_at_once(preset: str) -> None:
-    model = small_model(preset)
-    forced = model.force(BATCH, want_weights=True)
-    log_probs, weights = steps(model, BATCH)
+    model, batch = small_model(preset), batch_of(preset)
+    forced = model.force(batch, want_weights=True)
+    log_probs, weights = steps(model, batch)
     close(log_probs, model.output(forced.features).log_softmax(-1))
     close(weights, forced.weights)
 
 
 @every_preset
 def test_training_without_dropout_equals_evaluation(preset: str) -> None:
-    model = small_model(preset)
-    expected = model.force(BATCH, want_weights=True)
+    model, batch = small_model(preset), batch_of(preset)
+    if model.config.attention.read == "hard":
+        pytest.skip("hard attention draws while training")
+    expected = model.force(batch, want_weights=True)
     try:
-        found = model.train().force(BATCH, want_weights=True)
+        found = model.train().force(batch, want_weights=True)
     finally:
         model.eval()
-    close(found.features[BATCH.target_mask], expected.features[BATCH.target_mask])
+    close(found.features[batch.target_mask], expected.features[batch.target_mask])
     close(found.weights, expected.weights)
 
 
 @every_preset
 def test_a_later_target_token_changes_nothing_before_it(preset: str) -> None:
-    model = small_model(preset)
-    changed = BATCH.target_in.clone()
+    model, batch = small_model(preset), batch_of(preset)
+    changed = batch.target_in.clone()
     changed[:, 3:] = FIRST_WORD
     before, after = (
-        model.force(BATCH._replace(target_in=tokens)).features
-        for tokens in (BATCH.target_in, changed)
+        model.force(batch._replace(target_in=tokens)).features
+        for tokens in (batch.target_in, changed)
     )
     close(before[:, :3], after[:, :3])
     assert not torch.allclose(before[:, 3:], after[:, 3:], atol=CLOSE)
@@ -106,20 +116,21 @@ def test_a_later_target_token_changes_nothing_before_it(preset: str) -> None:
 
 @every_preset
 def test_the_target_reads_the_source(preset: str) -> None:
-    model = small_model(preset)
-    other = torch.where(BATCH.source >= FIRST_WORD, BATCH.source.flip(1), BATCH.source)
-    other = torch.where(BATCH.source_mask, other.clamp(min=FIRST_WORD), PAD)
-    one, two = (model.force(BATCH._replace(source=s)).features for s in (BATCH.source, other))
+    model, batch = small_model(preset), batch_of(preset)
+    other = torch.where(PAIRS.source >= FIRST_WORD, PAIRS.source.flip(1), PAIRS.source)
+    other = torch.where(PAIRS.source_mask, other.clamp(min=FIRST_WORD), PAD)
+    changed = batch_of(preset, PAIRS._replace(source=other))
+    one, two = (model.force(b).features for b in (batch, changed))
     assert not torch.allclose(one[:, 0], two[:, 0], atol=CLOSE)
 
 
 @every_preset
 def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str) -> None:
-    model = small_model(preset)
-    together = model.encode(BATCH.source, BATCH.source_mask)
-    forced = model.force(BATCH, want_weights=True)
+    model, batch = small_model(preset), batch_of(preset)
+    together = model.encode(batch.source, batch.source_mask)
+    forced = model.force(batch, want_weights=True)
     for row in range(3):
-        single = alone(BATCH, row)
+        single = alone(batch, row)
         memory = model.encode(single.source, single.source_mask)
         slots, length = memory.mask.shape[1], single.target_in.shape[1]
         close(together.values[row : row + 1, :slots], memory.values)
@@ -134,35 +145,36 @@ def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str) -> None:
 @every_preset
 @pytest.mark.parametrize("config", [SearchConfig(nbest=3), SearchConfig(method="sample", nbest=3)])
 def test_an_output_does_not_depend_on_the_batch(preset: str, config: SearchConfig) -> None:
-    model = small_model(preset)
-    together = found_in(model, BATCH, config)
+    model, batch = small_model(preset), batch_of(preset)
+    together = found_in(model, batch, config)
     for row in range(3):
-        [found] = found_in(model, alone(BATCH, row), config)
+        [found] = found_in(model, alone(batch, row), config)
         agree(together[row], found)
 
 
 @every_preset
 def test_padding_changes_nothing(preset: str) -> None:
-    model = small_model(preset)
-    forced = model.force(BATCH, want_weights=True)
+    model, batch = small_model(preset), batch_of(preset)
+    forced = model.force(batch, want_weights=True)
     for filler in (PAD, FIRST_WORD):
         pad = torch.nn.functional.pad
-        source = torch.where(BATCH.source_mask, BATCH.source, filler)
+        source = torch.where(PAIRS.source_mask, PAIRS.source, filler)
         padded = Batch(
             pad(source, (0, 3), value=filler),
-            pad(BATCH.source_mask, (0, 3)),
-            pad(BATCH.target_in, (0, 2), value=filler),
-            pad(BATCH.target_out, (0, 2), value=filler),
-            pad(BATCH.target_mask, (0, 2)),
+            pad(batch.source_mask, (0, 3)),
+            pad(batch.target_in, (0, 2), value=filler),
+            pad(batch.target_out, (0, 2), value=filler),
+            pad(batch.target_mask, (0, 2)),
         )
+        padded = batch_of(preset, padded)
         found = model.force(padded, want_weights=True)
-        close(found.features[padded.target_mask], forced.features[BATCH.target_mask])
+        close(found.features[padded.target_mask], forced.features[batch.target_mask])
         if forced.weights is not None and found.weights is not None:
             close(found.weights[:, :6, :7], forced.weights)
             assert (found.weights[:, :, 7:] == 0).all()
         for one, other in zip(
             found_in(model, padded, SearchConfig()),
-            found_in(model, BATCH, SearchConfig()),
+            found_in(model, batch, SearchConfig()),
             strict=True,
         ):
             agree(one, other)
@@ -170,11 +182,11 @@ def test_padding_changes_nothing(preset: str) -> None:
 
 @every_preset
 def test_asking_for_weights_changes_nothing_else(preset: str) -> None:
-    model = small_model(preset)
-    silent, telling = model.force(BATCH), model.force(BATCH, want_weights=True)
+    model, batch = small_model(preset), batch_of(preset)
+    silent, telling = model.force(batch), model.force(batch, want_weights=True)
     assert torch.equal(silent.features, telling.features) and silent.weights is None
-    prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
-    tokens = BATCH.target_in[:, 0]
+    prepared, state = model.start(model.encode(batch.source, batch.source_mask))
+    tokens = batch.target_in[:, 0]
     step = model.step(tokens, state, prepared)
     asked = model.step(tokens, state, prepared, want_weights=True)
     assert torch.equal(step.log_probs, asked.log_probs) and step.weights is None
@@ -183,7 +195,7 @@ def test_asking_for_weights_changes_nothing_else(preset: str) -> None:
         return
     assert telling.weights is not None and asked.weights is not None
     torch.testing.assert_close(telling.weights.sum(-1), torch.ones(3, 6))
-    padding = ~BATCH.source_mask[:, None].expand(-1, 6, -1)
+    padding = ~batch.source_mask[:, None].expand(-1, 6, -1)
     assert (telling.weights[padding] == 0).all()
     close(asked.weights, telling.weights[:, 0])
 
@@ -197,11 +209,11 @@ def advanced(model: EncoderDecoder, tokens: Tensor, state: Any, prepared: Any) -
 
 @every_preset
 def test_a_state_is_reordered_by_select(preset: str) -> None:
-    model = small_model(preset)
-    memory = model.encode(BATCH.source, BATCH.source_mask)
+    model, batch = small_model(preset), batch_of(preset)
+    memory = model.encode(batch.source, batch.source_mask)
     prepared, state = model.start(memory)
-    state = advanced(model, BATCH.target_in[:, :2], state, prepared)
-    rows, tokens = torch.tensor([2, 0, 0, 1]), BATCH.target_in[:, 2]
+    state = advanced(model, batch.target_in[:, :2], state, prepared)
+    rows, tokens = torch.tensor([2, 0, 0, 1]), batch.target_in[:, 2]
     step = model.step(tokens, state, prepared, want_weights=True)
     chosen = model.step(tokens[rows], state.select(rows), prepared.select(rows), want_weights=True)
     close(chosen.log_probs, step.log_probs[rows])
@@ -218,8 +230,8 @@ def test_a_state_is_reordered_by_select(preset: str) -> None:
 
 @every_preset
 def test_a_beam_on_one_memory_equals_as_many_sentences(preset: str) -> None:
-    model = small_model(preset)
-    shared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
+    model, batch = small_model(preset), batch_of(preset)
+    shared, state = model.start(model.encode(batch.source, batch.source_mask))
     rows = torch.arange(3).repeat_interleave(4)
     separate = shared.select(rows)
     random = torch.Generator().manual_seed(1)

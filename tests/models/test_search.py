@@ -15,16 +15,24 @@ from torch import Tensor
 from models.config import SearchConfig
 from models.errors import ModelError
 from models.model import EncoderDecoder
+from models.registry import IMAGE_FAMILIES
 from models.search import METHODS, Found, draw, length_penalty, search, settled
 from models.tokenizer import END, NEVER_SAID, START
 from models.translator import Translator
 from models.types import Batch, Memory
 from models.zoo import PRESETS
-from tests.models.small import FIRST_WORD, VOCABULARY, small_model, sources
+from tests.models.small import FIRST_WORD, VOCABULARY, pictured, small_model, sources
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 one_of_each_family = pytest.mark.parametrize(
-    "preset", ["transformer-nano", "rnnsearch-nano", "luong-nano", "seq2seq-nano"]
+    "preset",
+    [
+        "transformer-nano",
+        "rnnsearch-nano",
+        "luong-nano",
+        "seq2seq-nano",
+        "show-attend-tell-soft-nano",
+    ],
 )
 WORDS = 3  # of the tiny vocabulary
 
@@ -37,7 +45,13 @@ def no_gradients() -> Any:
 
 def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:
     vocabulary = model.output.bias.shape[0]
-    return model.encode(*sources(*lengths, vocabulary=vocabulary))
+    source, mask = sources(*lengths, vocabulary=vocabulary)
+    return model.encode(fitting(model, source), mask)
+
+
+def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
+    """Source ids as the model reads them."""
+    return pictured(ids) if model.config.family in IMAGE_FAMILIES else ids
 
 
 def outputs(
@@ -61,6 +75,7 @@ def log_prob_of(model: EncoderDecoder, lengths: list[int], row: int, ids: tuple[
     vocabulary = model.output.bias.shape[0]
     source, mask = (part[row : row + 1] for part in sources(*lengths, vocabulary=vocabulary))
     target_in, target = torch.tensor([[START, *ids]]), torch.tensor([[*ids, END]])
+    source = fitting(model, source)
     forced = model.force(Batch(source, mask, target_in, target, target > 0))
     log_probs = model.output(forced.features).log_softmax(-1)
     return float(log_probs.gather(2, target[..., None]).sum())

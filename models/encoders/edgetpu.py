@@ -1,0 +1,229 @@
+"""MobileNet-EdgeTPU 1.0: an image network of 4 million weights, read from its quantised form.
+
+blocks 1-8:   expand (k x k, fused) -> project (1 x 1)
+blocks 9-21:  expand (1 x 1) -> depthwise (k x k) -> project (1 x 1)
+y = project(..) + x where the block is residual; ReLU after all but project; weight = (q - z) scale
+Source: Gupta and Akin 2020, with batch normalisation folded in, as mlcommons/mobile_models has it.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import conv2d, pad
+
+from models.config import ImageConfig
+from models.encoders.cnn import Cnn, Normalisation, needs_file
+from models.errors import ModelError, unknown_name
+
+LAYERS = ("expand", "depthwise", "project")
+
+
+class BlockSize(NamedTuple):
+    """One block of the network."""
+
+    out: int
+    expand: int = 0  # channels inside; 0: there is no expansion
+    kernel: int = 3
+    stride: int = 1
+    fused: bool = False  # the expansion is the k x k convolution, and there is no depthwise one
+    residual: bool = False
+
+
+class Architecture(NamedTuple):
+    """The whole network, from pixels to the last grid."""
+
+    stem: int
+    blocks: tuple[BlockSize, ...]
+    head: int
+
+
+def repeated(first: BlockSize, expand: int, times: int) -> tuple[BlockSize, ...]:
+    """A block, and `times` residual ones behind it."""
+    return first, *[first._replace(expand=expand, stride=1, residual=True)] * times
+
+
+MOBILENET_EDGETPU = Architecture(
+    stem=32,
+    blocks=(
+        BlockSize(16),
+        *repeated(BlockSize(32, 128, stride=2, fused=True), 128, 3),
+        *repeated(BlockSize(48, 256, stride=2, fused=True), 192, 3),
+        *repeated(BlockSize(96, 384, stride=2), 384, 3),
+        *repeated(BlockSize(96, 768), 384, 3),
+        *repeated(BlockSize(160, 768, kernel=5, stride=2), 640, 3),
+        BlockSize(192, 1280),
+    ),
+    head=1280,
+)
+
+
+class MobileNetEdgeTpu(Cnn):
+    """MobileNet-EdgeTPU 1.0, trained on ImageNet: about 25 ms a picture on one core.
+
+    Grids of a picture of 224: head, 7 x 7 of 1280 features; blocks.17.expand, 14 x 14 of 768.
+    Source: Gupta and Akin 2020.
+    """
+
+    normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
+
+    def __init__(self, config: ImageConfig, architecture: Architecture = MOBILENET_EDGETPU) -> None:
+        super().__init__()
+        self.grid = config.grid or "head"
+        known = list(stages(architecture))
+        if self.grid not in known:
+            raise unknown_name(f"grid of {config.encoder}", self.grid, known)
+        number = int(self.grid.split(".")[1]) if "." in self.grid else -1  # the last block
+        last = self.grid.split(".")[2] if self.grid.count(".") == 2 else ""
+        self.stem = Convolution(3, architecture.stem, kernel=3, stride=2)
+        self.blocks = nn.ModuleList()
+        size = architecture.stem
+        for index, block in enumerate(() if self.grid == "stem" else architecture.blocks):
+            self.blocks.append(Block(size, block, last=last if index == number else ""))
+            size = block.out
+            if index == number:
+                break
+        self.head = Convolution(size, architecture.head) if self.grid == "head" else None
+
+    def forward(self, images: Tensor) -> Tensor:
+        """The grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
+        x = self.stem(images.contiguous(memory_format=torch.channels_last))
+        for block in self.blocks:
+            x = block(x)
+        return x if self.head is None else self.head(x)
+
+    def load(self, weights: str) -> None:
+        """Fill the weights from the npz, or from the folder that it is in."""
+        load_quantised(self, weights)
+
+
+class Block(nn.Module):
+    """Expansion, depthwise convolution and projection: those of them that there are."""
+
+    def __init__(self, incoming: int, size: BlockSize, *, last: str = "") -> None:
+        super().__init__()
+        inner = size.expand or incoming
+        kernel, stride = size.kernel, size.stride
+        wanted = LAYERS[: LAYERS.index(last) + 1] if last else LAYERS
+        if size.expand:
+            fused = (kernel, stride) if size.fused else (1, 1)
+            self.expand = Convolution(incoming, inner, kernel=fused[0], stride=fused[1])
+        if size.expand and not size.fused and "depthwise" in wanted:
+            self.depthwise = Convolution(inner, inner, kernel=kernel, stride=stride, groups=inner)
+        if "project" in wanted:
+            self.project = Convolution(inner, size.out, relu=False)
+        self.residual = size.residual and "project" in wanted and not last
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Features (B, C, h, w) to those of the block."""
+        y = x
+        for convolution in self.children():  # in the order in which they were made
+            y = convolution(y)
+        return x + y if self.residual else y
+
+
+class Convolution(nn.Module):
+    """A convolution with TensorFlow's SAME padding, which puts the odd one after."""
+
+    def __init__(
+        self,
+        incoming: int,
+        out: int,
+        *,
+        kernel: int = 1,
+        stride: int = 1,
+        groups: int = 1,
+        relu: bool = True,
+    ) -> None:
+        super().__init__()
+        fan_in = incoming // groups * kernel**2
+        shape = out, incoming // groups, kernel, kernel
+        self.weight = nn.Parameter(torch.randn(*shape) * (2 / fan_in) ** 0.5)
+        self.bias = nn.Parameter(torch.zeros(out))
+        self.kernel, self.stride, self.groups, self.relu = kernel, stride, groups, relu
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Features (B, C, h, w) to (B, C', ceil(h / stride), ceil(w / stride))."""
+        rows, columns = (same(length, self.kernel, self.stride) for length in x.shape[2:])
+        around = rows[0] if rows == columns and rows[0] == rows[1] else 0
+        if not around and max(*rows, *columns):
+            x = pad(x, (*columns, *rows))
+        x = conv2d(x, self.weight, self.bias, self.stride, around, groups=self.groups)
+        return x.relu() if self.relu else x
+
+
+def same(length: int, kernel: int, stride: int) -> tuple[int, int]:
+    """Zeros before and after, so that ceil(length / stride) places come out."""
+    total = max((-(-length // stride) - 1) * stride + kernel - length, 0)
+    return total // 2, total - total // 2
+
+
+def stages(architecture: Architecture) -> Iterator[str]:
+    """The names of everything that can be the grid."""
+    yield "stem"
+    for index, block in enumerate(architecture.blocks):
+        for layer in LAYERS:
+            if layer == "project" or (block.expand and not (layer == "depthwise" and block.fused)):
+                yield f"blocks.{index}.{layer}"
+        yield f"blocks.{index}"
+    yield "head"
+
+
+def load_quantised(network: MobileNetEdgeTpu, weights: str) -> None:
+    """Fill a network from an npz of 8-bit weights, checked against the arch.json beside it."""
+    import numpy
+
+    if weights in ("", "DEFAULT"):
+        raise needs_file("mobilenet-edgetpu", "the folder of mobilenet_edgetpu_uint8.npz")
+    path = Path(weights)
+    if path.is_dir():
+        path = next(iter(sorted(path.glob("*.npz"))), path / "mobilenet_edgetpu_uint8.npz")
+    layers = {n: part for n, part in network.named_modules() if isinstance(part, Convolution)}
+    try:
+        described = path.with_name("arch.json")
+        if described.exists():
+            check(layers, json.loads(described.read_text("utf-8"))["layers"], described)
+        with numpy.load(path, allow_pickle=False) as stored, torch.no_grad():
+            for name, layer in layers.items():
+                q, zero, scale, bias = (
+                    torch.from_numpy(stored[f"{name}.{part}"])
+                    for part in ("weight_q", "zero", "scale", "bias")
+                )
+                if q.shape != layer.weight.shape:
+                    raise ValueError(f"{name} is {tuple(q.shape)}")
+                shape = -1, 1, 1, 1
+                layer.weight.copy_((q.float() - zero.float().view(shape)) * scale.view(shape))
+                layer.bias.copy_(bias)
+    except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise ModelError(
+            f"{path} cannot be read as weights of mobilenet-edgetpu ({error})",
+            "mobilenet_edgetpu_uint8.npz, or its folder",
+        ) from None
+
+
+def check(layers: dict[str, Convolution], described: list[dict[str, Any]], path: Path) -> None:
+    """Raise ModelError where a description of the network is not the one built here."""
+    theirs = {entry["name"]: entry for entry in described if entry["op"] == "conv"}
+    for name, layer in layers.items():
+        out, per_group, kernel, _ = layer.weight.shape
+        ours = {
+            "out": out,
+            "in_per_group": per_group,
+            "kernel": [kernel, kernel],
+            "stride": layer.stride,
+            "groups": layer.groups,
+            "act": "relu" if layer.relu else None,
+        }
+        found = {key: theirs.get(name, {}).get(key, "nothing") for key in ours}
+        if found != ours:
+            odd = next(key for key in ours if found[key] != ours[key])
+            raise ModelError(
+                f"{path} has {odd} {found[odd]} at {name}",
+                f"MobileNet-EdgeTPU 1.0, with {ours[odd]}",
+            )

@@ -1,0 +1,106 @@
+"""The image encoder: a picture becomes a grid of slots, one per cell.
+
+a_1 .. a_S = the cells of a grid inside an image network, row by row      Xu et al. 2015, 3.1.1
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import torch
+from torch import Tensor, nn
+
+from models.config import ImageConfig, ModelConfig
+from models.encoders.cnn import Cnn
+from models.errors import unknown_name
+from models.registry import find, names
+from models.types import Memory
+
+PREPROCESSING = 1  # changes when models.images turns pictures into other pixels than before
+
+
+class ImageEncoder(nn.Module):
+    """Images, or features computed before, to a memory of S cells with V features.
+
+    The network is frozen unless it starts from nothing (`weights = none`): it has no gradient then,
+    and stays in evaluation mode. `trainable(True)` lets it learn; its normalisation layers keep
+    their statistics in either case.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        image = config.image
+        kind = kind_of(image.encoder)
+        self.body: Cnn = kind(image)
+        with torch.device("meta"):  # the shape of the grid, without computing anything
+            pixels = torch.zeros(1, 3, image.size, image.size)
+            _, self.value_size, rows, columns = kind(image)(pixels).shape
+        self.grid = (rows, columns)
+        self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
+        scale = self.body.normalisation
+        self.register_buffer("mean", torch.tensor(scale.mean).view(3, 1, 1), persistent=False)
+        self.register_buffer(
+            "deviation", torch.tensor(scale.deviation).view(3, 1, 1), persistent=False
+        )
+        self.frozen = False
+        self.trainable(image.weights == "none")
+
+    def trainable(self, on: bool) -> None:
+        """Let the image network learn, or freeze it."""
+        self.frozen = not on
+        self.body.requires_grad_(on)
+
+    def train(self, mode: bool = True) -> ImageEncoder:
+        """Training mode, but for the image network."""
+        super().train(mode)
+        self.body.eval()
+        return self
+
+    def features(self, images: Tensor) -> Tensor:
+        """Features (B, S, V) of images (B, 3, h, w) with values from 0 to 1; cells row by row."""
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            cells: Tensor = self.body((images - self.mean) / self.deviation)  # (B, V, rows, cols)
+            return cells.flatten(2).mT.contiguous()
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        """The memory of images (B, 3, h, w) or of features (B, S, V), with mask (B, S).
+
+        Its `final` is the mean feature of the real cells.
+        """
+        values = self.features(source) if source.dim() == 4 else source.float()
+        if self.norm is not None:
+            values = self.norm(values)
+        real = mask.unsqueeze(-1).to(values.dtype)  # (B, S, 1)
+        mean = (values * real).sum(1) / real.sum(1).clamp_min(1)
+        return Memory(values, mask, final=mean, grid=self.grid)
+
+
+def kind_of(encoder: str) -> type[Cnn]:
+    """The class of an image network; a ModelError with near names otherwise."""
+    if encoder not in names("image_encoder"):
+        raise unknown_name("image encoder", encoder, names("image_encoder"))
+    kind: type[Cnn] = find("image_encoder", encoder)
+    return kind
+
+
+def load_pretrained(encoder: ImageEncoder, config: ImageConfig) -> None:
+    """Fill the image network's weights as `config.weights` says: once, before training.
+
+    A bundle holds them, so that reading one does not come here.
+    """
+    if config.weights != "none":
+        encoder.body.load(config.weights)
+
+
+def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
+    """A key of what `features` gives for a file: network, weights and preprocessing."""
+    what = [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]
+    digest = hashlib.sha256(json.dumps(what).encode())
+    for name, tensor in encoder.body.state_dict().items():
+        digest.update(f"{name} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]
