@@ -154,7 +154,7 @@ def prepare(
     """Find every mistake that can be found before the first run."""
     from attncli.jobs import compare as job  # imports torch
 
-    job.check_buildable(found)
+    job.check_all(found)
     texts = job.Texts(base.data, test, None)
     if not base.data.train:
         texts = job.embedded(base, output)

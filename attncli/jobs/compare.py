@@ -17,8 +17,8 @@ from attncli.comparison import Row
 from attncli.data import corpus
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
-from attncli.jobs.models import Vocabulary, count_parameters
 from attncli.jobs.train import Stop, fingerprints, heartbeat, train
+from attncli.training.buildable import check_buildable
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder, claim
@@ -27,8 +27,6 @@ from attncli.training.prepare import Show, as_tsv, drawn, read_dev
 from models.align import Link
 from models.errors import ModelError
 from models.files import refused, write_folder, write_text
-
-SMALL = Vocabulary(1000, 1000, True)  # to see whether a model can be built
 
 
 class Planned(NamedTuple):
@@ -108,11 +106,11 @@ def planned(mechanism: Mechanism, data: DataConfig, number: int, out: Path) -> P
     return Planned(mechanism.name, config, out / mechanism.folder / f"seed-{seed}")
 
 
-def check_buildable(mechanisms: Iterable[Mechanism]) -> None:
+def check_all(mechanisms: Iterable[Mechanism]) -> None:
     """Refuse a mechanism that no model can be made of, before any is trained."""
     for name, config in mechanisms:
         try:
-            count_parameters(config.model, SMALL)
+            check_buildable(config)
         except ModelError as error:
             seen = f"mechanism {name}: {error.seen}"
             raise ModelError(seen, error.expected, error.do) from None

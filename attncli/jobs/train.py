@@ -10,6 +10,7 @@ import torch
 
 from attncli.data import corpus
 from attncli.training import estimate, keep, machine
+from attncli.training.buildable import check_buildable
 from attncli.training.config import RunConfig
 from attncli.training.evaluation import Heartbeat, dev_scores, using
 from attncli.training.events import (
@@ -45,6 +46,7 @@ def train(
     Raises Interrupted, with everything saved, once `stop()` is true. It is not asked while the data
     is prepared: until then there is nothing to save.
     """
+    check_buildable(config)
     folder = RunFolder(path)
     with locked(path):
         claim(folder, config, fingerprints(config))
@@ -61,6 +63,7 @@ def train(
 
 def dry_run(config: RunConfig, *, device: str, show: Show) -> estimate.Estimate:
     """Parameters, vocabulary, batches of an epoch and memory; nothing is trained."""
+    check_buildable(config)
     return estimate.estimate(config, torch.device(device), show)
 
 

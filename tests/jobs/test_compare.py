@@ -45,9 +45,9 @@ def test_a_wrong_name_is_refused(name: str, said: str) -> None:
 
 
 def test_every_mechanism_of_the_default_list_can_be_built() -> None:
-    from attncli.jobs.compare import check_buildable
+    from attncli.jobs.compare import check_all
 
-    check_buildable(mechanisms(LITERATURE, BASE, []))
+    check_all(mechanisms(LITERATURE, BASE, []))
 
 
 def test_a_comparison_goes_on_and_adds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,6 +82,18 @@ def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixt
     rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
     assert [row["aligned_by"] for row in rows] == ["diagonal", "attention"]
     assert all(0 < float(row["aer"]) < 100 for row in rows)
+
+
+def test_a_mechanism_that_makes_no_model_is_refused_before_any_file_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = ["models", "compare", "dot,coverage=true", "-o", str(out)]
+    data = ["--train", "no.en", "no.de", "--dev", "no.en", "no.de"]
+    assert app.run([*command, *data]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("attn: mechanism dot,coverage=true: ") and "additive" in said
+    assert said.count("\n") == 1 and not out.exists()
 
 
 def test_mechanisms_swallowed_by_an_option_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:

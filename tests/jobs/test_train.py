@@ -309,6 +309,26 @@ def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
     run(small_config(texts), tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["model.attention.score=dot"], "equal sizes"),
+        (["model.attention.heads=3"], "divide evenly"),
+        (["model.attention.read=hard", "train.attention.coverage=see"], "read 'soft'"),
+    ],
+)
+def test_what_makes_no_model_is_refused_before_any_file_is_read(
+    changes: list[str], said: str, tmp_path: Path
+) -> None:
+    nowhere = Texts(tmp_path / "no.tsv", tmp_path / "none.tsv")
+    config = small_config(nowhere, *changes, preset="rnnsearch-nano")
+    with pytest.raises(ModelError, match=said):
+        run(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(ModelError, match=said):
+        dry_run(config, device="cpu", show=lambda *progress: None)
+
+
 def test_unequal_line_counts_are_refused_with_both(tmp_path: Path) -> None:
     (tmp_path / "a.en").write_text("one\ntwo\n")
     (tmp_path / "a.de").write_text("eins\n")

@@ -1,0 +1,19 @@
+"""Whether settings make a model and a loss: known before any data is read."""
+
+from __future__ import annotations
+
+import torch
+
+from attncli.training.config import RunConfig
+from models.bundle import build
+from models.families.base import VocabularySizes
+from models.loss import AttentionLoss
+
+PIECES = 1000  # any number: what is refused does not depend on it
+
+
+def check_buildable(config: RunConfig) -> None:
+    """Raise the ModelError that building the model would; no weight is given any memory."""
+    with torch.device("meta"):
+        model = build(config.model, VocabularySizes(PIECES, PIECES, config.tokenizer.joint))
+    AttentionLoss(config.train.attention, model)
