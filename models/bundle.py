@@ -1,6 +1,7 @@
 """A bundle: a directory with all that is needed to use a model. Nothing in it is unpickled.
 
-config.json          format number, model, tokenizer and search settings, vocabulary sizes
+config.json          format number, model, tokenizer and search settings, vocabulary sizes, and
+                     how its attention is read as an alignment, once that is tuned
 model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
 card.md              what it is, in words
@@ -16,7 +17,14 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from models.config import ModelConfig, SearchConfig, TokenizerConfig, from_dict, to_dict
+from models.config import (
+    AlignConfig,
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+    from_dict,
+    to_dict,
+)
 from models.errors import ModelError
 from models.families.base import VocabularySizes
 from models.files import write_bytes, write_text
@@ -34,6 +42,7 @@ class Bundle(NamedTuple):
     tokenizer: Tokenizer
     tokenizer_config: TokenizerConfig
     search: SearchConfig
+    alignment: AlignConfig = AlignConfig()
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -62,6 +71,8 @@ def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
     }
+    if bundle.alignment != AlignConfig():
+        settings["alignment"] = to_dict(bundle.alignment)
     write_text(folder / "config.json", json.dumps(settings, indent=2) + "\n")
     if card:
         write_text(folder / "card.md", card)
@@ -85,6 +96,7 @@ def read(folder: Path) -> Bundle:
         tokenizer,
         from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
         from_dict(SearchConfig, settings["search"], where="search"),
+        from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
     )
 
 
@@ -101,8 +113,8 @@ def read_settings(folder: Path) -> dict[str, Any]:
                 f"format {FORMAT}",
                 "use the version of attn that wrote it",
             )
-        for section in ("model", "tokenizer", "search", "vocabulary"):
-            if not isinstance(settings.get(section), dict):
+        for section in ("model", "tokenizer", "search", "vocabulary", "alignment"):
+            if not isinstance(settings.get(section, {} if section == "alignment" else None), dict):
                 raise ValueError(f"no settings of the {section}")
     except FileNotFoundError:
         raise ModelError(f"{folder} has no config.json", made_by) from None

@@ -149,6 +149,27 @@ class SearchConfig:
     max_caption: int = option(60, "longest caption in pieces, end mark included")
 
 
+@dataclass(frozen=True)
+class AlignConfig:
+    """How attention is read as an alignment. Stored in a bundle once it is tuned."""
+
+    units: str = option("word", "what is linked: word (between spaces), piece or char")
+    layer: int = option(0, "decoder layer whose weights are read, from 1 (0: the last but one)")
+    head: int = option(0, "head whose weights are read, from 1 (0: the mean of all)")
+    shift: int = option(0, "0: weights of the step that says a piece; 1: of the one that reads it")
+    marks: bool = option(False, "whether punctuation glued to a word counts with the word")
+    extract: str = option("argmax", "weights to links: argmax, threshold, mutual or transport")
+    threshold: float = option(0.2, "threshold, transport: least weight, or share, of a link")
+    null_threshold: float = option(
+        1.0, "a target unit with more weight than this on no source unit has no link"
+    )
+    symmetrise: str = option(
+        "grow-diag",
+        "reverse model: intersection, union, grow-diag, grow-diag-final or grow-diag-final-and",
+    )
+    flavour: str = option("moses", "how links grow: moses, fast_align, or both-free as in NLTK")
+
+
 def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
     """The fields of a configuration class by name."""
     return {f.name: f for f in dataclasses.fields(config_class)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ class Forced(NamedTuple):
     log_prob: Tensor | None = None  # (B, T) of the slots drawn, while training hard attention
     entropy: Tensor | None = None  # (B, T) of what they were drawn from
     gates: Tensor | None = None  # (B, T) on what was read, where there are any; with the weights
+    heads: Tensor | None = None  # (B, L, H, T, S) every head's weights in the layers asked for
 
 
 class Output(nn.Module):
@@ -81,10 +83,17 @@ class EncoderDecoder(nn.Module):
         weights = None if advanced.weights is None else advanced.weights[:, 0]
         return Step(logits.float().log_softmax(-1), advanced.state, weights)
 
-    def force(self, batch: Batch, *, want_weights: bool = False) -> Forced:
-        """Features, and weights if wanted, for every target position of a batch at once."""
+    def force(
+        self, batch: Batch, *, want_weights: bool = False, want_heads: Sequence[int] = ()
+    ) -> Forced:
+        """Features, and weights if wanted, for every target position of a batch at once.
+
+        want_heads: decoder layers, from 0, whose heads' weights are wanted each for itself.
+        """
         prepared, state = self.start(self.encode(batch.source, batch.source_mask))
-        advanced = self.decoder.advance(batch.target_in, state, prepared, want_weights=want_weights)
+        advanced = self.decoder.advance(
+            batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads
+        )
         features, _, *others = advanced
         return Forced(features, *others)
 

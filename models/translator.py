@@ -24,6 +24,7 @@ class Translator:
         self.model = bundle.model.to(device).eval()
         self.tokenizer = bundle.tokenizer
         self.search = bundle.search
+        self.alignment = bundle.alignment
         self.device = torch.device(device)
 
     @classmethod

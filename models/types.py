@@ -48,16 +48,18 @@ class Attended(NamedTuple):
     log_prob: Tensor | None = None  # (B, T) of the slots sampled while training, for REINFORCE
     entropy: Tensor | None = None  # (B, T) in nats, of what they were sampled from
     history: Any = None  # what the attention must know at its next query, with `.select(rows)`
+    heads: Tensor | None = None  # (B, T, H, S) each head's weights, where there are several
 
     def rows(self) -> Attended:
         """The T queries of B sentences as B * T rows; the history is in rows already."""
-        context, weights, log_prob, entropy, history = self
+        context, weights, log_prob, entropy, history, heads = self
         return Attended(
             context.flatten(0, 1),
             weights.flatten(0, 1),
             None if log_prob is None else log_prob.flatten(),
             None if entropy is None else entropy.flatten(),
             history,
+            None if heads is None else heads.flatten(0, 1),
         )
 
 

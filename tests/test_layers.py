@@ -23,7 +23,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.families", "models.search"],
     ["models.bundle"],
     ["models.translator"],
-    ["models.align"],
+    ["models.alignment"],
     ["models"],
     ["attncli.console"],
     ["attncli.data", "attncli.scoring", "attncli.comparison"],

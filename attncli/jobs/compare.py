@@ -24,7 +24,7 @@ from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
 from attncli.training.prepare import Show, as_tsv, drawn, read_dev
-from models.align import Link
+from models.alignment import Link
 from models.errors import ModelError
 from models.files import refused, write_folder, write_text
 

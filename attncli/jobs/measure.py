@@ -15,7 +15,7 @@ from attncli.training.folder import RunFolder
 from attncli.training.prepare import DevSet
 from attncli.training.state import read_counters
 from models import load
-from models.align import Link, align, diagonal, error_rate
+from models.alignment import Link, align, diagonal, error_rate
 from models.errors import ModelError
 from models.files import write_text
 from models.translator import Translator
@@ -98,6 +98,7 @@ def alignment(translator: Translator, sets: Sets) -> tuple[float | None, str]:
         return None, ""
     pairs = list(zip(sets.test.sources, sets.test.references[0], strict=True))
     if translator.model.decoder.attends:
-        return 100 * error_rate(align(translator, pairs), sets.gold), "attention"
+        links = [found.links for found in align(translator, pairs)]
+        return 100 * error_rate(links, sets.gold), "attention"
     found = [diagonal(len(source.split()), len(target.split())) for source, target in pairs]
     return 100 * error_rate(found, sets.gold), "diagonal"

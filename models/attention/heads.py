@@ -109,11 +109,13 @@ class Heads(nn.Module):
 
 def joined(heads: list[Attended]) -> Attended:
     """What the heads read, as one: draws of several heads are independent of each other."""
-    context, weights, log_prob, entropy, history = zip(*heads, strict=True)
+    context, weights, log_prob, entropy, history, _ = zip(*heads, strict=True)
+    each = torch.stack(weights, 2)  # (B, T, H, S)
     return Attended(
         torch.cat(context, -1),
-        torch.stack(weights).mean(0),
+        each.mean(2),
         None if log_prob[0] is None else torch.stack(log_prob).sum(0),
         None if entropy[0] is None else torch.stack(entropy).sum(0),
         None if history[0] is None else HeadsHistory(history),
+        each,
     )

@@ -11,6 +11,7 @@ K questions at a time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor, nn
@@ -34,12 +35,14 @@ class Advanced(NamedTuple):
     log_prob: Tensor | None = None  # (R, T) of the slots drawn, while training hard attention
     entropy: Tensor | None = None  # (R, T) of what they were drawn from
     gates: Tensor | None = None  # (R, T) on what was read, where there are any; with the weights
+    heads: Tensor | None = None  # (R, L, H, T, S) every head's weights in the layers asked for
 
 
 class Decoder(nn.Module):
     """Reads a target prefix and a memory; leaves features from which the next token is said."""
 
     attends = True  # whether it has weights to show
+    attention_shape = (1, 1)  # layers that attend to the memory, and heads of each
 
     def prepare(self, memory: Memory) -> Any:
         """What depends on the source alone, with `.select(sentences)`."""
@@ -49,8 +52,26 @@ class Decoder(nn.Module):
         """The state before the first token, with `.select(rows)`."""
         raise NotImplementedError
 
+    @property
+    def shown_layer(self) -> int:
+        """The layer, from 0, whose weights are shown where none is asked for by number.
+
+        The last but one, where alignment is best without tuning (Garg et al. 2019).
+        """
+        return max(0, self.attention_shape[0] - 2)
+
     def advance(
-        self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
+        self,
+        tokens: Tensor,
+        state: Any,
+        prepared: Any,
+        *,
+        want_weights: bool = False,
+        want_heads: Sequence[int] = (),
     ) -> Advanced:
-        """Read tokens (R, T)."""
+        """Read tokens (R, T).
+
+        want_weights: those of the shown layer, its heads averaged. want_heads: layers, from 0, in
+        the order in which `heads` is to hold them.
+        """
         raise NotImplementedError

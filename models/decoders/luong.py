@@ -8,13 +8,15 @@ Luong, Pham and Manning 2015, eq. 5 and section 3.3
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
 from models.decoders.base import Advanced, Decoder
 from models.decoders.cells import Bridge, Recurrence
-from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathered
+from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathered, heads_of
 from models.dropout import Dropout
 from models.layers import Embedding
 from models.types import Memory
@@ -31,6 +33,7 @@ class LuongDecoder(Decoder):
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
         self.attention = attention_of(config, value_size)
+        self.attention_shape = (1, config.attention.heads)
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
@@ -56,6 +59,7 @@ class LuongDecoder(Decoder):
         prepared: RnnMemory,
         *,
         want_weights: bool = False,
+        want_heads: Sequence[int] = (),
     ) -> Advanced:
         """Read tokens (R, T) one by one."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
@@ -75,5 +79,8 @@ class LuongDecoder(Decoder):
             readings.append(reading)
         last = RnnState(recurrent, None if self.feed_gates is None else fed, history)
         return Advanced(
-            torch.stack(features, 1), last, *gathered(readings, want_weights=want_weights)
+            torch.stack(features, 1),
+            last,
+            *gathered(readings, want_weights=want_weights),
+            heads=heads_of(readings) if want_heads else None,
         )

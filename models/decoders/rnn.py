@@ -8,6 +8,7 @@ Bahdanau, Cho and Bengio 2015, eq. 4 to 6 and A.2.2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -74,6 +75,7 @@ class RnnDecoder(Decoder):
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
         self.attends, self.final_size = attends, final_size
         self.attention = attention_of(config, value_size) if attends else None
+        self.attention_shape = (1, config.attention.heads)
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
@@ -104,6 +106,7 @@ class RnnDecoder(Decoder):
         prepared: RnnMemory,
         *,
         want_weights: bool = False,
+        want_heads: Sequence[int] = (),
     ) -> Advanced:
         """Read tokens (R, T) one by one; what does not depend on the state is done at once."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
@@ -126,6 +129,7 @@ class RnnDecoder(Decoder):
             features,
             RnnState(recurrent, history=history),
             *gathered(readings, want_weights=want_weights),
+            heads=heads_of(readings) if want_heads else None,
         )
 
     def deep_output(self, embedded: Tensor, states: Tensor, contexts: Tensor) -> Tensor:
@@ -166,9 +170,17 @@ def gathered(
     """Weights (R, T, S) if wanted, log-probability and entropy (R, T) of all steps' readings."""
     if not readings:
         return None, None, None
-    _, weights, log_prob, entropy, _ = zip(*readings, strict=True)
+    _, weights, log_prob, entropy, *_ = zip(*readings, strict=True)
     return (
         torch.stack(weights, 1) if want_weights else None,
         None if log_prob[0] is None else torch.stack(log_prob, 1),
         None if entropy[0] is None else torch.stack(entropy, 1),
     )
+
+
+def heads_of(readings: list[Attended]) -> Tensor | None:
+    """Every head's weights (R, 1, H, T, S) of all steps' readings."""
+    if not readings:
+        return None
+    each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in readings]  # (R, H, S)
+    return torch.stack(each, 2).unsqueeze(1)

@@ -9,13 +9,15 @@ Source: Xu et al. 2015, sections 3.1.2, 4.2.1; f_init are tanh(W a), as in the p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
 from models.decoders.base import Advanced, Decoder
 from models.decoders.cells import Bridge, Recurrence
-from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathered
+from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathered, heads_of
 from models.dropout import Dropout
 from models.errors import ModelError
 from models.layers import Embedding
@@ -38,6 +40,7 @@ class ShowAttendTellDecoder(Decoder):
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(value_size, self.recurrence.state_shape)  # f_init,h and f_init,c
         self.attention = attention_of(config, value_size)
+        self.attention_shape = (1, config.attention.heads)
         self.gate = nn.Linear(config.hidden, 1) if config.gate else None  # f_beta
         self.token_gates = nn.Linear(size, self.recurrence.gate_size)
         self.context_gates = nn.Linear(value_size, self.recurrence.gate_size, bias=False)
@@ -55,7 +58,13 @@ class ShowAttendTellDecoder(Decoder):
         return RnnState(prepared.start, history=self.attention.begin(prepared.attention))
 
     def advance(
-        self, tokens: Tensor, state: RnnState, prepared: RnnMemory, *, want_weights: bool = False
+        self,
+        tokens: Tensor,
+        state: RnnState,
+        prepared: RnnMemory,
+        *,
+        want_weights: bool = False,
+        want_heads: Sequence[int] = (),
     ) -> Advanced:
         """Read tokens (R, T) one by one."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
@@ -79,6 +88,7 @@ class ShowAttendTellDecoder(Decoder):
             RnnState(recurrent, history=history),
             *gathered(readings, want_weights=want_weights),
             gates=torch.cat(gates, 1) if gates and want_weights else None,
+            heads=heads_of(readings) if want_heads else None,
         )
 
     def deep_output(self, embedded: Tensor, states: Tensor, contexts: Tensor) -> Tensor:

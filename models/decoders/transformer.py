@@ -6,8 +6,10 @@ Vaswani et al. 2017, section 3.1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from models.attention.multihead import CrossAttention, KeyValue, SelfAttention
@@ -50,6 +52,7 @@ class TransformerDecoder(Decoder):
         layers = [DecoderLayer(config) for _ in range(config.decoder_layers)]
         self.layers = nn.ModuleList(layers)
         self.norm = nn.LayerNorm(config.embedding)
+        self.attention_shape = (config.decoder_layers, config.heads)
 
     def prepare(self, memory: Memory) -> TransformerMemory:
         """Keys and values of the memory for every layer."""
@@ -68,23 +71,26 @@ class TransformerDecoder(Decoder):
         prepared: TransformerMemory,
         *,
         want_weights: bool = False,
+        want_heads: Sequence[int] = (),
     ) -> Advanced:
-        """Read tokens (R, T): many from an empty state, or one after a prefix.
-
-        The weights (R, T, S) are those of the last layer but one, heads averaged: where alignment
-        is best without tuning (Garg et al. 2019).
-        """
+        """Read tokens (R, T): many from an empty state, or one after a prefix."""
         x = self.embedding(tokens)  # (R, T, D)
         before = state.layers[0].keys.shape[2] if state.layers else 0
         x = self.dropout(x + positions(before, x.shape[1], x.shape[2], x.device))
-        seen, weights = [], None
+        shown = [self.shown_layer] if want_weights else []
+        seen, found = [], {}
         for index, layer in enumerate(self.layers):
             past = state.layers[index] if state.layers else None
-            wanted = want_weights and index == max(0, len(self.layers) - 2)
-            x, cached, layer_weights = layer(x, past, prepared.layers[index], prepared.mask, wanted)
+            wanted = index in shown or index in want_heads
+            x, cached, heads = layer(x, past, prepared.layers[index], prepared.mask, wanted)
             seen.append(cached)
-            weights = layer_weights if wanted else weights
-        return Advanced(self.norm(x), TransformerState(tuple(seen)), weights)
+            found[index] = heads  # (R, H, T, S)
+        return Advanced(
+            self.norm(x),
+            TransformerState(tuple(seen)),
+            found[shown[0]].mean(1) if shown else None,
+            heads=torch.stack([found[index] for index in want_heads], 1) if want_heads else None,
+        )
 
 
 class DecoderLayer(nn.Module):
@@ -104,13 +110,13 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: Tensor, past: KeyValue | None, memory: KeyValue, mask: Tensor, want_weights: bool
     ) -> tuple[Tensor, KeyValue, Tensor | None]:
-        """x (R, T, D) to the same, the layer's cache, and the weights (R, T, S) if wanted."""
+        """x (R, T, D) to the same, the layer's cache, and weights (R, H, T, S) if wanted."""
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)
         query = self.cross_norm(x).reshape(mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
         x = x + self.dropout(self.cross_attention(query, memory, mask)).view(x.shape)
         weights = None
         if want_weights:
-            weights = self.cross_attention.weights_of(query, memory, mask).mean(1)  # (B, K * T, S)
-            weights = weights.view(x.shape[0], x.shape[1], -1)
+            weights = self.cross_attention.weights_of(query, memory, mask)  # (B, H, K * T, S)
+            weights = weights.unflatten(2, (-1, x.shape[1])).transpose(1, 2).flatten(0, 1)
         return x + self.dropout(self.feed_forward(self.forward_norm(x))), seen, weights

@@ -1,0 +1,33 @@
+"""Which source unit a target unit was made from: attention, read as an alignment.
+
+from models import load
+from models.alignment import align
+align(load("runs/en-de"), [("A dog runs.", "Ein Hund läuft.")])[0].links
+"""
+
+from models.alignment.align import (
+    Alignment,
+    align,
+    align_translation,
+    align_translations,
+    head_weights,
+)
+from models.alignment.links import Link, Links
+from models.alignment.score import GoldLinks, diagonal, error_rate
+from models.alignment.symmetrise import symmetrise
+from models.config import AlignConfig
+
+__all__ = [
+    "AlignConfig",
+    "Alignment",
+    "GoldLinks",
+    "Link",
+    "Links",
+    "align",
+    "align_translation",
+    "align_translations",
+    "diagonal",
+    "error_rate",
+    "head_weights",
+    "symmetrise",
+]

@@ -1,0 +1,233 @@
+"""Alignments of given translations, and of a model's own: text in, units, weights and links out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.alignment.links import Links, extract
+from models.alignment.symmetrise import symmetrise
+from models.alignment.units import Units, units
+from models.alignment.weights import attention_shape, every_head, forced, pooled
+from models.config import AlignConfig
+from models.errors import ModelError
+from models.tokenizer import END, Tokenizer
+from models.translator import Translator, batches
+from models.translator import forced as forced_batch
+from models.types import Batch, Translation
+
+NO_LINKS: Links = frozenset()
+
+
+class Alignment(NamedTuple):
+    """Which units of a source and its translation belong together."""
+
+    source: tuple[str, ...]  # I units
+    target: tuple[str, ...]  # J units
+    weights: Tensor  # (J, I): how much each target unit looks at each source unit
+    links: Links  # (source unit, target unit), counted from 0
+    score: float  # mean log-probability of a target piece under the model
+    null: Tensor  # (J,): weight on no source unit
+    note: str = ""  # why there are no weights, where there are none
+
+
+class Encoded(NamedTuple):
+    """A pair as the user wrote it and as the model takes it."""
+
+    source: list[int]
+    target: list[int]
+    source_text: str
+    target_text: str
+
+
+def align(
+    translator: Translator,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    config: AlignConfig | None = None,
+    reverse: Translator | None = None,
+    max_batch_tokens: int = 2048,
+) -> list[Alignment]:
+    """The alignments of pairs of a source and its translation, in order.
+
+    config: the model's own where it is None. reverse: a model from target to source, whose links
+    are symmetrised with this one's; it reads its attention by its own settings, but links the
+    units and extracts in the way of this one. A pair that is too long for the model has no links
+    but a note; one with an empty side has none either.
+    """
+    pairs = list(pairs)
+    settings = config or translator.alignment
+    encoded = [encode(translator.tokenizer, *pair) for pair in pairs]
+    found = align_encoded(translator, encoded, settings, max_batch_tokens)
+    if reverse is None:
+        return found
+    return bidirectional(found, pairs, reverse, settings, max_batch_tokens)
+
+
+def align_translation(
+    translator: Translator, translation: Translation, *, config: AlignConfig | None = None
+) -> Alignment:
+    """The alignment of a translation's best output, piece by piece as the model said it."""
+    return align_translations(translator, [translation], config=config)[0]
+
+
+def align_translations(
+    translator: Translator,
+    translations: Iterable[Translation],
+    *,
+    config: AlignConfig | None = None,
+    max_batch_tokens: int = 2048,
+) -> list[Alignment]:
+    """The alignments of the best outputs of translations, in order."""
+    encoded = [
+        Encoded(
+            translator.tokenizer.encode(translation.source),
+            [*translation.hypotheses[0].ids, END],
+            translation.source,
+            translation.text,
+        )
+        for translation in translations
+    ]
+    settings = config or translator.alignment
+    return align_encoded(translator, encoded, settings, max_batch_tokens)
+
+
+def encode(tokenizer: Tokenizer, source: str, target: str) -> Encoded:
+    """A pair of texts as the model takes it."""
+    return Encoded(tokenizer.encode(source), tokenizer.encode_target(target), source, target)
+
+
+def align_encoded(
+    translator: Translator, pairs: Sequence[Encoded], config: AlignConfig, max_batch_tokens: int
+) -> list[Alignment]:
+    """The alignments of encoded pairs, in order: each the same whatever the batch."""
+    attention_shape(translator.model.decoder)
+    found: list[Alignment | None] = [None] * len(pairs)
+    for batch in batched(translator, pairs, max_batch_tokens):
+        chosen = [pairs[n] for n in batch]
+        weights, scores = forced(translator.model, as_batch(translator, chosen), config)
+        cut = [both_units(translator.tokenizer, pair, config) for pair in chosen]
+        for n, sides, rows, score in zip(batch, cut, weights.cpu(), scores.tolist(), strict=True):
+            found[n] = linked(rows, *sides, score, config)
+    return [
+        unaligned(translator, pair, config) if known is None else known
+        for pair, known in zip(pairs, found, strict=True)
+    ]
+
+
+def head_weights(
+    translator: Translator,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    config: AlignConfig | None = None,
+    max_batch_tokens: int = 1024,
+) -> list[Tensor | None]:
+    """The weights (L, H, J, I) of every layer and head; None for a pair that has none."""
+    settings = config or translator.alignment
+    encoded = [encode(translator.tokenizer, *pair) for pair in pairs]
+    found: list[Tensor | None] = [None] * len(encoded)
+    for batch in batched(translator, encoded, max_batch_tokens):
+        chosen = [encoded[n] for n in batch]
+        weights = every_head(translator.model, as_batch(translator, chosen), settings.shift).cpu()
+        for n, pair, rows in zip(batch, chosen, weights, strict=True):
+            source, target = both_units(translator.tokenizer, pair, settings)
+            found[n] = pooled(real(rows, source, target), source, target).weights
+    return found
+
+
+def bidirectional(
+    found: Sequence[Alignment],
+    pairs: Sequence[tuple[str, str]],
+    reverse: Translator,
+    config: AlignConfig,
+    max_batch_tokens: int,
+) -> list[Alignment]:
+    """The alignments with links that a reverse model has its say in."""
+    own = dataclasses.replace(
+        reverse.alignment,
+        units=config.units,
+        marks=config.marks,
+        extract=config.extract,
+        threshold=config.threshold,
+    )
+    turned = [(target, source) for source, target in pairs]
+    others = align(reverse, turned, config=own, max_batch_tokens=max_batch_tokens)
+    return [both_ways(one, other, config) for one, other in zip(found, others, strict=True)]
+
+
+def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Alignment:
+    """An alignment with the links that two directions lead to."""
+    note = forward.note or reverse.note
+    if note:
+        return forward._replace(links=NO_LINKS, note=note)
+    if (forward.source, forward.target) != (reverse.target, reverse.source):
+        raise ModelError(
+            "a reverse model that cuts the text into other pieces",
+            "units that both models share",
+            "align by word or char, or train both models with one tokenizer",
+        )
+    turned = {(i, j) for j, i in reverse.links}
+    links = symmetrise(forward.links, turned, config.symmetrise, config.flavour)
+    return forward._replace(links=links)
+
+
+def batched(
+    translator: Translator, pairs: Sequence[Encoded], max_batch_tokens: int
+) -> Iterable[list[int]]:
+    """The numbers of the pairs that can be aligned, those of like length together."""
+    longer = [max(pair.source, pair.target, key=len) for pair in pairs]
+    usable = [n for n, pair in enumerate(pairs) if not trouble(translator, pair)]
+    return batches(sorted(usable, key=lambda n: len(longer[n])), longer, max_batch_tokens)
+
+
+def as_batch(translator: Translator, pairs: Sequence[Encoded]) -> Batch:
+    """Encoded pairs, padded."""
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    return forced_batch(sources, targets, translator.device)
+
+
+def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tuple[Units, Units]:
+    """The units of a pair's source and of its target."""
+    kind, marks = config.units, config.marks
+    return (
+        units(tokenizer.source, pair.source, pair.source_text, kind=kind, marks=marks),
+        units(tokenizer.target, pair.target, pair.target_text, kind=kind, marks=marks),
+    )
+
+
+def real(rows: Tensor, source: Units, target: Units) -> Tensor:
+    """Weights (.., T, S) of a batch without the padding of a pair."""
+    return rows[..., : len(target.shares), : len(source.shares)]
+
+
+def linked(
+    rows: Tensor, source: Units, target: Units, score: float, config: AlignConfig
+) -> Alignment:
+    """The alignment of a pair whose pieces look at each other with weights (T, S)."""
+    weights, null = pooled(real(rows, source, target), source, target)
+    links = extract(weights, null, config)
+    return Alignment(source.texts, target.texts, weights, links, score, null)
+
+
+def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Alignment:
+    """What there is to say of a pair without weights."""
+    source, target = both_units(translator.tokenizer, pair, config)
+    weights, null = (
+        torch.zeros(len(target.texts), len(source.texts)),
+        torch.zeros(len(target.texts)),
+    )
+    note = trouble(translator, pair)
+    return Alignment(source.texts, target.texts, weights, NO_LINKS, 0.0, null, note)
+
+
+def trouble(translator: Translator, pair: Encoded) -> str:
+    """Why a pair cannot be aligned, or nothing."""
+    if not (pair.source_text.strip() and pair.target_text.strip()):
+        return "an empty side"
+    if len(pair.source) > translator.max_source_length:
+        return f"{len(pair.source)} source pieces, the model takes {translator.max_source_length}"
+    return ""

@@ -1,0 +1,127 @@
+"""Two directions' links to one set of links.
+
+intersection, union
+grow-diag             the intersection, and links of the union beside those that are in already,
+                      diagonally too, as long as one of their two words has none
+-final                then what is left of one direction, and of the other, if a word has none
+-final-and            the same, if both words have none
+Och and Ney 2003, section 4.2; Koehn, Axelrod et al. 2005
+
+Programs differ, so a flavour has a name:
+moses        symal.cpp: goes round the links that are in, target by target, and takes up what lies
+             beside them
+fast_align   atools.cc: goes round the links that are not in, source by source, and takes in those
+             that lie beside one that is
+both-free    nltk.translate.gdfa: a link grows only if both its words have none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+
+from models.alignment.links import Link, Links
+from models.errors import unknown_name
+
+METHODS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+FLAVOURS = ("moses", "fast_align", "both-free")
+BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
+
+
+def symmetrise(
+    forward: Set[Link], reverse: Set[Link], method: str = "grow-diag", flavour: str = "moses"
+) -> Links:
+    """One set of links from those of a model and of a reverse model, both as (source, target)."""
+    if method not in METHODS:
+        raise unknown_name("symmetrise", method, METHODS)
+    if flavour not in FLAVOURS:
+        raise unknown_name("flavour", flavour, FLAVOURS)
+    if method == "union":
+        return frozenset(forward | reverse)
+    grown = Grown(forward & reverse)
+    if method.startswith("grow"):
+        grow = GROW[flavour]
+        grow(grown, forward | reverse)
+    if "final" in method:
+        free = grown.both_free if method.endswith("and") else grown.one_free
+        order = by_source if flavour == "fast_align" else by_target
+        for direction in (forward, reverse):
+            grown.take(sorted(direction - grown.links, key=order), free)
+    return frozenset(grown.links)
+
+
+class Grown:
+    """Links so far, and which words have some."""
+
+    def __init__(self, links: Iterable[Link]) -> None:
+        self.links = set(links)
+        self.sources = {i for i, _ in self.links}
+        self.targets = {j for _, j in self.links}
+
+    def add(self, link: Link) -> None:
+        """Take a link in."""
+        self.links.add(link)
+        self.sources.add(link[0])
+        self.targets.add(link[1])
+
+    def one_free(self, link: Link) -> bool:
+        """Whether one of a link's words has no link, or neither."""
+        return link[0] not in self.sources or link[1] not in self.targets
+
+    def both_free(self, link: Link) -> bool:
+        """Whether neither of a link's words has a link."""
+        return link[0] not in self.sources and link[1] not in self.targets
+
+    def take(self, links: Iterable[Link], free: Callable[[Link], bool]) -> None:
+        """Take in what is free, in order, each link changing what is free for the next."""
+        for link in links:
+            if free(link):
+                self.add(link)
+
+    def neighbours(self, link: Link) -> list[Link]:
+        """The eight links beside one, in symal's order of (target, source)."""
+        return [(link[0] + i, link[1] + j) for j, i in BESIDE]
+
+
+def from_links(grown: Grown, union: Set[Link], free: Callable[[Link], bool]) -> None:
+    """Go round the links in order, and take up what lies beside each, until nothing is added.
+
+    A link that is taken up behind the place where the round is belongs to this round already.
+    """
+    added = True
+    while added:
+        added, last = False, (-1, -1)
+        while ahead := [link for link in grown.links if by_target(link) > last]:
+            here = min(ahead, key=by_target)
+            last = by_target(here)
+            for link in grown.neighbours(here):
+                if link in union and link not in grown.links and free(link):
+                    grown.add(link)
+                    added = True
+
+
+def from_candidates(grown: Grown, union: Set[Link]) -> None:
+    """Go round the links that are not in, and take in those beside one that is."""
+    added = True
+    while added:
+        added = False
+        for link in sorted(union - grown.links, key=by_source):
+            if grown.one_free(link) and any(n in grown.links for n in grown.neighbours(link)):
+                grown.add(link)
+                added = True
+
+
+def by_source(link: Link) -> tuple[int, int]:
+    """What atools sorts by."""
+    return link
+
+
+def by_target(link: Link) -> tuple[int, int]:
+    """What symal sorts by."""
+    return link[1], link[0]
+
+
+GROW: dict[str, Callable[[Grown, Set[Link]], None]] = {
+    "moses": lambda grown, union: from_links(grown, union, grown.one_free),
+    "fast_align": from_candidates,
+    "both-free": lambda grown, union: from_links(grown, union, grown.both_free),
+}

@@ -1,0 +1,103 @@
+"""Weights of pieces under a given target, and of units from them.
+
+    W[j, i] = mean over pieces t of target unit j of sum over pieces s of source unit i of a[t, s]
+
+So a row is a distribution over the source units and none of them. With a shift of 1 the row of a
+piece is that of the step which reads it, one later than the one which says it.
+Source: Clark et al. 2019, section 4.1 (pieces to words); Garg et al. 2019, section 3.2 (layer);
+Chen et al. 2020, section 3.1 (shift).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.alignment.units import Units
+from models.config import AlignConfig
+from models.decoders.base import Decoder
+from models.errors import ModelError
+from models.loss import LossSum
+from models.model import EncoderDecoder, Forced
+from models.types import Batch
+
+
+class Looked(NamedTuple):
+    """How much the units of one pair look at each other."""
+
+    weights: Tensor  # (.., J, I)
+    null: Tensor  # (.., J) weight on no source unit, as on the end mark
+
+
+@torch.inference_mode()
+def forced(model: EncoderDecoder, batch: Batch, config: AlignConfig) -> tuple[Tensor, Tensor]:
+    """Weights (B, T, S) of the configured layer and head, and each target's score (B,).
+
+    A score is the mean log-probability of a piece, end mark included.
+    """
+    layer, head = chosen(model.decoder, config)
+    found = model.force(batch, want_heads=(layer,))
+    assert found.heads is not None
+    heads = found.heads[:, 0].float()  # (B, H, T, S)
+    weights = heads.mean(1) if head is None else heads[:, head]
+    return shifted(weights, config.shift), scores(model, found, batch)
+
+
+@torch.inference_mode()
+def every_head(model: EncoderDecoder, batch: Batch, shift: int) -> Tensor:
+    """The weights (B, L, H, T, S) of every layer and head."""
+    layers, _ = attention_shape(model.decoder)
+    heads = model.force(batch, want_heads=range(layers)).heads
+    assert heads is not None
+    return shifted(heads.float(), shift)
+
+
+def attention_shape(decoder: Decoder) -> tuple[int, int]:
+    """Layers and heads that can be asked for; a ModelError if there is no attention."""
+    if not decoder.attends:
+        raise ModelError(
+            "a model without attention", "weights to align by", "use a family that attends"
+        )
+    return decoder.attention_shape
+
+
+def chosen(decoder: Decoder, config: AlignConfig) -> tuple[int, int | None]:
+    """Layer and head from 0, or no head for their mean; a ModelError for one that is not there."""
+    layers, heads = attention_shape(decoder)
+    for name, number, most in (("layer", config.layer, layers), ("head", config.head, heads)):
+        if not 0 <= number <= most:
+            raise ModelError(
+                f"{name} {number} of a model with {most}", f"1 to {most}, or 0 for the default"
+            )
+    if config.shift not in (0, 1):
+        raise ModelError(f"shift {config.shift}", "0 or 1")
+    layer = config.layer - 1 if config.layer else decoder.shown_layer
+    return layer, config.head - 1 if config.head else None
+
+
+def shifted(weights: Tensor, shift: int) -> Tensor:
+    """The weights (.., T, S) by the step that reads a piece; the end mark is read by none."""
+    return torch.cat([weights[..., 1:, :], weights[..., :1, :] * 0], -2) if shift else weights
+
+
+def scores(model: EncoderDecoder, found: Forced, batch: Batch) -> Tensor:
+    """Mean log-probability (B,) of each target's pieces."""
+    real = batch.target_mask
+    _, nll = LossSum(0.0).by_token(
+        found.features[real], batch.target_out[real], model.output.weight, model.output.bias
+    )
+    each = torch.zeros_like(real, dtype=nll.dtype)  # (B, T)
+    each[real] = -nll
+    return each.sum(1) / real.sum(1)
+
+
+def pooled(weights: Tensor, source: Units, target: Units) -> Looked:
+    """Weights (.., J, I) of units from those of pieces (.., T, S)."""
+    by_source = weights @ source.shares  # (.., T, I)
+    inside = weights.sum(-1)  # (.., T): 1, but for windows that leave some out
+    rows = target.shares / target.shares.sum(0).clamp_min(1e-9)  # (T, J)
+    table = rows.T @ by_source
+    null = (inside @ rows - table.sum(-1)).clamp_min(0)
+    return Looked(table, null)

@@ -1,0 +1,145 @@
+"""Alignments of pairs of texts: alone or together, with one model or two, of its own output."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from models.alignment import (
+    AlignConfig,
+    align,
+    align_translation,
+    align_translations,
+    head_weights,
+    symmetrise,
+)
+from models.bundle import Bundle
+from models.config import SearchConfig, TokenizerConfig
+from models.errors import ModelError
+from models.tokenizer import Tokenizer
+from models.translator import Translator
+from tests.models.small import small_model
+
+PAIRS = [
+    ("The dog sees a house.", "Der Hund sieht ein Haus."),
+    ("", "x"),
+    ("She is.", "Sie"),
+    ("My old dog sleeps in the garden today.", "Mein alter Hund schläft heute im Garten."),
+]
+
+
+def translator_of(preset: str, tokenizer: Tokenizer) -> Translator:
+    """A model of random weights in use."""
+    model = small_model(preset, len(tokenizer.target))
+    return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
+
+
+@pytest.mark.parametrize("units", ["word", "piece", "char"])
+def test_an_alignment_does_not_depend_on_the_batch(units: str, tiny_translator: Translator) -> None:
+    config = AlignConfig(units=units)
+    together = align(tiny_translator, PAIRS, config=config)
+    for pair, found in zip(PAIRS, together, strict=True):
+        [alone] = align(tiny_translator, [pair], config=config)
+        assert (alone.source, alone.target, alone.note) == (found.source, found.target, found.note)
+        assert alone.links == found.links
+        torch.testing.assert_close(alone.weights, found.weights, atol=1e-5, rtol=0)
+        torch.testing.assert_close(alone.null, found.null, atol=1e-5, rtol=0)
+        assert alone.score == pytest.approx(found.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("units", ["word", "piece", "char"])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_rows_are_distributions(units: str, shift: int, tiny_translator: Translator) -> None:
+    for found in align(tiny_translator, PAIRS, config=AlignConfig(units=units, shift=shift)):
+        if not found.note:
+            rows = found.weights.sum(1) + found.null
+            torch.testing.assert_close(rows, torch.ones(len(found.target)))
+            assert {j for _, j in found.links} == set(range(len(found.target)))
+
+
+def test_a_pair_that_cannot_be_aligned_says_why(tiny_translator: Translator) -> None:
+    long = "dog " * tiny_translator.max_source_length
+    found = align(tiny_translator, [("", "x y"), ("x", " "), (long, "Hund")])
+    assert [one.note for one in found[:2]] == ["an empty side"] * 2
+    assert "source pieces, the model takes 512" in found[2].note
+    assert found[0].target == ("x", "y") and found[0].weights.shape == (2, 0)
+    assert found[2].weights.shape == (1, 512) and not found[2].links
+
+
+def test_the_score_is_that_of_the_search(tiny_translator: Translator) -> None:
+    [translation] = tiny_translator.translate(["The dog sees a house."])
+    found = align_translation(tiny_translator, translation)
+    best = translation.hypotheses[0]
+    assert found.target == tuple(translation.text.split())
+    assert found.score == pytest.approx(best.log_prob / (len(best.ids) + 1), abs=1e-5)
+
+
+def test_own_output_is_aligned_by_its_own_pieces(tiny_translator: Translator) -> None:
+    translations = tiny_translator.translate(["", *(source for source, _ in PAIRS if source)])
+    found = align_translations(tiny_translator, translations)
+    assert found[0].note == "an empty side"
+    for translation, one in zip(translations, found, strict=True):
+        assert one.target == tuple(translation.text.split())
+    pieces = align_translations(tiny_translator, translations, config=AlignConfig(units="piece"))
+    assert [one.target for one in pieces] == [t.hypotheses[0].pieces for t in translations]
+
+
+@pytest.mark.parametrize("preset", ["transformer-tiny", "rnnsearch-small", "luong-small"])
+def test_a_layer_and_a_head_are_those_of_all_heads(preset: str, tiny_tokenizer: Tokenizer) -> None:
+    translator = translator_of(preset, tiny_tokenizer)
+    layers, heads = translator.model.decoder.attention_shape
+    [every] = head_weights(translator, PAIRS[:1])
+    assert every is not None and every.shape == (layers, heads, 5, 5)
+    for layer in range(layers):
+        for head in range(heads):
+            config = AlignConfig(layer=layer + 1, head=head + 1)
+            [one] = align(translator, PAIRS[:1], config=config)
+            torch.testing.assert_close(one.weights, every[layer, head])
+        [mean] = align(translator, PAIRS[:1], config=AlignConfig(layer=layer + 1))
+        torch.testing.assert_close(mean.weights, every[layer].mean(0))
+    [default] = align(translator, PAIRS[:1])
+    torch.testing.assert_close(default.weights, every[translator.model.decoder.shown_layer].mean(0))
+
+
+@pytest.mark.parametrize(
+    "config", [AlignConfig(layer=3), AlignConfig(head=9), AlignConfig(shift=2)]
+)
+def test_a_layer_or_head_that_is_not_there_is_refused(
+    config: AlignConfig, tiny_translator: Translator
+) -> None:
+    with pytest.raises(ModelError, match="of a model with|shift 2"):
+        align(tiny_translator, PAIRS, config=config)
+
+
+def test_without_attention_there_is_no_alignment(tiny_tokenizer: Tokenizer) -> None:
+    with pytest.raises(ModelError, match="without attention"):
+        align(translator_of("seq2seq-small", tiny_tokenizer), PAIRS)
+
+
+def test_two_directions_are_symmetrised(tiny_translator: Translator) -> None:
+    config = AlignConfig(symmetrise="union")
+    turned = [(target, source) for source, target in PAIRS]
+    forward = align(tiny_translator, PAIRS)
+    backward = align(tiny_translator, turned)
+    both = align(tiny_translator, PAIRS, config=config, reverse=tiny_translator)
+    for one, other, found in zip(forward, backward, both, strict=True):
+        links = {(i, j) for j, i in other.links}
+        assert found.links == symmetrise(one.links, links, "union")
+        assert torch.equal(found.weights, one.weights)
+
+
+def test_a_bundle_says_how_its_attention_is_read(tiny_translator: Translator) -> None:
+    own = dataclasses.replace(AlignConfig(), units="piece")
+    other = Translator(
+        Bundle(
+            tiny_translator.model,
+            tiny_translator.tokenizer,
+            TokenizerConfig(),
+            SearchConfig(),
+            own,
+        )
+    )
+    assert align(other, PAIRS[:1])[0].target != align(tiny_translator, PAIRS[:1])[0].target
+    assert align(other, PAIRS[:1], config=AlignConfig())[0].target == tuple(PAIRS[0][1].split())

@@ -1,0 +1,64 @@
+"""Weights to links, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from models.alignment.links import coupling, extract
+from models.config import AlignConfig
+from models.errors import ModelError
+
+WEIGHTS = torch.tensor([[0.6, 0.3, 0.0], [0.7, 0.1, 0.1], [0.0, 0.3, 0.3]])  # (J, I)
+NULL = torch.tensor([0.1, 0.1, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("config", "links"),
+    [
+        (AlignConfig(), {(0, 0), (0, 1), (1, 2)}),
+        (AlignConfig(null_threshold=0.3), {(0, 0), (0, 1)}),
+        (
+            AlignConfig(extract="threshold", threshold=0.25),
+            {(0, 0), (1, 0), (0, 1), (1, 2), (2, 2)},
+        ),
+        (AlignConfig(extract="threshold", threshold=0.65), {(0, 1)}),
+        (AlignConfig(extract="mutual"), {(0, 1)}),
+    ],
+)
+def test_links_by_hand(config: AlignConfig, links: set[tuple[int, int]]) -> None:
+    assert extract(WEIGHTS, NULL, config) == links
+
+
+def test_a_unit_nobody_looks_from_has_no_link() -> None:
+    weights = torch.tensor([[0.0, 0.0], [0.2, 0.1]])
+    for name in ("argmax", "threshold", "mutual"):
+        found = extract(weights, torch.zeros(2), AlignConfig(extract=name))
+        assert found == {(0, 1)}, name
+    for name in ("argmax", "threshold", "mutual", "transport"):
+        for shape in ((0, 3), (3, 0)):
+            nothing = extract(torch.zeros(shape), torch.zeros(shape[0]), AlignConfig(extract=name))
+            assert nothing == set()
+
+
+def test_the_coupling_has_uniform_sums() -> None:
+    plan = coupling(torch.rand(4, 6, generator=torch.Generator().manual_seed(1)))
+    torch.testing.assert_close(plan.sum(0), torch.full((6,), 1 / 6).double())
+    torch.testing.assert_close(plan.sum(1), torch.full((4,), 1 / 4).double())
+
+
+def test_transport_shares_a_source_word_that_everything_looks_at() -> None:
+    weights = torch.tensor([[0.9, 0.1], [0.6, 0.4]])
+    assert extract(weights, torch.zeros(2), AlignConfig()) == {(0, 0), (0, 1)}
+    # u, v with plan = diag(u) W diag(v): odds ratio 0.9 * 0.4 / (0.1 * 0.6) = 6 is kept, and
+    # with rows and columns of 1/2 the diagonal holds a = sqrt(6) / (1 + sqrt(6)) of each half
+    torch.testing.assert_close(
+        coupling(weights)[0, 0], torch.tensor(0.5 * 6**0.5 / (1 + 6**0.5)).double()
+    )
+    found = extract(weights, torch.zeros(2), AlignConfig(extract="transport", threshold=0.7))
+    assert found == {(0, 0), (1, 1)}
+
+
+def test_an_unknown_way_is_refused() -> None:
+    with pytest.raises(ModelError, match="mutual"):
+        extract(WEIGHTS, NULL, AlignConfig(extract="mutal"))
