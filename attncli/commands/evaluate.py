@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from attncli import console
+from attncli.commands.evaluate_alignments import (
+    Alignments,
+    GoldIndex,
+    HypothesisIndex,
+    Reading,
+    ReverseModel,
+    SkipBad,
+    Wanted,
+    evaluate_alignments,
+)
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
@@ -45,7 +55,7 @@ STEP, QUANTILES = Lengths()
 MODEL_NAME = "{model}"  # in the name of a file to save
 
 Files = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Argument(
         help="Source and one or more references, or one TSV file; - is standard input.",
     ),
@@ -87,7 +97,7 @@ Save = Annotated[
 
 @with_settings
 def evaluate(
-    files: Files,
+    files: Files = None,
     *,
     model: Models = None,
     hypotheses: Hypotheses = None,
@@ -100,6 +110,11 @@ def evaluate(
     length_quantiles: Quantiles = QUANTILES,
     plot: Plot = None,
     save: Save = None,
+    alignments: Alignments = None,
+    reverse_model: ReverseModel = None,
+    gold_index: GoldIndex = None,
+    index: HypothesisIndex = None,
+    skip_bad: SkipBad = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
     search: SearchConfig,
     hard_decode: HardDecode = None,
@@ -107,18 +122,38 @@ def evaluate(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Score translations: BLEU, chrF and TER by sacreBLEU, with signatures.
+    """Score translations: BLEU, chrF and TER by sacreBLEU, with signatures; or alignments.
 
     The model translates the source and its outputs are compared with one or more references. With
     several models, or outputs of other programs, each gets a row and a curve. A length is counted
     in words between spaces; the ratio is output length over reference length.
 
+    With --alignments the links between words are scored, those that models find by forced decoding
+    and those in --hypotheses: alignment error rate (AER), precision, recall and F. Files of links
+    are Pharaoh's `0-0 1-2` (possible links 1p2 or 1?2) or NAACL's `sentence source target S`.
+
     Example:
       attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de
       attn evaluate --hypotheses other.de test.de
       attn evaluate -m runs/demo runs/demo/test.tsv
+      attn evaluate --alignments gold.txt -m runs/a --hypotheses fast_align.txt test.en test.de
     """
     folders = _folders(model, hypotheses)
+    if alignments:
+        _refuse(confidence=confidence, by_length=by_length, plot=plot, save=save, source=source)
+        wanted = Wanted(
+            alignments,
+            files or [],
+            folders,
+            _names(folders),
+            reverse_model,
+            hypotheses or [],
+            Reading(gold_index, index, skip_bad),
+        )
+        evaluate_alignments(wanted, device=device, threads=threads, json=json)
+        return
+    if not files:
+        raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
     lengths = Lengths(length_step, length_quantiles) if by_length or plot else None
     scoring = Scoring(tokenize, lowercase, confidence)
     _check_search(search)
@@ -201,6 +236,14 @@ def _names(folders: list[Path]) -> list[str]:
     """What the folders are called; their whole paths where two are called the same."""
     names = [folder.resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def _refuse(**options: object) -> None:
+    """Refuse options that would have no effect on alignments."""
+    for name, value in options.items():
+        if value:
+            hint = f"'--{name.replace('_', '-')}'"
+            raise typer.BadParameter("is for translations, not --alignments", param_hint=hint)
 
 
 def _check_search(search: SearchConfig) -> None:

@@ -1,9 +1,9 @@
 r"""Parallel text for training and evaluation: aligned lines of files, plain or compressed.
 
 A corpus is a source file and one or more reference files with as many lines, or one table of
-columns with tabs between: source, reference, further references. Nothing is kept in memory but the
-line being read. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark are no text.
-Compression is recognised by what a file begins with, not by its name.
+columns with tabs between, or ` ||| `: source, reference, further references. Nothing is kept in
+memory but the line being read. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark
+are no text. Compression is recognised by what a file begins with, not by its name.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from attncli.data.lines import LINE_BYTES, decode
 from attncli.data.streams import open_input
 from models.errors import ModelError
 
+BARS = "|||"  # as fast_align, Moses and others write pairs
 BLOCK = 1 << 16  # bytes of one read
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -96,6 +97,17 @@ def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
             yield texts
 
 
+def separator_of(line: str) -> str:
+    """What stands between the columns of a line: a tab or, where there is none, `|||`."""
+    return BARS if BARS in line and "\t" not in line else "\t"
+
+
+def cells(line: str, separator: str) -> list[str]:
+    """The columns of a line, without the spaces that go with bars."""
+    row = line.split(separator)
+    return [cell.strip(" ") for cell in row] if separator == BARS else row
+
+
 def _check_counts(paths: Sequence[Path], counts: list[int]) -> None:
     _refuse_empty(paths, counts)
     if len(set(counts)) > 1:
@@ -111,13 +123,15 @@ def _refuse_empty(paths: Sequence[Path], counts: list[int]) -> None:
 
 def _table(path: Path) -> Iterator[list[str]]:
     width = number = 0
+    separator = ""
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
-            row = line.split("\t")
+            separator = separator or separator_of(line)
+            row = cells(line, separator)
             width = width or len(row)
             if len(row) < 2:
                 raise ModelError(
-                    f"{path}, line {number} has no tab",
+                    f"{path}, line {number} has no {'tab' if separator != BARS else BARS}",
                     "source, tab, translation",
                     "give two files if this is the source alone",
                 )

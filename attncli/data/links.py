@@ -22,11 +22,12 @@ from attncli.data.corpus import open_text
 from models.errors import ModelError
 
 Link = tuple[int, int]  # source word, target word, counted from 0
-Lengths = tuple[int, int]  # words of a source and of its target
+Lengths = tuple[int | None, int | None]  # words of a source and of its target, where known
 Index = Literal["0", "1"]
 
 PHARAOH = re.compile(r"(\d+)([-p?])(\d+)(?::([0-9.eE+-]+))?", re.ASCII)
 NAACL = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)(?:\s+([SP]))?(?:\s+([0-9.]+))?\s*", re.ASCII)
+UNKNOWN: Lengths = (None, None)
 SIDES = ("source", "target")
 
 
@@ -76,10 +77,10 @@ def read_links(
 ) -> LinkFile:
     """The links of a file.
 
-    lengths: words of each pair, where the texts are known. index: what the file counts from, if
-    the user has said so; `option` is how. Raises ModelError for what is no link, for a link to a
-    word that is not there (with skip_bad such links are left out and counted), for another number
-    of lines than pairs, and for a file that may count from either.
+    lengths: words of each pair, None where a text is not known. index: what the file counts from,
+    if the user has said so; `option` is how. Raises ModelError for what is no link, for a link to
+    a word that is not there (with skip_bad such links are left out and counted), for another
+    number of lines than pairs, and for a file that may count from either.
     """
     found = parse(path, len(lengths) if lengths is not None else None)
     base, reason = _counted_from(path, found, lengths, index, option)
@@ -180,8 +181,8 @@ def _counted_from(
         if 0 in written.link:
             return 0, f"line {written.line} has {written.text}"
     for written in found.links:
-        sizes = lengths[written.pair] if lengths else ()
-        for side, number, size in zip(SIDES, written.link, sizes, strict=False):
+        sizes = lengths[written.pair] if lengths else UNKNOWN
+        for side, number, size in zip(SIDES, written.link, sizes, strict=True):
             if number == size:
                 words = f"{size} {side} word{'s' * (size != 1)}"
                 return 1, f"line {written.line} has {written.text}, and {words}"
@@ -196,7 +197,7 @@ def _counted_from(
 
 def _fault(written: Written, base: int, lengths: Sequence[Lengths] | None) -> str:
     """Why a link cannot be, or nothing."""
-    sizes: Sequence[int | None] = lengths[written.pair] if lengths else (None, None)
+    sizes = lengths[written.pair] if lengths else UNKNOWN
     for side, number, size in zip(SIDES, written.link, sizes, strict=True):
         if number < base:
             return f"has {side} word {number}"

@@ -154,3 +154,15 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
 
     peak(1_000)
     assert peak(40_000) < 2 * peak(10_000)
+
+
+def test_bars_stand_between_columns_where_there_is_no_tab(tmp_path: Path) -> None:
+    path = tmp_path / "pairs"
+    path.write_text("a b ||| c\n|||\nx ||| y\n", "utf-8")
+    found = [(pair.source, pair.references) for pair in read_pairs([path])]
+    assert found == [("a b", ("c",)), ("", ("",)), ("x", ("y",))]
+    path.write_text("a ||| b\tc\n", "utf-8")
+    assert [pair.source for pair in read_pairs([path])] == ["a ||| b"]
+    path.write_text("a ||| b\nc\n", "utf-8")
+    with pytest.raises(ModelError, match=r"line 2 has no \|\|\|"):
+        list(read_pairs([path]))
