@@ -27,7 +27,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models"],
     ["attncli.console"],
     ["attncli.data", "attncli.scoring", "attncli.comparison"],
-    ["attncli.alignment_scoring"],
+    ["attncli.alignment_scoring", "attncli.caption_scoring"],
     ["attncli.render", "attncli.options"],
     ["attncli.training"],
     ["attncli.jobs"],

@@ -1,0 +1,111 @@
+"""Measure captions as the COCO tools do, over several references for each picture.
+
+BLEU is sacreBLEU's, on the words of those tools; BLEU-n is the geometric mean of the precisions of
+orders 1 to n, with and without the brevity penalty (Xu et al. 2015 report it without). ROUGE-L and
+CIDEr-D are computed here, METEOR by its authors' program where that is installed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from attncli.caption_scoring import cider_d
+from attncli.caption_scoring import meteor as meteor_program
+from attncli.caption_scoring.cider_d import CiderReward
+from attncli.caption_scoring.rouge import rouge_l
+from attncli.caption_scoring.words import words
+from models.errors import ModelError
+
+__all__ = ["Bleu", "CaptionScores", "CiderReward", "bleu4", "caption_scores", "cider", "words"]
+
+
+class Bleu(NamedTuple):
+    """BLEU-1 to BLEU-4 in 0..100."""
+
+    penalised: tuple[float, float, float, float]  # with the brevity penalty
+    plain: tuple[float, float, float, float]  # without
+    length_ratio: float  # output length over that of the closest references
+    signature: str
+
+
+class CaptionScores(NamedTuple):
+    """What was measured of some captions."""
+
+    bleu: Bleu
+    rouge_l: float  # 0..100
+    cider: float  # CIDEr-D as the COCO tools give it; some papers write it times 100
+    meteor: float | None  # 0..100; None where it cannot be computed
+    captions: int
+
+    @property
+    def bleu4(self) -> float:
+        """BLEU-4 with the brevity penalty."""
+        return self.bleu.penalised[3]
+
+
+def caption_scores(
+    outputs: Sequence[str], references: Sequence[Sequence[str]], *, meteor: bool = True
+) -> CaptionScores:
+    """All scores of some captions.
+
+    references: the captions that people wrote, one list for each output.
+    meteor: whether to compute it where that is possible; it takes some seconds.
+    """
+    said, expected = _words(outputs, references)
+    known = meteor and not meteor_program.why_not()
+    return CaptionScores(
+        bleu=_bleu(said, expected),
+        rouge_l=100 * rouge_l(said, expected),
+        cider=cider_d.cider_d(said, expected),
+        meteor=100 * meteor_program.meteor(said, expected) if known else None,
+        captions=len(outputs),
+    )
+
+
+def bleu4(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """BLEU-4 in 0..100, with the brevity penalty."""
+    return _bleu(*_words(outputs, references)).penalised[3]
+
+
+def cider(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """CIDEr-D on the scale of the COCO tools: good captions of Flickr8k have about 0.5."""
+    return cider_d.cider_d(*_words(outputs, references))
+
+
+def _words(
+    outputs: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[list[list[str]], list[list[list[str]]]]:
+    if len(outputs) != len(references) or not outputs or not all(references):
+        raise ModelError(
+            f"{len(outputs):,} captions for {len(references):,} pictures",
+            "one caption for each picture, and at least one reference",
+        )
+    return [words(text) for text in outputs], [[words(t) for t in texts] for texts in references]
+
+
+def _bleu(outputs: list[list[str]], references: list[list[list[str]]]) -> Bleu:
+    """One call gives the precisions of all orders; no smoothing, as in the COCO tools."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(tokenize="none", smooth_method="none", force=True)
+    columns = zip_longest(*([" ".join(text) for text in texts] for texts in references))
+    found = metric.corpus_score([" ".join(text) for text in outputs], list(map(list, columns)))
+    plain = [_mean(found.precisions[: order + 1]) for order in range(4)]
+    penalised = [found.bp * value for value in plain]
+    signature = str(metric.get_signature())
+    return Bleu(_four(penalised), _four(plain), found.sys_len / max(1, found.ref_len), signature)
+
+
+def _mean(precisions: Sequence[float]) -> float:
+    """The geometric mean."""
+    if min(precisions) <= 0:
+        return 0.0
+    return math.exp(sum(map(math.log, precisions)) / len(precisions))
+
+
+def _four(values: Sequence[float]) -> tuple[float, float, float, float]:
+    first, second, third, fourth = values
+    return first, second, third, fourth

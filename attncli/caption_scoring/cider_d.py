@@ -1,0 +1,108 @@
+"""CIDEr-D: how alike a caption and what people said of the picture are, by telling n-grams.
+
+    CIDEr-D_n(c, r) = mean over r of  10 exp(-(|c| - |r|)^2 / 2 sigma^2)
+                      * min(g(c), g(r)) . g(r) / (|g(c)| |g(r)|)
+    CIDEr-D = mean over n = 1 ... 4
+
+g is the vector of tf-idf weights of the n-grams; in how many pictures an n-gram is said comes from
+the references of all pictures. sigma is 6. As in the COCO tools, the factor of 10 is in the value,
+lengths are counted in bigrams, and a test set of one picture has no idf: its score is 0.
+Source: Vedantam, Zitnick, Parikh 2015, section 6; for training: Rennie et al. 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from attncli.caption_scoring.words import References, Words, words
+
+ORDER = 4  # the longest n-grams
+SIGMA = 6.0
+SCALE = 10.0
+
+NGram = tuple[str, ...]
+
+
+class Weighted(NamedTuple):
+    """A caption as a vector for each order."""
+
+    vectors: tuple[dict[NGram, float], ...]
+    norms: tuple[float, ...]
+    length: int  # in bigrams
+
+
+class DocumentFrequency:
+    """In how many pictures each n-gram is said, and the vectors that follow from it."""
+
+    def __init__(self, pictures: Iterable[References]) -> None:
+        """pictures: the words of each caption of each picture."""
+        self.counts: Counter[NGram] = Counter()
+        self.pictures = 0
+        for captions in pictures:
+            self.counts.update(set(chain.from_iterable(map(ngrams, captions))))
+            self.pictures += 1
+        self._log_pictures = math.log(max(1, self.pictures))
+
+    def weighted(self, caption: Words) -> Weighted:
+        """The tf-idf vectors of a caption's words."""
+        vectors: tuple[dict[NGram, float], ...] = tuple({} for _ in range(ORDER))
+        for ngram, count in Counter(ngrams(caption)).items():
+            idf = self._log_pictures - math.log(max(1, self.counts[ngram]))
+            vectors[len(ngram) - 1][ngram] = count * idf
+        norms = tuple(math.sqrt(sum(w * w for w in vector.values())) for vector in vectors)
+        return Weighted(vectors, norms, max(0, len(caption) - 1))
+
+    def score(self, caption: Words, references: References) -> float:
+        """CIDEr-D of one caption, given as words."""
+        output = self.weighted(caption)
+        found = [similarity(output, self.weighted(reference)) for reference in references]
+        return SCALE * sum(found) / len(found)
+
+
+class CiderReward:
+    """CIDEr-D as the reward of self-critical training, over the captions of the training set."""
+
+    def __init__(self, references: Iterable[Iterable[str]]) -> None:
+        """references: the captions of each training picture."""
+        self._references = [[words(text) for text in captions] for captions in references]
+        self.frequency = DocumentFrequency(self._references)
+
+    def __call__(self, outputs: Sequence[str], pictures: Sequence[int]) -> list[float]:
+        """The reward of each output, which is of the training picture of that number."""
+        return [
+            self.frequency.score(words(output), self._references[picture])
+            for output, picture in zip(outputs, pictures, strict=True)
+        ]
+
+
+def cider_d(outputs: Sequence[Words], references: Sequence[References]) -> float:
+    """Mean CIDEr-D, everything given as words."""
+    frequency = DocumentFrequency(references)
+    found = [frequency.score(*row) for row in zip(outputs, references, strict=True)]
+    return sum(found) / len(found)
+
+
+def ngrams(caption: Words) -> list[NGram]:
+    """All n-grams of one to four words."""
+    return [
+        tuple(caption[start : start + order])
+        for order in range(1, ORDER + 1)
+        for start in range(len(caption) - order + 1)
+    ]
+
+
+def similarity(output: Weighted, reference: Weighted) -> float:
+    """The mean over orders of the clipped cosine, less for another length."""
+    total = 0.0
+    for order in range(ORDER):
+        said = reference.vectors[order]
+        norms = output.norms[order] * reference.norms[order]
+        if norms:
+            shared = output.vectors[order].items()
+            total += sum(min(w, said[g]) * said[g] for g, w in shared if g in said) / norms
+    difference = output.length - reference.length
+    return total / ORDER * math.exp(-(difference**2) / (2 * SIGMA**2))

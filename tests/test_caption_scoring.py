@@ -1,0 +1,184 @@
+"""Caption scores are those of the COCO tools, without Java.
+
+The figures were computed by pycocoevalcap 1.2 (its PTBTokenizer, Bleu, Rouge, Cider and Meteor) on
+the captions below.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from attncli.caption_scoring import CiderReward, bleu4, caption_scores, cider, meteor, words
+from attncli.caption_scoring.rouge import longest_common
+from models.errors import ModelError
+
+OUTPUTS = [
+    "A red circle above a blue square.",
+    "two dogs run",
+    "The man's kite isn't flying over the beach",
+    "a small green triangle",
+    "",
+    "a child in a t-shirt , jumping !",
+]
+REFERENCES = [
+    [
+        "a red circle over a blue square",
+        "There is a red circle above a square.",
+        "a circle and a square",
+    ],
+    ["Two brown dogs run through tall grass .", "dogs running", "Two dogs play in a field"],
+    [
+        "A man flies a kite over the beach",
+        "The man's kite is flying high.",
+        "a kite that isn't flying",
+        "somebody at the sea",
+    ],
+    ["a large green triangle", "A green triangle, on the left", "one triangle"],
+    ["a white cat on a sofa", "A cat sleeps"],
+    [
+        "A child in a red t-shirt is jumping",
+        "the child jumps",
+        "a jumping child",
+        "kid in mid-air",
+    ],
+]
+
+
+@pytest.mark.parametrize(
+    "caption, tokens",
+    [
+        ('A man\'s t-shirt, (red) and "blue"', "a man 's t-shirt -lrb- red -rrb- and blue"),
+        ("don't can't won't I'm cannot", "do n't ca n't wo n't i 'm can not"),
+        (
+            "Mr. Smith of the U.S. eats at 5 p.m. with St. Bernard dogs.",
+            "mr. smith of the u.s. eats at 5 p.m. with st. bernard dogs",
+        ),
+        ("black/white dog & cat #1 $5.00 50%", "black/white dog & cat # 1 $ 5.00 50 %"),
+        ("A dog -- running - fast...", "a dog running fast"),
+        ("the dogs' toys, the 'quoted' word", "the dogs toys the quoted word"),
+        ("“curly” don’t — it’s…", "curly do n't it 's"),
+        ("a bike!!! What?! Hmm.", "a bike !!! what ?! hmm"),
+        ("a 3-year-old at 12:30, 1,000 people", "a 3-year-old at 12:30 1,000 people"),
+        ("It is No. 5. She said no.", "it is no. 5 she said no"),
+        ("R&B &amp; <b>", "r&b & < b >"),
+        (" . ", ""),
+        ("", ""),
+    ],
+)
+def test_words_are_those_of_stanfords_tokenizer(caption: str, tokens: str) -> None:
+    assert words(caption) == tokens.split()
+
+
+def test_scores_are_those_of_the_coco_tools() -> None:
+    found = caption_scores(OUTPUTS, REFERENCES, meteor=False)
+    tools = [87.31398526379672, 80.8370425481979, 69.53607699869487, 56.903513686447596]
+    assert found.bleu.penalised == pytest.approx(tools, abs=1e-6)
+    assert found.rouge_l == pytest.approx(63.34514900365183, abs=1e-9)
+    assert found.cider == pytest.approx(1.9313005794796068, abs=1e-9)
+    assert (found.meteor, found.captions) == (None, 6)
+
+
+def test_the_reward_of_each_caption_is_that_of_the_coco_tools() -> None:
+    tools = [
+        3.901121700630004,
+        1.6195114850606205,
+        2.297231926082092,
+        1.843472408640544,
+        0.0,
+        1.9264659564643805,
+    ]
+    reward = CiderReward(REFERENCES)
+    assert reward(OUTPUTS, range(6)) == pytest.approx(tools, abs=1e-9)
+    assert sum(tools) / 6 == pytest.approx(cider(OUTPUTS, REFERENCES))
+    order = [3, 0, 3]
+    assert reward([OUTPUTS[n] for n in order], order) == pytest.approx([tools[n] for n in order])
+
+
+def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
+    found = caption_scores(OUTPUTS, REFERENCES, meteor=False).bleu
+    texts = [" ".join(words(text)) for text in OUTPUTS]
+    columns = [
+        [" ".join(words(texts[n])) if n < len(texts) else None for texts in REFERENCES]
+        for n in range(4)
+    ]
+    for order in range(1, 5):
+        metric = sacrebleu.BLEU(max_ngram_order=order, tokenize="none", smooth_method="none")
+        result = metric.corpus_score(texts, columns)
+        assert found.penalised[order - 1] == pytest.approx(result.score)
+        assert found.plain[order - 1] == pytest.approx(result.score / result.bp)
+    assert found.length_ratio == result.ratio < 1
+    assert bleu4(OUTPUTS, REFERENCES) == found.penalised[3]
+
+
+def test_what_people_said_scores_highest_and_nothing_scores_nothing() -> None:
+    same = [texts[0] for texts in REFERENCES]
+    best = caption_scores(same, [[text] for text in same], meteor=False)
+    assert best.bleu.penalised == best.bleu.plain == pytest.approx((100.0,) * 4)
+    assert (best.rouge_l, best.cider) == pytest.approx((100, 10))
+    none = caption_scores([""] * 6, REFERENCES, meteor=False)
+    assert (*none.bleu.penalised, *none.bleu.plain, none.rouge_l, none.cider) == (0,) * 10
+
+
+def test_the_order_of_references_is_nothing() -> None:
+    turned = [texts[::-1] for texts in REFERENCES]
+    one, other = (caption_scores(OUTPUTS, texts, meteor=False) for texts in (REFERENCES, turned))
+    assert one.bleu == other.bleu
+    assert (one.rouge_l, one.cider) == pytest.approx((other.rouge_l, other.cider))
+
+
+def test_the_longest_common_subsequence_is_that_of_trying_all() -> None:
+    def longest(one: str, other: str) -> int:
+        if not one or not other:
+            return 0
+        if one[0] == other[0]:
+            return 1 + longest(one[1:], other[1:])
+        return max(longest(one[1:], other), longest(one, other[1:]))
+
+    dice = random.Random(1)
+    for _ in range(100):
+        one, other = ("".join(dice.choices("abc", k=dice.randrange(7))) for _ in range(2))
+        assert longest_common(one, other) == longest(one, other)
+
+
+@pytest.mark.parametrize("references", [REFERENCES[:5], [[], *REFERENCES[1:]]])
+def test_outputs_without_references_are_refused(references: list[list[str]]) -> None:
+    with pytest.raises(ModelError, match="6 captions for"):
+        bleu4(OUTPUTS, references)
+
+
+@pytest.mark.skipif(bool(meteor.why_not()), reason=meteor.why_not())
+def test_meteor_is_that_of_the_coco_tools() -> None:
+    found = caption_scores(OUTPUTS, REFERENCES).meteor
+    assert found == pytest.approx(37.023964045430524, abs=1e-6)
+
+
+def test_what_is_missing_for_meteor_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "Java" in meteor.why_not()
+    assert caption_scores(OUTPUTS, REFERENCES).meteor is None
+    java(tmp_path, "exit 1")
+    monkeypatch.setattr(meteor, "find_spec", lambda name: None)
+    assert "pip install" in meteor.why_not()
+
+
+def test_a_program_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(meteor, "_jar", lambda: tmp_path / "meteor.jar")
+    for script in ("exit 1", "cat", "echo 0.5"):
+        java(tmp_path, script)
+        with pytest.raises(ModelError, match="METEOR's program failed"):
+            caption_scores(OUTPUTS, REFERENCES)
+
+
+def java(folder: Path, script: str) -> None:
+    program = folder / "java"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
