@@ -1,6 +1,6 @@
 """Luong's concat score: additive attention, with W split over query and key.
 
-score(s, h) = v^T tanh(W [s; h])         Luong, Pham and Manning 2015, eq. 8
+score(s, h) = v^T tanh(W [s; h])         Luong, Pham and Manning 2015, section 3.1
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Concat(Additive):
     """Concat (Luong): a hidden layer over query and key, side by side.
 
     score(s, h) = v^T tanh(W [s; h])
-    Source: Luong, Pham, Manning 2015, eq. 8.
+    Source: Luong, Pham, Manning 2015, section 3.1.
     Options: size, coverage.
     W [s; h] = W_s s + W_h h, so that W_h h is computed once per source; there is no bias.
     """

@@ -1,6 +1,6 @@
 """The angle between query and key, sharpened.
 
-score(s, h) = beta cos(k, h),  beta = softplus(b^T s + c)      Graves, Wayne, Danihelka 2014, eq. 5
+score(s, h) = beta cos(k, h),  beta = softplus(b^T s + c)      Graves et al. 2014, eq. 5 and 6
 """
 
 from __future__ import annotations

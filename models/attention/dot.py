@@ -1,6 +1,6 @@
 """The dot product of query and key.
 
-score(s, h) = s^T h                      Luong, Pham and Manning 2015, eq. 8
+score(s, h) = s^T h                      Luong, Pham and Manning 2015, section 3.1
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Dot(Score):
     """Dot: the plain product of query and key.
 
     score(s, h) = s^T h
-    Source: Luong, Pham, Manning 2015, eq. 8.
+    Source: Luong, Pham, Manning 2015, section 3.1.
     Query and key must have equal sizes; `general` serves where they have not. An encoder of both
     directions is twice as wide as its decoder, one with model.bidirectional=false is not.
     """

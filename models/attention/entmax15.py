@@ -20,7 +20,7 @@ class Entmax15(nn.Module):
     """1.5-entmax: between softmax and sparsemax; far slots weigh exactly zero.
 
     weights_i = max(0, score_i / 2 - tau)^2, tau such that they sum to 1
-    Source: Peters, Niculae, Martins 2019, Algorithm 2.
+    Source: Peters, Niculae, Martins 2019.
     """
 
     def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """A learned bilinear form of query and key.
 
-score(s, h) = s^T W h                    Luong, Pham and Manning 2015, eq. 8
+score(s, h) = s^T W h                    Luong, Pham and Manning 2015, section 3.1
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class General(Score):
     """General: a learned matrix between query and key.
 
     score(s, h) = s^T W h
-    Source: Luong, Pham, Manning 2015, eq. 8.
+    Source: Luong, Pham, Manning 2015, section 3.1.
     W h is computed once per source.
     """
 

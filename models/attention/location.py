@@ -1,6 +1,6 @@
 """One logit per source position, from the query alone.
 
-score(s, h_i) = (W s)_i                  Luong, Pham and Manning 2015, eq. 7
+score(s, h_i) = (W s)_i                  Luong, Pham and Manning 2015, eq. 8
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Location(Score):
     """Location (Luong): one logit per position, whatever stands there.
 
     score(s, h_i) = (W s)_i
-    Source: Luong, Pham, Manning 2015, eq. 7.
+    Source: Luong, Pham, Manning 2015, eq. 8.
     Options: positions.
     It does not look at the keys. W has a row per position, so that there is a longest source;
     a longer one is refused.

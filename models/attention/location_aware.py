@@ -1,7 +1,7 @@
 """Additive attention that sees where it has just looked.
 
 score(s, h_i) = v^T tanh(W s + U h_i + M f_i),  f = F * previous weights
-                                         Chorowski et al. 2015, eq. 8 and 9
+                                         Chorowski et al. 2015
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class LocationAware(Additive):
     """Location-aware (Chorowski): additive, with the previous weights convolved.
 
     score(s, h_i) = v^T tanh(W s + U h_i + M f_i + b);  f = F * weights_{t-1}
-    Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015, eq. 8 and 9.
+    Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015.
     Options: size, filters, filter_width, coverage.
     The previous weights are part of the decoder's state; before the first step they are uniform.
     """

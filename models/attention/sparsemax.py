@@ -20,7 +20,7 @@ class Sparsemax(nn.Module):
     """Sparsemax: the projection onto the simplex; far slots weigh exactly zero.
 
     weights_i = max(0, score_i - tau), tau such that they sum to 1
-    Source: Martins, Astudillo 2016, Algorithm 1.
+    Source: Martins, Astudillo 2016.
     """
 
     def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 a_i = v^T tanh(W_x x_t + W_s h~_{t-1} + W_h h_i),  i < t
 [h~_t; c~_t] = sum_i softmax(a)_i [h_i; c_i]
-h_t, c_t = LSTM(x_t, [h~_t; c~_t])       Cheng, Dong and Lapata 2016, eq. 4 to 9
+h_t, c_t = LSTM(x_t, [h~_t; c~_t])       Cheng, Dong and Lapata 2016
 
 The summary h~ stands where the cell's last state does otherwise, so that no step has to carry the
 whole past; a GRU does the same without c. The paper reads from left to right, here each direction
