@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from attncli.jobs.compare import Planned
     from attncli.jobs.measure import Sets
 
-TRAIN, TEST = "--train", "--test"
+TRAIN, TEST, GOLD = "--train", "--test", "--gold"
 PRESET, NANO = "rnnsearch-small", "rnnsearch-nano"  # with files, and for the embedded grammar
 ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine want keys of the query's size
 MINUTE = (  # the embedded grammar's budget, where the user sets none
@@ -69,6 +69,18 @@ Test = Annotated[
     list[Path] | None,
     typer.Option(TEST, metavar="FILE...", help="Test set: source and references, or one TSV."),
 ]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Links between the words of the test set, or of dev if there is none: Pharaoh or "
+        "NAACL. AER then.",
+    ),
+]
+GoldIndex = Annotated[
+    Literal["0", "1"] | None,
+    typer.Option(help="What --gold counts words from, where the file does not show it."),
+]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each mechanism, from train.seed upwards.")]
 Preset = Annotated[
@@ -85,6 +97,8 @@ def compare(
     train: Train = None,
     dev: Dev = None,
     test: Test = None,
+    gold: Gold = None,
+    gold_index: GoldIndex = None,
     output: Output = Path("runs/compare"),
     seeds: Seeds = 2,
     preset: Preset = None,
@@ -104,22 +118,31 @@ def compare(
     Each run has a folder of its own in the output folder, MECHANISM/seed-N. The same command goes
     on where it was broken off, and more names or seeds add to what is finished. The table says
     which differences between mechanisms are no more than noise. AER is measured where the true
-    links are known: on the embedded grammar.
+    links are known: on the embedded grammar, and with --gold.
 
     Example:
       attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --seeds 3
     """
-    base = base_config(train or [], dev or [], test or [], preset, set or [])
+    measured = Measured(test or [], gold, gold_index)
+    base = base_config(train or [], dev or [], measured, preset, set or [])
     found = mechanisms(names or LITERATURE, base, set or [])
     use_threads(threads)
     where = choose_device(device)
-    work = prepare(found, base, test or [], output, seeds)
+    work = prepare(found, base, measured, output, seeds)
     rows, failed = run(work, output, where)
     with open_output(None) as write:
         write(comparison_as_text(rows).encode())
     if failed:
         raise typer.Exit(1)
+
+
+class Measured(NamedTuple):
+    """What the user names to measure on, dev aside."""
+
+    test: list[Path]
+    gold: Path | None
+    gold_index: Literal["0", "1"] | None
 
 
 class Work(NamedTuple):
@@ -130,7 +153,7 @@ class Work(NamedTuple):
 
 
 def base_config(
-    train: list[Path], dev: list[Path], test: list[Path], preset: str | None, assigned: list[str]
+    train: list[Path], dev: list[Path], measured: Measured, preset: str | None, assigned: list[str]
 ) -> RunConfig:
     """The run that every mechanism is a change of."""
     pairs = [path for path in train if path.suffix != ".toml"]
@@ -140,8 +163,11 @@ def base_config(
         )
     if train and not dev:
         raise typer.BadParameter("needed to compare on", param_hint=f"'{DEV}'")
-    if test and not train:
-        raise typer.BadParameter(f"needs {TRAIN}", param_hint=f"'{TEST}'")
+    for option, given in ((TEST, measured.test), (GOLD, measured.gold)):
+        if given and not train:
+            raise typer.BadParameter(f"needs {TRAIN}", param_hint=f"'{option}'")
+    if measured.gold_index and not measured.gold:
+        raise typer.BadParameter(f"needs {GOLD}", param_hint="'--gold-index'")
     if not train:
         return settings([], [], preset or NANO, [ONE_WAY, *MINUTE, *assigned])
     chosen = preset or (PRESET if len(pairs) == len(train) else None)
@@ -149,13 +175,13 @@ def base_config(
 
 
 def prepare(
-    found: list[Mechanism], base: RunConfig, test: list[Path], output: Path, seeds: int
+    found: list[Mechanism], base: RunConfig, measured: Measured, output: Path, seeds: int
 ) -> Work:
     """Find every mistake that can be found before the first run."""
     from attncli.jobs import compare as job  # imports torch
 
     job.check_all(found)
-    texts = job.Texts(base.data, test, None)
+    texts = job.Texts(base.data, *measured)
     if not base.data.train:
         texts = job.embedded(base, output)
     sets = job.read_sets(texts)

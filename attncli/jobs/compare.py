@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from attncli.comparison import Row
 from attncli.data import corpus
+from attncli.data.links import Index, Links, read_links
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
 from attncli.jobs.train import Stop, fingerprints, heartbeat, train
@@ -23,8 +24,7 @@ from attncli.training.config import DataConfig, RunConfig
 from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
-from attncli.training.prepare import Show, as_tsv, drawn, read_dev
-from models.alignment import Link
+from attncli.training.prepare import DevSet, Show, as_tsv, drawn, read_dev
 from models.errors import ModelError
 from models.files import refused, write_folder, write_text
 
@@ -57,7 +57,8 @@ class Texts(NamedTuple):
 
     data: DataConfig  # for training and dev
     test: Sequence[Path]
-    gold: list[set[Link]] | None  # of the test set
+    gold: tuple[Links, ...] | Path | None = None  # of the test set, or of dev if there is none
+    gold_index: Index | None = None  # what its file counts words from, where the user says so
 
 
 def embedded(base: RunConfig, out: Path) -> Texts:
@@ -69,7 +70,8 @@ def embedded(base: RunConfig, out: Path) -> Texts:
         write_same(path, as_tsv(pairs))
     train, dev, test = paths
     named = replace(data, train=(str(train),), dev=(str(dev),))
-    return Texts(named, [test], [set(pair.links) for pair in parts.test])
+    links = [frozenset(pair.links) for pair in parts.test]
+    return Texts(named, [test], tuple(Links(sure, sure) for sure in links))
 
 
 def write_same(path: Path, text: str) -> None:
@@ -83,14 +85,25 @@ def write_same(path: Path, text: str) -> None:
 
 
 def read_sets(texts: Texts) -> Sets:
-    """Dev and test set; a ModelError without a dev set."""
+    """Dev and test set and the gold links; a ModelError without a dev set."""
     dev = read_dev(texts.data)
     if dev is None:
         raise ModelError("no dev set", "files after --dev, to compare on")
     test = read_dev(replace(texts.data, dev=tuple(map(str, texts.test))))
+    gold = texts.gold
+    if isinstance(gold, Path):
+        gold = read_gold(gold, test or dev, texts.gold_index)
     marks = [corpus.fingerprint(paths) for paths in (texts.data.dev, texts.test) if paths]
-    mark = hashlib.sha256(f"{marks} {texts.gold}".encode()).hexdigest()
-    return Sets(dev, test, texts.gold, mark)
+    known = [[sorted(row.sure), sorted(row.possible)] for row in gold or ()]
+    mark = hashlib.sha256(f"{marks} {known}".encode()).hexdigest()
+    return Sets(dev, test, gold, mark)
+
+
+def read_gold(path: Path, pairs: DevSet, index: Index | None) -> tuple[Links, ...]:
+    """The links between the words of sentence pairs and their first references."""
+    texts = zip(pairs.sources, pairs.references[0], strict=True)
+    lengths = [(len(source.split()), len(target.split())) for source, target in texts]
+    return read_links(path, lengths, index=index).rows
 
 
 def plan(mechanisms: Sequence[Mechanism], data: DataConfig, seeds: int, out: Path) -> list[Planned]:

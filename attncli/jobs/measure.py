@@ -7,7 +7,9 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.alignment_scoring import score_alignments
 from attncli.comparison import Row
+from attncli.data.links import Links
 from attncli.training.config import RunConfig
 from attncli.training.evaluation import Heartbeat, bleu, dev_loss, translated
 from attncli.training.events import Kept
@@ -15,7 +17,7 @@ from attncli.training.folder import RunFolder
 from attncli.training.prepare import DevSet
 from attncli.training.state import read_counters
 from models import load
-from models.alignment import Link, align, diagonal, error_rate
+from models.alignment import align, diagonal
 from models.errors import ModelError
 from models.files import write_text
 from models.translator import Translator
@@ -28,8 +30,13 @@ class Sets(NamedTuple):
 
     dev: DevSet
     test: DevSet | None
-    gold: list[set[Link]] | None  # the links of the test set, where they are known
+    gold: tuple[Links, ...] | None  # the links of the test set, or of dev if there is none
     mark: str  # a fingerprint of all this
+
+    @property
+    def aligned(self) -> DevSet:
+        """The set that the gold is of."""
+        return self.test or self.dev
 
 
 def measured(folder: Path, sets: Sets) -> Row | None:
@@ -90,15 +97,18 @@ def test_bleu(
 
 
 def alignment(translator: Translator, sets: Sets) -> tuple[float | None, str]:
-    """AER in percent on the test set's given translations, and what made the links.
+    """AER in percent on given translations, and what made the links.
 
     A model without attention has none to show; the diagonal stands in its place as the floor.
     """
-    if sets.gold is None or sets.test is None:
+    if sets.gold is None:
         return None, ""
-    pairs = list(zip(sets.test.sources, sets.test.references[0], strict=True))
-    if translator.model.decoder.attends:
-        links = [found.links for found in align(translator, pairs)]
-        return 100 * error_rate(links, sets.gold), "attention"
-    found = [diagonal(len(source.split()), len(target.split())) for source, target in pairs]
-    return 100 * error_rate(found, sets.gold), "diagonal"
+    pairs = list(zip(sets.aligned.sources, sets.aligned.references[0], strict=True))
+    attends = translator.model.decoder.attends
+    if attends:
+        links = [frozenset(found.links) for found in align(translator, pairs)]
+    else:
+        sizes = [(len(source.split()), len(target.split())) for source, target in pairs]
+        links = [frozenset(diagonal(*size)) for size in sizes]
+    scores = score_alignments("", links, sets.gold)
+    return 100 * scores.error_rate, "attention" if attends else "diagonal"

@@ -11,6 +11,7 @@ import pytest
 from attncli import app
 from attncli.jobs.mechanisms import LITERATURE, find, mechanisms
 from attncli.training.config import run_config
+from models.alignment import diagonal
 from models.errors import ModelError
 from tests.training.small import SMALL, write_texts
 
@@ -82,6 +83,28 @@ def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixt
     rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
     assert [row["aligned_by"] for row in rows] == ["diagonal", "attention"]
     assert all(0 < float(row["aer"]) < 100 for row in rows)
+
+
+def test_links_of_ones_own_corpus_give_an_error_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The diagonal, which `none` is aligned by, as the gold: of dev, as there is no test set."""
+    texts, gold, out = write_texts(tmp_path), tmp_path / "gold.pharaoh", tmp_path / "out"
+    pairs = [line.split("\t") for line in texts.dev.read_text("utf-8").splitlines()]
+    rows = [diagonal(len(source.split()), len(target.split())) for source, target in pairs]
+    lines = [" ".join(f"{i}-{j}" for i, j in sorted(row)) for row in rows]
+    gold.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(out)]
+    command += ["-p", "rnnsearch-nano", *SETTINGS, "-s", "train.steps=2"]
+    data = ["--train", str(texts.train), "--dev", str(texts.dev)]
+    assert app.run([*command, *data, "--gold", str(gold)]) == 0
+    found = {row["mechanism"]: row for row in csv.DictReader((out / "comparison.csv").open())}
+    assert float(found["none"]["aer"]) == 0 and 0 < float(found["dot"]["aer"]) < 100
+    gold.write_text("".join(f"{line}\n" for line in lines[1:]), "utf-8")
+    assert app.run([*command, *data, "--gold", str(gold)]) == 1
+    assert "11 sentence pairs" in capsys.readouterr().err
+    assert app.run([*command, "--gold", str(gold)]) == 2
+    assert "needs --train" in capsys.readouterr().err
 
 
 def test_a_mechanism_that_makes_no_model_is_refused_before_any_file_is_read(
