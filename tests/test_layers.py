@@ -26,6 +26,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.alignment"],
     ["models"],
     ["attncli.console"],
+    ["attncli.markup"],
     ["attncli.data", "attncli.scoring", "attncli.comparison"],
     ["attncli.alignment_scoring", "attncli.caption_scoring"],
     ["attncli.render", "attncli.options"],

@@ -1,0 +1,83 @@
+"""Placeholders with the punctuation that is nothing without them.
+
+Without its placeholder, ``"{file}": not found`` would leave the model ``"": not found``. So a
+placeholder takes along the quotes or brackets around it, a sign that it is glued to, the colon or
+comma after it where it begins the line, and the comma before it where it ends a clause.
+Neighbouring placeholders with only punctuation between them go as one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from attncli.markup.marks import Part
+from attncli.markup.words import has_word
+
+AROUND = dict(zip("\"'([{<«“‘„‚»「『（", "\"')]}>»”’“‘«」』）", strict=True))
+SIGNS_BEFORE, SIGNS_BEHIND = "#$€£@=+~*/\\|", "%°*"
+LEADING = re.compile(r"\s*[-–—:,;.!?]+(?=\s)")  # behind a placeholder that begins the line
+TRAILING = re.compile(r",\s*$")  # before a placeholder that ends a clause
+CLAUSE_END = re.compile(r"\s*[.!?…]")
+
+
+def attached(parts: list[Part], *, escaped: bool) -> list[Part]:
+    """The parts with placeholders enlarged; of a text, only ``text`` holds from here on."""
+    parts = _together(parts)
+    for at, part in enumerate(parts):
+        if part.kind == "placeholder":
+            _enlarge(parts, at, escaped)
+    return [part for part in parts if part.kind != "text" or part.text]
+
+
+def _together(parts: list[Part]) -> list[Part]:
+    joined: list[Part] = []
+    for part in parts:
+        joined.append(part)
+        size = _size_of_cluster(joined)
+        if size > 1:
+            joined[-size:] = [Part("placeholder", "".join(p.raw for p in joined[-size:]))]
+    return joined
+
+
+def _size_of_cluster(parts: list[Part]) -> int:
+    """How many of the last parts go as one placeholder."""
+    kinds = [part.kind for part in parts[-3:]]
+    if kinds[-2:] == ["placeholder", "placeholder"]:
+        return 2
+    if kinds == ["placeholder", "text", "placeholder"] and not has_word(parts[-2].text):
+        return 3
+    return 1
+
+
+def _enlarge(parts: list[Part], at: int, escaped: bool) -> None:
+    """Move punctuation from the texts beside a placeholder into it."""
+    begins = not any(has_word(part.text) for part in parts[:at])
+    ends = not any(has_word(part.text) for part in parts[at + 1 :])
+    left, right = _text(parts, at - 1), _text(parts, at + 1)
+    before = behind = ""
+    if right and right[0] in SIGNS_BEHIND:
+        behind, right = right[0], right[1:]
+    while left and right and AROUND.get(left[-1]) == right[0]:
+        before, behind = left[-1] + before, behind + right[0]
+        left, right = left[:-1], right[1:]
+    if left and left[-1] in SIGNS_BEFORE:
+        before, left = left[-1] + before, left[:-1]
+    if begins and (found := LEADING.match(right)):
+        behind, right = behind + found[0], right[found.end() :]
+    elif (found := TRAILING.search(left)) and (ends or CLAUSE_END.match(right)):
+        before, left = found[0] + before, left[: found.start()]
+    _set_text(parts, at - 1, left)
+    _set_text(parts, at + 1, right)
+    if escaped:
+        before, behind = html.escape(before), html.escape(behind)
+    parts[at] = Part("placeholder", before + parts[at].raw + behind)
+
+
+def _text(parts: list[Part], at: int) -> str:
+    return parts[at].text if 0 <= at < len(parts) else ""
+
+
+def _set_text(parts: list[Part], at: int, text: str) -> None:
+    if 0 <= at < len(parts) and parts[at].kind == "text":
+        parts[at] = parts[at]._replace(text=text)

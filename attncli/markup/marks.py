@@ -1,0 +1,104 @@
+"""What counts as markup: tags, comments, placeholders, addresses, and entities.
+
+Everything else is text, a lone ``<`` as in "3 < 4" and a percent sign as in "100% sure" too.
+An entity that stands for a visible character is text as well, and is read as that character.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from html.entities import html5
+from typing import Literal, NamedTuple
+
+Kind = Literal["text", "open", "close", "void", "placeholder"]
+
+NAME = r"(?:[A-Za-z][\w:.-]*|\d+)"
+TAG = rf"""<!--.*?-->|<[!?][A-Za-z][^<>]*>|</?{NAME}(?:\s(?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>"""
+ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);"
+
+DEEP = r"[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*"  # braces in braces in braces
+MESSAGE = rf"\{{\s*\w+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time)\b{DEEP}\}}"  # ICU
+BRACES = (
+    rf"\{{\{{[^{{}}]*\}}\}}|\{{%[^{{}}]*%\}}|\$\{{[^{{}}]*\}}|{MESSAGE}|[$\#%]?\{{[^{{}}\s]*\}}"
+)
+PRINTF = (
+    r"%%|%\([^()\s]+\)[-+\#0]*[\d*]*(?:\.[\d*]+)?[diouxXeEfFgGcrsa]"
+    r"|(?<!\d)%(?:\d+\$)?[-+\#0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcrsSpn@]"
+    r"|(?<!\d)%L?\d{1,2}(?![\w%$])"  # Qt
+)
+ADDRESS = r"""https?://[!\#-;=?-\[\]_a-z~]*[\#-&*-\-/-9=@-Z_a-z~]"""
+MARK = re.compile(
+    rf"(?P<tag>{TAG})|(?P<placeholder>{BRACES}|{PRINTF}|{ADDRESS})|(?P<entity>{ENTITY})",
+    re.DOTALL,
+)
+
+VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
+BREAKING = re.compile(  # between two words these stand in for a space
+    "br|hr|p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option"
+)
+
+
+class Part(NamedTuple):
+    """A stretch of a line: text, or one piece of markup."""
+
+    kind: Kind
+    raw: str  # as it stands in the line
+    text: str = ""  # of a text, its entities read
+
+    @property
+    def name(self) -> str:
+        """Of a tag: its name in small letters."""
+        found = re.match(rf"</?({NAME})", self.raw)
+        return found[1].lower() if found else ""
+
+    @property
+    def breaking(self) -> bool:
+        """Whether it parts words: a line break, a block, a space that is an entity."""
+        if self.raw[0] == "&":
+            return _decoded(self.raw).isspace()
+        return bool(BREAKING.fullmatch(self.name))
+
+
+def scan(line: str) -> Iterator[Part]:
+    """The parts of a line in order; their raws joined are the line."""
+    at = 0
+    for found in MARK.finditer(line):
+        if at < found.start():
+            yield _text(line[at : found.start()])
+        yield _part(found)
+        at = found.end()
+    if at < len(line):
+        yield _text(line[at:])
+
+
+def count(line: str) -> Counter[str]:
+    """How often each piece of markup occurs; text and its entities left out."""
+    return Counter(part.raw for part in scan(line) if part.kind != "text")
+
+
+def _text(raw: str) -> Part:
+    return Part("text", raw, raw)
+
+
+def _part(found: re.Match[str]) -> Part:
+    raw = found[0]
+    if found["entity"]:
+        text = _decoded(raw)
+        visible = any(unicodedata.category(c)[0] not in "CZ" for c in text)
+        return Part("text", raw, text) if visible else Part("void", raw)
+    return Part("placeholder" if found["placeholder"] else _tag_kind(raw), raw)
+
+
+def _tag_kind(raw: str) -> Kind:
+    if raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(Part("void", raw).name):
+        return "void"
+    return "close" if raw[1] == "/" else "open"
+
+
+def _decoded(entity: str) -> str:
+    """The character of an entity; of an unknown one, what stands there."""
+    return html.unescape(entity) if entity[1] == "#" else html5.get(entity[1:], entity)

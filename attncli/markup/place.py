@@ -1,0 +1,192 @@
+"""Where each piece of markup goes in a translation, as characters of it.
+
+An element covers the words that its words became, with the punctuation at its edges where it had
+some. A placeholder goes beside the word it stood by. Any other mark goes between two words. What
+was inside an element stays inside it, and what was beside it stays out of it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+from attncli.markup.parse import Mark, Marked
+from attncli.markup.spans import Looks, cut, span, strongest
+from attncli.markup.words import Span, words
+
+NUMBER = re.compile(r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE)  # a noun comes after it
+ROOT = -1  # the parent of what is in no element
+
+
+class Placed(NamedTuple):
+    """An element, or a mark alone, in the translation."""
+
+    parent: int  # which of the placed is around it
+    opening: Mark
+    closing: Mark | None
+    start: int = 0
+    end: int = 0
+
+
+def place(marked: Marked, target: str, looks: Looks) -> list[Placed]:
+    """The marks of a line in its translation, in the order of the source."""
+    return _Placing(marked, target, looks).result()
+
+
+class _Placing:
+    def __init__(self, marked: Marked, target: str, looks: Looks) -> None:
+        self.source, self.target, self.looks = marked.text, target, looks
+        self.words, self.target_words = words(marked.text), words(target)
+        self.items = _items(marked.marks)
+        self.elements: dict[int, list[int]] = {}  # placed already, by their parent
+        self.own = {ROOT: (0, len(self.words))}  # words of the source in an element
+        self.covered = {ROOT: (0, len(self.target_words))}  # words of the translation in it
+        self.spans = {ROOT: (0, len(target))}  # characters of the translation
+
+    def result(self) -> list[Placed]:
+        """Elements first, parents before children; then the marks beside them."""
+        for number, item in enumerate(self.items):
+            if item.closing:
+                self._place_element(number, item, item.closing)
+        for number, item in enumerate(self.items):
+            if not item.closing:
+                self.spans[number] = self._apart(number, *[self._position(item)] * 2)
+        return [
+            item._replace(start=self.spans[number][0], end=self.spans[number][1])
+            for number, item in enumerate(self.items)
+        ]
+
+    def _place_element(self, number: int, item: Placed, closing: Mark) -> None:
+        siblings = self.elements.setdefault(item.parent, [])
+        start, end = item.opening.at, closing.at
+        self.own[number] = self._words_in(start, end)
+        self.covered[number] = span(
+            self.looks,
+            self.own[number],
+            len(self.words),
+            self.covered[item.parent],
+            [self.covered[sibling] for sibling in siblings],
+        )
+        found = self._characters(self.covered[number], item.parent, self.source[start:end])
+        self.spans[number] = self._apart(number, *found)
+        siblings.append(number)
+
+    def _words_in(self, start: int, end: int) -> Span:
+        """The words of the source between two characters, those cut by them too."""
+        first = bisect_right(self.words, start, key=lambda word: word[1])
+        return first, max(first, bisect_left(self.words, end, key=lambda word: word[0]))
+
+    def _characters(self, covered: Span, parent: int, text: str) -> Span:
+        """Those of some words, and of punctuation beside them if their source has it, too."""
+        first, last = covered
+        if first == last:
+            return (self._gap(first, parent),) * 2
+        start, end = self.target_words[first][0], self.target_words[last - 1][1]
+        inner = words(text)
+        if inner and text[: inner[0][0]].strip():
+            start = self._start(first)
+        if inner and text[inner[-1][1] :].strip():
+            end = self._end(last - 1)
+        return start, end
+
+    def _apart(self, number: int, start: int, end: int) -> Span:
+        """The span cut down to what is in its parent and in none of the parent's elements."""
+        parent = self.items[number].parent
+        low, high = self.spans[parent]
+        start, end = min(max(start, low), high), min(max(end, low), high)
+        for sibling in self.elements.get(parent, []):
+            first, last = self.spans[sibling]
+            if end <= first or last <= start:
+                continue
+            behind = sibling < number if start == end else first < start
+            if behind:
+                start, end = last, max(end, last)
+            else:
+                start, end = min(start, first), first
+        return start, end
+
+    def _position(self, item: Placed) -> int:
+        """The character before which a mark without words goes."""
+        mark = item.opening
+        if mark.kind == "placeholder":
+            beside = self._beside(mark, item.parent)
+            if beside is not None:
+                return beside
+        before = bisect_left(self.words, mark.at, key=lambda word: word[0])
+        word = cut(self.looks, before, self.own[item.parent], self.covered[item.parent])
+        return self._gap(word, item.parent, next_to_it=mark.before and not mark.after)
+
+    def _beside(self, mark: Mark, parent: int) -> int | None:
+        """Behind the word that was before a placeholder, or before the one behind it."""
+        low, high = self.own[parent]
+        left = bisect_left(self.words, mark.at, key=lambda word: word[0]) - 1
+        right = bisect_right(self.words, mark.at, key=lambda word: word[1])
+        if right == low and not mark.raw[-1].isalnum() and mark.raw[-1] in ":,;.!?-–—":
+            return None  # it begins the text, set off from it
+        sides = [(left, True), (right, False)]
+        if NUMBER.search(mark.raw):
+            sides.reverse()
+        sides.sort(key=lambda side: not self._touches(side[0], mark.at))
+        for word, is_left in sides:
+            if low <= word < high:
+                found = strongest(self.looks, word, self.covered[parent])
+                if found is not None:
+                    return self._side(found, is_left, self._touches(word, mark.at))
+        return None
+
+    def _side(self, word: int, behind: bool, touches: bool) -> int:
+        """A side of a target word; where punctuation stood between, that of its punctuation."""
+        if touches:
+            return self.target_words[word][1 if behind else 0]
+        return self._end(word) if behind else self._start(word)
+
+    def _touches(self, word: int, at: int) -> bool:
+        """Whether only spaces are between a word of the source and a character."""
+        if not 0 <= word < len(self.words):
+            return False
+        start, end = self.words[word]
+        return not self.source[end:at].strip() and not self.source[at:start].strip()
+
+    def _gap(self, word: int, parent: int, *, next_to_it: bool = False) -> int:
+        """The character at which to cut before a target word: behind the one before it."""
+        first, last = self.covered[parent]
+        if word <= first:
+            return self.spans[parent][0]
+        if word >= last:
+            return self.spans[parent][1]
+        return self._start(word) if next_to_it else self._end(word - 1)
+
+    def _end(self, word: int) -> int:
+        """Where a target word ends, with the punctuation glued to it."""
+        end = self.target_words[word][1]
+        last = word + 1 == len(self.target_words)
+        gap = self.target[end : None if last else self.target_words[word + 1][0]]
+        return end + len(_first(gap))
+
+    def _start(self, word: int) -> int:
+        """Where a target word begins, with the punctuation glued to it and to no word before."""
+        start = self.target_words[word][0]
+        gap = self.target[self.target_words[word - 1][1] if word else 0 : start]
+        glued = len(_first(gap[::-1]))
+        return start if word and glued == len(gap) else start - glued
+
+
+def _first(gap: str) -> str:
+    """What of a gap between words comes before any space."""
+    return re.split(r"\s", gap, maxsplit=1)[0]
+
+
+def _items(marks: tuple[Mark, ...]) -> list[Placed]:
+    """Elements and lone marks, in the order of their first tag."""
+    items: list[Placed] = []
+    inside = [ROOT]
+    for mark in marks:
+        if mark.kind == "close":
+            number = inside.pop()
+            items[number] = items[number]._replace(closing=mark)
+            continue
+        items.append(Placed(inside[-1], mark, None))
+        if mark.kind == "open":
+            inside.append(len(items) - 1)
+    return items

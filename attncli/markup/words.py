@@ -1,0 +1,54 @@
+"""The words of a text as spans of characters: what markup is attached to.
+
+A word is a run of letters, digits and the accents on them; where a script writes no spaces, each
+letter stands for itself. Punctuation is no word: it goes where its word goes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+Span = tuple[int, int]  # first character, and the one behind the last
+
+UNSPACED = re.compile(  # Thai to Khmer, kana, Han
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\uff66-\uff9f\U00020000-\U0003ffff]"
+)
+
+
+def words(text: str) -> list[Span]:
+    """The words of a text, in order."""
+    found: list[Span] = []
+    for at, character in enumerate(text):
+        if not _in_word(character):
+            continue
+        accent = unicodedata.category(character)[0] == "M"
+        if found and found[-1][1] == at and (accent or not _apart(text[at - 1], character)):
+            found[-1] = (found[-1][0], at + 1)
+        else:
+            found.append((at, at + 1))
+    return found
+
+
+def has_word(text: str) -> bool:
+    """Whether there is anything to translate."""
+    return any(_in_word(character) for character in text)
+
+
+def overlap(spans: Sequence[Span], words: Sequence[Span]) -> list[list[float]]:
+    """How much of each span lies in each word (spans, words), as a share of what lies in any."""
+    rows = []
+    for start, end in spans:
+        shared = [float(max(0, min(end, w_end) - max(start, w_start))) for w_start, w_end in words]
+        rows.append([part / (sum(shared) or 1) for part in shared])
+    return rows
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character)[0] == "M"
+
+
+def _apart(before: str, character: str) -> bool:
+    return bool(UNSPACED.match(character) or UNSPACED.match(before))

@@ -1,0 +1,114 @@
+"""Markup in a translation: where its words are, nested, and all of it, whatever the model does."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from attncli.markup import carry, parse, words
+from attncli.markup.marks import count, scan
+from tests.markup.small import line, looks, tree
+
+
+def carried(source: str, target: str, *links: tuple[int, int]) -> str:
+    """With hard links from source words to target words, all counted from 0."""
+    table: list[dict[int, float]] = [{} for _ in words(target)]
+    for i, j in links:
+        table[j][i] = 1.0
+    return carry(parse(source), target, table)
+
+
+ORDER = [(0, 0), (1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "links", "expected"),
+    [
+        ("the <b>house</b>.", "das Haus.", ORDER[:2], "das <b>Haus</b>."),
+        ("the <b>house.</b>", "das Haus.", ORDER[:2], "das <b>Haus.</b>"),
+        ('<q>"yes"</q> he said', '"ja" sagte er', [(0, 0), (1, 2), (2, 1)], '<q>"ja"</q> sagte er'),
+        ("a <b>white house</b>", "une maison blanche", [(0, 0), (1, 2), (2, 1)], None),
+        ("<b>white</b> <i>house</i>", "maison blanche", [(0, 1), (1, 0)], None),
+        ("he <b>calls up</b> her", "er ruft sie an", [(0, 0), (1, 1), (2, 3), (3, 2)], None),
+        ("<b>the <i>old</i> dog</b> is", "der alte Hund ist", ORDER, None),
+        ("one<br/>two", "eins zwei", ORDER[:2], "eins<br/>zwei"),
+        ("one <br/> two", "eins zwei", ORDER[:2], "eins <br/> zwei"),
+        ("<i>one two", "zwei eins", [(0, 1), (1, 0)], "<i>zwei eins"),
+        ("Hello, {name}!", "Hallo!", [(0, 0)], "Hallo, {name}!"),
+        ("has %d files", "hat Dateien", ORDER[:2], "hat %d Dateien"),
+        ("has %d files", "Dateien hat", [(0, 1), (1, 0)], "%d Dateien hat"),
+        ("see {x} now", "jetzt siehe", [(0, 1), (1, 0)], "jetzt siehe {x}"),
+        ("<b>{n} files</b> left", "übrig: Dateien", [(0, 1), (1, 0)], "übrig: <b>{n} Dateien</b>"),
+        ("a <b>b</b>", "日本", ORDER[:2], "日<b>本</b>"),
+    ],
+)
+def test_markup_is_where_its_words_are(
+    source: str, target: str, links: list[tuple[int, int]], expected: str | None
+) -> None:
+    by_hand = {
+        "a <b>white house</b>": "une <b>maison blanche</b>",
+        "<b>white</b> <i>house</i>": "<i>maison</i> <b>blanche</b>",
+        "he <b>calls up</b> her": "er <b>ruft sie an</b>",
+        "<b>the <i>old</i> dog</b> is": "<b>der <i>alte</i> Hund</b> ist",
+    }
+    assert carried(source, target, *links) == (expected or by_hand[source])
+
+
+def test_where_nothing_is_aligned_relative_position_decides() -> None:
+    assert carried("a b <b>c</b> d", "w x y z") == "w x <b>y</b> z"
+    assert carried("a b {c} d e", "w x") == "w {c} x"
+    assert carried("a <b>b</b>", "") == "<b></b>"
+
+
+def test_two_elements_never_share_a_word() -> None:
+    assert carried("<b>a</b> <i>b</i>", "x", (0, 0), (1, 0)) == "<b>x</b><i></i>"
+
+
+def test_a_straggler_far_away_does_not_stretch_an_element() -> None:
+    links = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (0, 5)]
+    assert carried("<b>a</b> b c d e", "u v w x y z", *links) == "<b>u</b> v w x y z"
+
+
+def test_text_is_escaped_as_the_source_was() -> None:
+    assert carried("<b>a</b> &amp; b", "x & < y", (0, 0), (1, 1)) == "<b>x</b> &amp; &lt; y"
+    assert carried("<b>a</b> & b", "x & < y", (0, 0), (1, 1)) == "<b>x</b> & < y"
+
+
+def test_the_model_cannot_make_up_markup() -> None:
+    assert carried("<b>a</b>", "x <i> y", (0, 0)) == "<b>x</b> &lt;i&gt; y"
+    assert carried("{0} a", "x {0} %s", (0, 0)).split() == ["{0}", "x", "0", "s"]
+
+
+def test_as_much_markup_comes_out_as_went_in() -> None:
+    random = Random(1)
+    for _ in range(400):
+        source = line(random)
+        marked = parse(source)
+        target = random.choice([marked.text.upper(), line(random), "x y. (z)", ""])
+        table = looks(random, marked.text, target)
+        assert count(carry(marked, target, table)) == count(source), (source, target)
+
+
+def test_what_was_nested_is_nested_in_the_same_way() -> None:
+    random = Random(1)
+    for _ in range(400):
+        source = tree(random, [f"n{number}" for number in range(9)])
+        marked = parse(source)
+        target = random.choice([marked.text.upper(), line(random), "x y. (z) w", ""])
+        written = carry(marked, target, looks(random, marked.text, target))
+        assert around(written) == around(source), (source, target)
+
+
+def around(text: str) -> dict[str, tuple[str, ...]]:
+    """Which elements are around each element of a rightly nested text."""
+    inside: list[str] = []
+    found = {}
+    for part in scan(text):
+        if part.kind == "open":
+            found[part.name] = tuple(inside)
+            inside.append(part.name)
+        elif part.kind == "close":
+            assert inside.pop() == part.name
+    assert not inside
+    return found

@@ -1,0 +1,89 @@
+"""What is markup, what is text, and what the model gets to read."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from attncli.markup import parse
+from attncli.markup.marks import count, scan
+from attncli.markup.words import words
+from tests.markup.small import line
+
+
+def found(text: str) -> tuple[str, list[str]]:
+    marked = parse(text)
+    return marked.text, [mark.raw for mark in marked.marks]
+
+
+@pytest.mark.parametrize(
+    "text", ["3 < 4 and 5 > 2", "a <b", "< b>", "100% sure", "50%ig", "AT&T", "&c; {", "a } {b c}"]
+)
+def test_what_only_looks_like_markup_is_text(text: str) -> None:
+    assert found(text) == (text, [])
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["<br>", '<img alt="a > b"/>', "<!-- <b> -->", "{name}", "{0:.2f}", "{}", "{{x y}}", "${var}"]
+    + ["%s", "%d", "%(x)d", "%1$s", "%-5.2f", "%@", "%ld", "%%", "%1", "#{x}", "{% if x %}"]
+    + ["{n, plural, one {# file} other {{n} files}}", "https://a.b/c%20d?x=y"]
+    + ["<b></b>", "<i>{x}</i>", "<code>ls -l</code>", '<b translate="no">two words</b>'],
+)
+def test_markup_is_taken_out_whole(mark: str) -> None:
+    assert found(f"one {mark} two") == ("one two", [mark])
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "marks"),
+    [
+        ("Das <b>Haus</b>.", "Das Haus.", ["<b>", "</b>"]),
+        ("un<b>believ</b>able", "unbelievable", ["<b>", "</b>"]),
+        ("One<br/>two", "One two", ["<br/>"]),
+        ("<p>One.</p><p>Two.</p>", "One. Two.", ["<p>", "</p>", "<p>", "</p>"]),
+        ("Hello, {name}!", "Hello!", [", {name}"]),
+        ('"{file}": not found', "not found", ['"{file}":']),
+        ("See ({url}) now", "See now", ["({url})"]),
+        ("{a}, {b} and {c}", "and", ["{a}, {b}", "{c}"]),
+        ("x = {x}, y", "x =, y", ["{x}"]),
+        ("10&nbsp;km", "10 km", ["&nbsp;"]),
+    ],
+)
+def test_the_model_reads_a_sentence_without_holes(line: str, text: str, marks: list[str]) -> None:
+    assert found(line) == (text, marks)
+
+
+def test_entities_are_read_as_the_characters_they_stand_for() -> None:
+    marked = parse("AT&amp;T &lt;b&gt; &#228;&#xE4; &unknown;")
+    assert (marked.text, marked.marks, marked.escaped) == ("AT&T <b> ää &unknown;", (), True)
+    assert not parse("<b>AT&T</b>").escaped
+
+
+def test_overlapping_elements_are_made_to_nest() -> None:
+    marked = parse("<b>a <i>b</b> c</i>")
+    assert [mark.raw for mark in marked.marks] == ["<b>", "<i>", "</i>", "</b>"]
+    assert [mark.at for mark in marked.marks] == [0, 2, 3, 3]
+
+
+def test_a_tag_without_its_partner_stands_alone() -> None:
+    assert [mark.kind for mark in parse("</i>one <b>two").marks] == ["void", "void"]
+
+
+def test_nothing_is_lost_by_taking_a_line_apart() -> None:
+    random = Random(1)
+    for _ in range(300):
+        text = line(random)
+        marked = parse(text)
+        assert "".join(part.raw for part in scan(text)) == text
+        assert sum((count(mark.raw) for mark in marked.marks), count("")) == count(text)
+        assert [mark.at for mark in marked.marks] == sorted(mark.at for mark in marked.marks)
+
+
+def test_words_have_their_accents_and_stand_alone_where_no_spaces_are_written() -> None:
+    def texts(text: str) -> list[str]:
+        return [text[start:end] for start, end in words(text)]
+
+    assert texts("Das (alte) Haus-Boot's.") == ["Das", "alte", "Haus", "Boot", "s"]
+    assert texts("हिन्दी e\u0301t") == ["हिन्दी", "e\u0301t"]
+    assert texts("日本のX線") == ["日", "本", "の", "X", "線"]
