@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -15,6 +16,7 @@ from attncli.data.lines import Outcome, read_chunks
 from attncli.data.streams import Write, open_input, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
 from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.markup import piece_looks
 from attncli.jobs.translate import LongLines, translate_lines
 from attncli.options import (
     BatchTokens,
@@ -45,6 +47,10 @@ Long = Annotated[
     LongLines,
     typer.Option("--long", help="Lines too long for the model: split at sentence ends, or refuse."),
 ]
+KeepTags = Annotated[
+    bool,
+    typer.Option("--keep-tags", help="Carry tags and placeholders over, placed by the attention."),
+]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
@@ -59,6 +65,7 @@ def translate(
     scores: Scores = False,
     search: SearchConfig,
     hard_decode: HardDecode = None,
+    keep_tags: KeepTags = False,
     long: Long = "split",
     max_batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
@@ -74,6 +81,10 @@ def translate(
     and score. JSON lines hold the source and, for each output, text, score, log_prob and pieces;
     if the attention is hard, also how it was read.
 
+    With --keep-tags, tags such as <b>, </b> and <br/> and placeholders such as {name}, %s and
+    ${var} are no text: the model does not see them, and each stands in the output by the words it
+    stood by. As many come out as went in, rightly nested; entities are read as their characters.
+
     Example:
       attn translate -m runs/demo "The old dog sees a small house."
       attn translate -m runs/demo < test.en > test.de
@@ -87,6 +98,7 @@ def translate(
             search=search,
             long_lines=long,
             max_batch_tokens=max_batch_tokens,
+            aligner=partial(piece_looks, translator) if keep_tags else None,
         )
         layout = Layout(format, nbest=search.nbest > 1, scores=scores, read=translator.reads)
         with open_output(output) as write, _progress(source, shown=output is not None) as advance:

@@ -7,6 +7,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line, Outcome
 from attncli.data.split import split
+from attncli.jobs.markup import Aligner, InParts, with_markup
+from attncli.markup import Marked, parse
+from attncli.markup.words import has_word
 from models.config import SearchConfig
 from models.types import EMPTY, Hypothesis, Translation
 
@@ -40,6 +43,7 @@ class _Plan(NamedTuple):
     parts: list[str]
     note: str = ""
     refused: bool = False
+    marked: Marked | None = None  # where markup is carried: what there was in the line
 
 
 def translate_lines(
@@ -49,41 +53,66 @@ def translate_lines(
     search: SearchConfig,
     long_lines: LongLines = "split",
     max_batch_tokens: int = 4096,
+    aligner: Aligner | None = None,
 ) -> Iterator[list[Outcome]]:
     """The outcomes of each chunk, as soon as the chunk is there.
+
+    With an aligner, lines are text with markup, which is carried into all outputs.
 
     A line that is empty or all spaces has the empty translation and the model is not called; one
     that is faulty, or too long and ``long_lines`` is "refuse", has none.
     """
     for chunk in chunks:
-        plans = [_plan(line, translator, long_lines) for line in chunk]
+        plans = [_plan(line, translator, long_lines, markup=bool(aligner)) for line in chunk]
         texts = [part for plan in plans for part in plan.parts]
         results: Iterator[Translation] = iter(())
         if texts:
             found = translator.translate(texts, search=search, max_batch_tokens=max_batch_tokens)
             results = iter(found)
-        yield [_outcome(plan, [next(results) for _ in plan.parts]) for plan in plans]
+        parts = [[next(results) for _ in plan.parts] for plan in plans]
+        outcomes = [_outcome(plan, part) for plan, part in zip(plans, parts, strict=True)]
+        yield _with_markup(plans, parts, outcomes, aligner) if aligner else outcomes
 
 
-def _plan(line: Line, translator: Translates, long_lines: LongLines) -> _Plan:
+def _plan(line: Line, translator: Translates, long_lines: LongLines, *, markup: bool) -> _Plan:
     if line.fault:
         return _Plan(line, [], f"line {line.number} is {line.fault}; not translated", refused=True)
     if not line.text.strip():
         return _Plan(line, [])
-    length, most = translator.source_length(line.text), translator.max_source_length
+    marked = parse(line.text) if markup else None
+    text = marked.text if marked else line.text
+    if marked and marked.marks and not has_word(text):
+        return _Plan(line, [], marked=marked)
+    length, most = translator.source_length(text), translator.max_source_length
     if length <= most:
-        return _Plan(line, [line.text])
+        return _Plan(line, [text], marked=marked)
     seen = f"line {line.number} has {length} pieces and the model takes {most}"
     if long_lines == "refuse":
         return _Plan(line, [], f"{seen}; not translated", refused=True)
-    parts = split(line.text, lambda text: translator.source_length(text) <= most)
-    return _Plan(line, parts, f"{seen}; translated in {len(parts)} parts")
+    parts = split(text, lambda part: translator.source_length(part) <= most)
+    return _Plan(line, parts, f"{seen}; translated in {len(parts)} parts", marked=marked)
 
 
 def _outcome(plan: _Plan, results: list[Translation]) -> Outcome:
     if plan.refused:
         return Outcome(plan.line, None, plan.note)
     return Outcome(plan.line, _joined(plan.line.text, results), plan.note)
+
+
+def _with_markup(
+    plans: list[_Plan], parts: list[list[Translation]], outcomes: list[Outcome], aligner: Aligner
+) -> list[Outcome]:
+    """The outcomes with the markup of their lines, where there was a line to translate."""
+    lines = [
+        InParts(plan.marked, part, outcome.translation)
+        for plan, part, outcome in zip(plans, parts, outcomes, strict=True)
+        if plan.marked and outcome.translation
+    ]
+    done = with_markup(lines, aligner)
+    return [
+        outcome._replace(translation=next(done)) if plan.marked and outcome.translation else outcome
+        for plan, outcome in zip(plans, outcomes, strict=True)
+    ]
 
 
 def _joined(source: str, parts: list[Translation]) -> Translation:

@@ -6,7 +6,8 @@ translation looks at each word of the source.
 """
 
 from attncli.markup.carry import carry
+from attncli.markup.looks import Part, PieceLooks, of_words
 from attncli.markup.parse import Mark, Marked, parse
 from attncli.markup.words import words
 
-__all__ = ["Mark", "Marked", "carry", "parse", "words"]
+__all__ = ["Mark", "Marked", "Part", "PieceLooks", "carry", "of_words", "parse", "words"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 
 Span = tuple[int, int]  # first character, and the one behind the last
 
@@ -35,15 +34,6 @@ def words(text: str) -> list[Span]:
 def has_word(text: str) -> bool:
     """Whether there is anything to translate."""
     return any(_in_word(character) for character in text)
-
-
-def overlap(spans: Sequence[Span], words: Sequence[Span]) -> list[list[float]]:
-    """How much of each span lies in each word (spans, words), as a share of what lies in any."""
-    rows = []
-    for start, end in spans:
-        shared = [float(max(0, min(end, w_end) - max(start, w_start))) for w_start, w_end in words]
-        rows.append([part / (sum(shared) or 1) for part in shared])
-    return rows
 
 
 def _in_word(character: str) -> bool:

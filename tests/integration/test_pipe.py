@@ -65,6 +65,11 @@ def test_n_lines_in_n_lines_out(data: bytes, expected: bytes) -> None:
     assert translate(data) == (expected, "", 0)
 
 
+def test_tags_are_kept_line_by_line() -> None:
+    data = b"a <b>c</b>\r\n<br/>\n\n3 < 4 {x}\n"
+    assert translate(data, "--keep-tags") == (b"A <b>C</b>\r\n<br/>\n\n3 < 4 {x}\n", "", 0)
+
+
 def test_invalid_utf8_is_reported_and_the_rest_goes_on() -> None:
     output, said, status = translate(b"a\nb\xff\nc\n")
     assert (output, status) == (b"A\n\nC\n", 1)

@@ -1,0 +1,95 @@
+"""Markup around the translation of lines: the joint of ``attncli.markup`` and a model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.markup import Marked, Part, PieceLooks, carry, of_words, words
+from models.types import EMPTY, Hypothesis, Translation
+
+if TYPE_CHECKING:
+    from models.translator import Translator
+
+Aligner = Callable[[list[Translation]], list[PieceLooks]]  # of the best output of each
+
+
+class InParts(NamedTuple):
+    """A line whose text was translated in parts, mostly a single one."""
+
+    marked: Marked
+    parts: Sequence[Translation]
+    joined: Translation  # of all parts
+
+
+def with_markup(lines: Sequence[InParts], align: Aligner) -> Iterator[Translation]:
+    """The translation of each line with the line's markup in all its outputs.
+
+    Only lines with markup are aligned, all of them at once; one without words comes as it is.
+    """
+    asked = [single for line in lines if line.marked.marks for single in _singles(line)]
+    found = iter(align(asked) if asked else [])
+    for line in lines:
+        yield _carried(line, found if line.marked.marks else None)
+
+
+def piece_looks(
+    translator: Translator, translations: list[Translation], *, max_batch_tokens: int = 2048
+) -> list[PieceLooks]:
+    """How the pieces of each best output look at those of its source; no pieces if they do not."""
+    if not translator.reads:
+        return [PieceLooks((), (), ())] * len(translations)
+    from models.alignment import align_translations
+    from models.alignment.units import units
+    from models.tokenizer import END
+
+    config = dataclasses.replace(translator.alignment, units="piece")
+    aligned = align_translations(
+        translator, translations, config=config, max_batch_tokens=max_batch_tokens
+    )
+    tokenizer = translator.tokenizer
+    looks = []
+    for (text, (best, *_)), found in zip(translations, aligned, strict=True):
+        source = units(tokenizer.source, tokenizer.encode(text), text, kind="piece", marks=True)
+        said = [*best.ids, END]
+        target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
+        looks.append(PieceLooks(source.spans, target.spans, found.weights.tolist()))
+    return looks
+
+
+def _ranks(line: InParts) -> list[tuple[Hypothesis, ...]]:
+    """The outputs of all parts: the best ones, the second ones, and so on."""
+    return list(zip(*(part.hypotheses for part in line.parts), strict=False))
+
+
+def _singles(line: InParts) -> Iterator[Translation]:
+    """Each output of each part by itself."""
+    for rank in _ranks(line):
+        for part, hypothesis in zip(line.parts, rank, strict=True):
+            yield Translation(part.source, (hypothesis,))
+
+
+def _carried(line: InParts, found: Iterator[PieceLooks] | None) -> Translation:
+    marked, source = line.marked, line.joined.source
+    if not line.parts:
+        return Translation(source, (EMPTY._replace(text=marked.line),))
+    source_words = words(marked.text)
+    hypotheses = []
+    for rank, whole in zip(_ranks(line), line.joined.hypotheses, strict=True):
+        parts = _placed(line, rank, found) if found else []
+        looks = of_words(parts, source_words, words(whole.text))
+        hypotheses.append(whole._replace(text=carry(marked, whole.text, looks)))
+    return Translation(source, tuple(hypotheses))
+
+
+def _placed(line: InParts, rank: Sequence[Hypothesis], found: Iterator[PieceLooks]) -> list[Part]:
+    """The looks of each part, with where it and its output stand in the whole."""
+    placed = []
+    start = target_start = 0
+    for part, hypothesis in zip(line.parts, rank, strict=True):
+        start = line.marked.text.index(part.source, start)
+        placed.append(Part(start, target_start, next(found)))
+        start += len(part.source)
+        target_start += len(hypothesis.text) + bool(hypothesis.text)  # and a space
+    return placed
