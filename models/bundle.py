@@ -79,6 +79,12 @@ def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
     write_bytes(folder / "model.safetensors", to_bytes(weights_of(bundle.model)))
 
 
+def write_alignment(folder: Path, config: AlignConfig) -> None:
+    """Let a bundle say how its attention is read as an alignment; the rest stays as it is."""
+    settings = {**read_settings(folder), "alignment": to_dict(config)}
+    write_text(folder / "config.json", json.dumps(settings, indent=2) + "\n")
+
+
 def read(folder: Path) -> Bundle:
     """The bundle in a folder; a ModelError that says what is missing or damaged."""
     settings = read_settings(folder)

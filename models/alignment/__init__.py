@@ -15,6 +15,7 @@ from models.alignment.align import (
 from models.alignment.links import Link, Links
 from models.alignment.score import GoldLinks, diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
+from models.alignment.tune import Trial, trials, tune
 from models.config import AlignConfig
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "GoldLinks",
     "Link",
     "Links",
+    "Trial",
     "align",
     "align_translation",
     "align_translations",
@@ -30,4 +32,6 @@ __all__ = [
     "error_rate",
     "head_weights",
     "symmetrise",
+    "trials",
+    "tune",
 ]

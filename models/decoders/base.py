@@ -56,9 +56,11 @@ class Decoder(nn.Module):
     def shown_layer(self) -> int:
         """The layer, from 0, whose weights are shown where none is asked for by number.
 
-        The last but one, where alignment is best without tuning (Garg et al. 2019).
+        The last but one, where alignment is best without tuning (Garg et al. 2019); the last of
+        two, since the first looks around before anything is known.
         """
-        return max(0, self.attention_shape[0] - 2)
+        layers = self.attention_shape[0]
+        return layers - 2 if layers > 2 else layers - 1
 
     def advance(
         self,

@@ -1,0 +1,157 @@
+"""Which attention aligns best: layer, head, shift and the way to links, tried on gold links.
+
+All heads of all layers are read in one forced pass; every setting is then counted on the same
+weights. Of settings that are equally good, the plainest wins.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.alignment.align import as_batch, batched, both_units, encode, real
+from models.alignment.links import EXTRACTS, THRESHOLDED, least, strengths
+from models.alignment.score import GoldLinks
+from models.alignment.weights import Looked, attention_shape, every_head, pooled, shifted
+from models.config import AlignConfig
+from models.errors import ModelError
+from models.translator import Translator
+
+THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
+NULL_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+
+
+class Trial(NamedTuple):
+    """A setting and how wrong its links are."""
+
+    config: AlignConfig
+    error_rate: float  # 0 to 1
+
+
+class Way(NamedTuple):
+    """What is tried beside layer, head and null threshold: one row of a count."""
+
+    shift: int
+    marks: bool
+    extract: str
+    threshold: float
+
+
+def tune(
+    translator: Translator,
+    pairs: Iterable[tuple[str, str]],
+    gold: Iterable[GoldLinks],
+    *,
+    max_batch_tokens: int = 1024,
+) -> AlignConfig:
+    """The best settings for word links on gold; the other settings stay the model's own."""
+    return trials(translator, pairs, gold, max_batch_tokens=max_batch_tokens)[0].config
+
+
+def trials(
+    translator: Translator,
+    pairs: Iterable[tuple[str, str]],
+    gold: Iterable[GoldLinks],
+    *,
+    max_batch_tokens: int = 1024,
+) -> list[Trial]:
+    """Every setting that was tried on gold, the best first."""
+    pairs, gold = list(pairs), list(gold)
+    if len(pairs) != len(gold) or not any(links.sure for links in gold):
+        raise ModelError(
+            f"{len(pairs)} pairs and gold links of {sum(bool(g.sure) for g in gold)}",
+            "sure links for every pair",
+        )
+    layers, heads = attention_shape(translator.model.decoder)
+    ways = list(all_ways())
+    count = torch.zeros(2, len(ways), len(NULL_THRESHOLDS), layers, heads + 1)
+    for looks, links in looked(translator, pairs, gold, max_batch_tokens):
+        count += counted(looks, links, ways)
+    sure = sum(len(links.sure) for links in gold)
+    rates = (1 - count[0] / (count[1] + sure)).tolist()  # (W, N, L, 1 + H)
+    tried = [
+        Trial(_config(translator, way, null, layer, head), rates[n][m][layer][head])
+        for (m, null), (n, way) in product(enumerate(NULL_THRESHOLDS), enumerate(ways))
+        for layer, head in product(range(layers), range(heads + 1))
+        if head == 0 or heads > 1
+    ]
+    return sorted(tried, key=lambda trial: trial.error_rate)
+
+
+def all_ways() -> Iterator[Way]:
+    """The ways that are tried, the plainest first."""
+    for shift, marks, name in product((0, 1), (False, True), EXTRACTS):
+        for threshold in THRESHOLDS if name in THRESHOLDED else (AlignConfig.threshold,):
+            yield Way(shift, marks, name, threshold)
+
+
+def looked(
+    translator: Translator,
+    pairs: Sequence[tuple[str, str]],
+    gold: Sequence[GoldLinks],
+    max_batch_tokens: int,
+) -> Iterator[tuple[dict[tuple[int, bool], Looked], GoldLinks]]:
+    """By shift and marks, the weights (L, 1 + H, J, I) of each pair, the heads' mean first."""
+    encoded = [encode(translator.tokenizer, *pair) for pair in pairs]
+    config = dataclasses.replace(translator.alignment, units="word")
+    for batch in batched(translator, encoded, max_batch_tokens):
+        chosen = [encoded[n] for n in batch]
+        weights = every_head(translator.model, as_batch(translator, chosen), 0).cpu()
+        for n, rows in zip(batch, weights, strict=True):
+            each = torch.cat([rows.mean(1, keepdim=True), rows], 1)  # (L, 1 + H, T, S)
+            looks = {}
+            for marks in (False, True):
+                sides = both_units(
+                    translator.tokenizer, encoded[n], dataclasses.replace(config, marks=marks)
+                )
+                for shift in (0, 1):
+                    looks[shift, marks] = pooled(shifted(real(each, *sides), shift), *sides)
+            yield looks, gold[n]
+
+
+def counted(looks: dict[tuple[int, bool], Looked], gold: GoldLinks, ways: Sequence[Way]) -> Tensor:
+    """|A & S| + |A & P|, and |A|, of every way and null threshold: (2, W, N, L, 1 + H)."""
+    shape = next(iter(looks.values())).weights.shape[-2:]
+    worth = as_table(gold.sure, shape) + as_table(gold.sure | gold.possible, shape)  # (J, I)
+    worths = torch.stack([worth, torch.ones_like(worth)])
+    limits = torch.tensor(NULL_THRESHOLDS).view(-1, 1, 1, 1)
+    known: dict[tuple[int, bool, str], Tensor] = {}
+    rows = []
+    for way in ways:
+        key = way.shift, way.marks, way.extract
+        weights, null = looks[way.shift, way.marks]
+        if key not in known:
+            known[key] = strengths(weights, way.extract)
+        linked = least(known[key], AlignConfig(extract=way.extract, threshold=way.threshold))
+        by_row = torch.einsum("lhji,cji->clhj", linked.float(), worths)
+        rows.append(torch.einsum("clhj,nlhj->cnlh", by_row, (null <= limits).float()))
+    return torch.stack(rows, 1)
+
+
+def as_table(links: Iterable[tuple[int, int]], shape: Sequence[int]) -> Tensor:
+    """1 (J, I) where there is a link; a ModelError for one out of range."""
+    table = torch.zeros(*shape)
+    for i, j in links:
+        if not (0 <= j < shape[0] and 0 <= i < shape[1]):
+            raise ModelError(
+                f"gold link {i}-{j} of a pair with {shape[1]} and {shape[0]} words",
+                "links between them, counted from 0",
+            )
+        table[j, i] = 1
+    return table
+
+
+def _config(translator: Translator, way: Way, null: float, layer: int, head: int) -> AlignConfig:
+    return dataclasses.replace(
+        translator.alignment,
+        units="word",
+        layer=layer + 1,
+        head=head,
+        null_threshold=null,
+        **way._asdict(),
+    )

@@ -1,0 +1,62 @@
+"""Tuning: what is counted is what aligning gives, and the best is found and kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from attncli.data.grammar import Pair
+from models import load
+from models.alignment import AlignConfig, GoldLinks, align, error_rate, trials, tune
+from models.bundle import read, write_alignment
+from models.errors import ModelError
+from models.translator import Translator
+
+
+def test_what_is_counted_is_what_aligning_gives(
+    tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+    sure = [set(pair.links[::2]) for pair in tiny_pairs[:6]]
+    possible = [set(pair.links[1::2]) for pair in tiny_pairs[:6]]
+    gold = [GoldLinks(*links) for links in zip(sure, possible, strict=True)]
+    tried = trials(tiny_translator, pairs, gold)
+    assert len({trial.config for trial in tried}) == len(tried)
+    assert tried == sorted(tried, key=lambda trial: trial.error_rate)
+    for trial in [*tried[:3], *tried[:: len(tried) // 50]]:
+        found = align(tiny_translator, pairs, config=trial.config)
+        rate = error_rate([one.links for one in found], sure, possible)
+        assert trial.error_rate == pytest.approx(rate, abs=1e-6), trial.config
+    assert tune(tiny_translator, pairs, gold) == tried[0].config
+    assert tried[0].error_rate < tried[-1].error_rate
+
+
+def test_the_plainest_of_equals_wins(tiny_translator: Translator) -> None:
+    config = tune(tiny_translator, [("Dog", "Hund")], [GoldLinks({(0, 0)})])
+    assert config == dataclasses.replace(AlignConfig(), layer=1)
+
+
+def test_gold_that_does_not_fit_is_refused(tiny_translator: Translator) -> None:
+    with pytest.raises(ModelError, match="gold link 1-0 of a pair with 1 and 2 words"):
+        tune(tiny_translator, [("a", "b c")], [GoldLinks({(1, 0)})])
+    with pytest.raises(ModelError, match="sure links"):
+        tune(tiny_translator, [("a", "b c")], [GoldLinks(set(), {(0, 0)})])
+    with pytest.raises(ModelError, match="1 pairs"):
+        tune(tiny_translator, [("a", "b c")], [])
+
+
+def test_a_bundle_keeps_how_it_is_read(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, folder)
+    before = json.loads((folder / "config.json").read_text("utf-8"))
+    assert "alignment" not in before and read(folder).alignment == AlignConfig()
+    config = AlignConfig(layer=1, head=2, extract="transport", threshold=0.4)
+    write_alignment(folder, config)
+    after = json.loads((folder / "config.json").read_text("utf-8"))
+    assert {name: after[name] for name in before} == before
+    assert load(folder).alignment == config
+    assert not list(folder.glob(".*"))
