@@ -2,6 +2,7 @@
 
     from models import load
     load("runs/en-de").translate(["A dog runs."])[0].text
+    load("runs/captions").caption([open_image("dog.jpg")])[0].text      (models.images.open_image)
 
 torch is imported by the functions that need it, not by this package.
 """
@@ -13,13 +14,23 @@ from typing import TYPE_CHECKING
 
 from models.config import ModelConfig
 from models.errors import ModelError
+from models.registry import IMAGE_FAMILIES
 
 if TYPE_CHECKING:
+    from models.captioner import Captioner
     from models.model import EncoderDecoder
     from models.registry import Description
     from models.translator import Translator
 
-__all__ = ["ModelError", "build", "info", "list_models", "load"]
+__all__ = [
+    "ModelError",
+    "build",
+    "info",
+    "list_models",
+    "load",
+    "load_captioner",
+    "load_translator",
+]
 
 
 def list_models() -> list[str]:
@@ -47,8 +58,23 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
 
-def load(path: str | Path, *, device: str = "cpu") -> Translator:
-    """A trained model from its folder, ready to translate."""
+def load(path: str | Path, *, device: str = "cpu") -> Translator | Captioner:
+    """A trained model from its folder, ready to translate or, if it is one, to caption pictures."""
+    from models.bundle import read_settings
+
+    is_captioner = read_settings(Path(path))["model"].get("family") in IMAGE_FAMILIES
+    return (load_captioner if is_captioner else load_translator)(path, device=device)
+
+
+def load_translator(path: str | Path, *, device: str = "cpu") -> Translator:
+    """A trained text model from its folder; a ModelError if it is a captioner."""
     from models.translator import Translator
 
     return Translator.read(path, device=device)
+
+
+def load_captioner(path: str | Path, *, device: str = "cpu") -> Captioner:
+    """A trained captioner from its folder; a ModelError if it reads texts."""
+    from models.captioner import Captioner
+
+    return Captioner.read(path, device=device)

@@ -209,10 +209,10 @@ def _translated(folders: list[Path], work: Work, save: Path | None) -> Iterator[
 
 def _load(model: Path, device: str, threads: int) -> Translator:
     """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
-    from models import load
+    from models import load_translator
 
     use_threads(threads)
-    return load(model, device=choose_device(device))
+    return load_translator(model, device=choose_device(device))
 
 
 def _write(system: System, save: Path) -> None:

@@ -115,10 +115,10 @@ def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManage
 
 def _load(model: Path, device: str, threads: int) -> Translator:
     """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
-    from models import load
+    from models import load_translator
 
     use_threads(threads)
-    return load(model, device=choose_device(device))
+    return load_translator(model, device=choose_device(device))
 
 
 def _write_all(

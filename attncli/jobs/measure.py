@@ -16,7 +16,7 @@ from attncli.training.events import Kept
 from attncli.training.folder import RunFolder
 from attncli.training.prepare import DevSet
 from attncli.training.state import read_counters
-from models import load
+from models import load_translator
 from models.alignment import align, diagonal
 from models.errors import ModelError
 from models.files import write_text
@@ -56,7 +56,7 @@ def measure(
 ) -> Row:
     """The row of a run that has ended, written into its folder."""
     counters = read_counters(RunFolder(path).checkpoint)
-    translator = load(path, device=device)
+    translator = load_translator(path, device=device)
     aer, aligned_by = alignment(translator, sets)
     row = Row(
         mechanism=mechanism,

@@ -1,0 +1,384 @@
+"""Captioners: their formula in plain loops, every mechanism over a grid, and a bundle in use."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+import models
+from models.attention import hard
+from models.bundle import Bundle, build, read, save, sizes_of
+from models.captioner import Caption, Captioner, words
+from models.config import (
+    AttentionConfig,
+    AttentionLossConfig,
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
+from models.errors import ModelError
+from models.families.base import VocabularySizes
+from models.loss import AttentionLoss, LossSum
+from models.model import EncoderDecoder
+from models.registry import names
+from models.tokenizer import Tokenizer
+from models.translator import Translator
+from models.types import Batch
+from models.zoo import PRESETS, reads_images
+from tests.models.small import FEATURES, VOCABULARY, pairs, pictured, small_config
+
+SIZES = VocabularySizes(0, VOCABULARY, False)
+SOFT, HARD = "show-attend-tell-soft-nano", "show-attend-tell-hard-nano"
+PAIRS = pairs([4, 7, 2], [5, 3, 6])
+BATCH = PAIRS._replace(source=pictured(PAIRS.source))
+IMAGES = BATCH._replace(
+    source=torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1)),
+    source_mask=torch.ones(3, 16, dtype=torch.bool),
+)
+CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+
+
+def model_of(config: ModelConfig) -> EncoderDecoder:
+    """A model with random weights, no two of them equal."""
+    torch.manual_seed(1)
+    model = build(config, SIZES)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += torch.randn_like(parameter) * 0.2
+    return model.eval()
+
+
+# the decoder
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    return 1 / (1 + (-x).exp())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("gate", [True, False])
+def test_the_decoder_is_the_papers_formula_in_plain_loops(gate: bool) -> None:
+    model = model_of(dataclasses.replace(small_config(SOFT), gate=gate))
+    d, cells = model.decoder, BATCH.source[:1, :4]
+    forced = model.force(Batch(*(part[:1] for part in BATCH)), want_weights=True)
+    a = [cells[0, i] for i in range(4)]
+    h, c = d.bridge.map(sum(a) / 4).tanh().chunk(2)  # f_init,h and f_init,c
+    score, matrix = d.attention.score, d.recurrence.cells[0].recurrent
+    for t, token in enumerate(BATCH.target_in[0].tolist()):
+        e = [score.energy @ (score.query(h) + score.key(cell)).tanh() for cell in a]
+        alpha = [float(x.exp()) / sum(float(y.exp()) for y in e) for x in e]
+        z = sum(weight * cell for weight, cell in zip(alpha, a, strict=True))
+        if gate:
+            beta = sigmoid(d.gate(h))
+            assert forced.gates is not None
+            torch.testing.assert_close(forced.gates[0, t], beta[0], **CLOSE)
+            z = beta * z
+        y = model.decoder.embedding.weight[token]
+        keep, write, show, new = (d.token_gates(y) + d.context_gates(z) + matrix(h)).chunk(4)
+        c = sigmoid(keep) * c + sigmoid(write) * new.tanh()
+        h = sigmoid(show) * c.tanh()
+        torch.testing.assert_close(
+            forced.features[0, t], y + d.state_out(h) + d.context_out(z), **CLOSE
+        )
+        torch.testing.assert_close(forced.weights[0, t, :4], torch.tensor(alpha), **CLOSE)
+    assert (forced.gates is None) != gate
+
+
+def mechanisms() -> list[AttentionConfig]:
+    """Every score with every window, and every normaliser and number of heads with some score."""
+    both = itertools.product(names("score"), names("window"))
+    found = [AttentionConfig(score=score, window=window) for score, window in both]
+    for normalise, heads in itertools.product(names("normalise"), (1, 2)):
+        found.append(AttentionConfig(normalise=normalise, heads=heads))
+    found += [dataclasses.replace(config, read="hard", read_soft=0.0) for config in found]
+    return [dataclasses.replace(config, window_size=3, filter_width=3) for config in found]
+
+
+def label(config: AttentionConfig) -> str:
+    return (
+        "-".join(map(str, config))
+        if isinstance(config, tuple)
+        else (f"{config.score}-{config.window}-{config.normalise}-{config.read}-{config.heads}")
+    )
+
+
+every_mechanism = pytest.mark.parametrize("config", mechanisms(), ids=label)
+
+
+def with_attention(config: AttentionConfig) -> ModelConfig:
+    return dataclasses.replace(small_config(SOFT), attention=config, hidden=FEATURES)
+
+
+@torch.no_grad()
+@every_mechanism
+def test_every_mechanism_reads_a_grid_step_by_step_as_at_once(config: AttentionConfig) -> None:
+    model = model_of(with_attention(config))
+    forced = model.force(BATCH, want_weights=True)
+    assert forced.weights is not None and forced.weights.shape == (3, 6, 7)
+    prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
+    for t, tokens in enumerate(BATCH.target_in.unbind(1)):
+        step = model.step(tokens, state, prepared, want_weights=True)
+        state = step.state
+        expected = model.output(forced.features[:, t]).log_softmax(-1)
+        torch.testing.assert_close(step.log_probs, expected, **CLOSE)
+        torch.testing.assert_close(step.weights, forced.weights[:, t], **CLOSE)
+
+
+def gradients(model: EncoderDecoder, batch: Batch) -> dict[str, Tensor | None]:
+    forced = model.train().force(batch, want_weights=True)
+    loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
+    if forced.log_prob is not None and forced.entropy is not None:
+        loss = loss + (forced.log_prob * torch.randn(3, 6)).sum() + forced.entropy.sum()
+    loss.backward()
+    return {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+@every_mechanism
+def test_gradients_reach_every_parameter(config: AttentionConfig) -> None:
+    model = model_of(with_attention(config))
+    for name, grad in gradients(model, IMAGES).items():
+        assert grad is not None and grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if reads_images(name)])
+def test_gradients_reach_every_parameter_that_is_not_frozen(preset: str) -> None:
+    for frozen in (True, False):
+        model = model_of(small_config(preset))
+        model.encoder.trainable(not frozen)
+        for name, grad in gradients(model, IMAGES).items():
+            if frozen and name.startswith("encoder.body."):
+                assert grad is None, name
+            else:
+                assert grad is not None and grad.abs().sum() > 0, name
+
+
+def test_what_cannot_work_is_refused_at_construction() -> None:
+    config = dataclasses.replace(small_config(SOFT), readout=8)
+    with pytest.raises(ModelError, match=r"readout of 8 .* embeddings of 16"):
+        build(config, SIZES)
+
+
+# the losses
+
+
+def test_the_doubly_stochastic_penalty_wants_every_cell_looked_at_once() -> None:
+    model = model_of(small_config(SOFT))
+    loss = AttentionLossConfig(coverage="doubly_stochastic", coverage_weight=0.5)
+    forced = model.force(IMAGES, want_weights=True)
+    assert forced.weights is not None
+    penalty, _ = AttentionLoss(loss, model)(forced, IMAGES, torch.ones(3), None)
+    expected = 0.0
+    for row, steps in enumerate((5, 3, 6)):
+        for cell in range(16):
+            looked = sum(float(forced.weights[row, t, cell].detach()) for t in range(steps))
+            expected += (1 - looked) ** 2
+    assert float(penalty.detach()) == pytest.approx(0.5 * expected, rel=1e-4)
+
+
+def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean of many draws against the sum over all 9 ways to draw twice among 3 cells."""
+    attention = AttentionConfig(score="general", read="hard", read_soft=0.0)
+    model = model_of(with_attention(attention)).train()
+    few = pairs([3], [2])
+    one = few._replace(source=pictured(few.source))
+    parameters = [p for name, p in model.named_parameters() if "attention" in name]
+    parameters += [model.decoder.gate.weight, model.decoder.bridge.map.weight]
+
+    def flat(loss: Tensor) -> Tensor:
+        return torch.cat([grad.flatten() for grad in torch.autograd.grad(loss, parameters)])
+
+    def many(times: int) -> Batch:
+        return Batch(*(part.expand(times, *part.shape[1:]) for part in one))
+
+    config = AttentionLossConfig(entropy=0.0)
+    estimator, estimates, baseline = AttentionLoss(config, model), [], -3.0
+    for _ in range(80):
+        batch = many(40)
+        forced = model.force(batch)
+        features, target = forced.features[batch.target_mask], batch.target_out[batch.target_mask]
+        output = model.output
+        loss, nll = LossSum(0.0).by_token(features, target, output.weight, output.bias)
+        terms, following = estimator(forced, batch, nll, baseline)
+        estimates.append(flat((loss + terms) / 40))
+        assert following is not None
+        baseline = following
+
+    steps = iter(torch.tensor(list(itertools.product(range(3), repeat=2))).unbind(1))
+    monkeypatch.setattr(hard, "drawn", lambda weights, place: next(steps)[:, None])
+    forced = model.force(many(9))
+    assert forced.log_prob is not None
+    log_probs = model.output(forced.features).log_softmax(-1)
+    said = log_probs.gather(2, many(9).target_out[:, :, None]).sum((1, 2))  # (9,)
+    chances = forced.log_prob.sum(1).exp()
+    torch.testing.assert_close(chances.sum(), torch.tensor(1.0))
+    exact = flat(-(chances * said).sum())
+
+    found = torch.stack(estimates)
+    error = found.std(0) / math.sqrt(len(estimates))
+    z = (found.mean(0) - exact)[error > 1e-9] / error[error > 1e-9]
+    assert len(z) > 300 and float(z.abs().max()) < 5.5 and float(z.square().mean()) < 2.5
+    assert float(exact.norm()) > 3 * float(error.norm()) / math.sqrt(len(error))
+
+
+# a bundle in use
+
+
+def bundle_of(preset: str, tokenizer: Tokenizer, **changes: Any) -> Bundle:
+    config = dataclasses.replace(small_config(preset), **changes)
+    torch.manual_seed(1)
+    model = build(config, sizes_of(tokenizer, config.family))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += torch.randn_like(parameter) * 0.2
+        model.output.bias[3] -= 2.0  # it says something
+    search = SearchConfig(max_caption=12)
+    return Bundle(model.eval(), tokenizer, TokenizerConfig(), search)
+
+
+def pictures(count: int) -> list[Image.Image]:
+    random = numpy.random.default_rng(1)
+    return [
+        Image.fromarray(random.integers(0, 255, (40, 33 + n, 3), numpy.uint8)) for n in range(count)
+    ]
+
+
+def same(one: Caption, other: Caption) -> None:
+    assert [h.text for h in one.hypotheses] == [h.text for h in other.hypotheses]
+    for a, b in zip(one.hypotheses, other.hypotheses, strict=True):
+        assert a.ids == b.ids and a.score == pytest.approx(b.score, abs=1e-4)
+    if one.attention is None or other.attention is None:
+        assert one.attention is other.attention
+        return
+    assert one.attention.words == other.attention.words
+    torch.testing.assert_close(one.attention.maps, other.attention.maps, **CLOSE)
+
+
+captioners = pytest.mark.parametrize(
+    "preset", [n for n in PRESETS if n.endswith("nano") and reads_images(n)]
+)
+
+
+@captioners
+def test_a_captioner_reads_as_it_was_saved(
+    preset: str, tiny_tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    bundle = bundle_of(preset, tiny_tokenizer)
+    save(bundle, tmp_path)
+    again = read(tmp_path)
+    stored, found = bundle.model.state_dict(), again.model.state_dict()
+    assert stored.keys() == found.keys() and all(torch.equal(stored[n], found[n]) for n in stored)
+    assert again.model.config == bundle.model.config and again.search == bundle.search
+    captioner = models.load(tmp_path)
+    assert isinstance(captioner, Captioner)
+    for one, other in zip(
+        Captioner(bundle).caption(pictures(3), attention=True),
+        captioner.caption(pictures(3), attention=True),
+        strict=True,
+    ):
+        same(one, other)
+
+
+@captioners
+@pytest.mark.parametrize(
+    "search",
+    [SearchConfig(max_caption=9, nbest=3), SearchConfig(method="sample", nbest=2, max_caption=9)],
+    ids=["beam", "sample"],
+)
+def test_a_caption_does_not_depend_on_the_batch_or_on_cached_features(
+    preset: str, search: SearchConfig, tiny_tokenizer: Tokenizer
+) -> None:
+    captioner = Captioner(bundle_of(preset, tiny_tokenizer))
+    images = pictures(5)
+    together = captioner.caption(images, search=search, attention=True)
+    assert len({caption.text for caption in together}) > 1
+    for captions in (
+        captioner.caption(images, search=search, attention=True, batch=2),
+        [captioner.caption([image], search=search, attention=True)[0] for image in images],
+        captioner.caption(images[::-1], search=search, attention=True)[::-1],
+    ):
+        for one, other in zip(together, captions, strict=True):
+            same(one, other)
+    if search.method == "beam":
+        features = list(captioner.features(images))
+        mixed = [images[0], *features[1:4], images[4]]
+        for one, other in zip(together, captioner.caption(mixed, search=search), strict=True):
+            same(one._replace(attention=None), other)
+
+
+@captioners
+def test_the_maps_are_those_of_teacher_forcing_word_by_word(
+    preset: str, tiny_tokenizer: Tokenizer
+) -> None:
+    captioner = Captioner(bundle_of(preset, tiny_tokenizer))
+    [caption] = captioner.caption(pictures(1), attention=True)
+    best, look = caption.hypotheses[0], caption.attention
+    assert look is not None and best.ids
+    groups = words(best.pieces)
+    assert " ".join(look.words).split() == caption.text.split()
+    assert look.maps.shape == (len(groups), 4, 4) and look.read == captioner.reads
+    torch.testing.assert_close(look.maps.sum((1, 2)), torch.ones(len(groups)))
+    prepared, state = captioner.model.start(
+        captioner.model.encode(captioner.features(pictures(1)), torch.ones(1, 16, dtype=torch.bool))
+    )
+    weights = []
+    with torch.no_grad():
+        for token in (2, *best.ids[:-1]):
+            step = captioner.model.step(torch.tensor([token]), state, prepared, want_weights=True)
+            state = step.state
+            assert step.weights is not None
+            weights.append(step.weights[0])
+    for (start, end), found, entropy in zip(groups, look.maps, look.entropy, strict=True):
+        mean = sum(weights[start:end]) / (end - start)
+        torch.testing.assert_close(found.flatten(), mean, **CLOSE)
+        by_hand = -sum(float(p) * math.log(float(p)) for p in mean if p > 0)
+        assert float(entropy) == pytest.approx(by_hand, abs=1e-3)
+
+
+def test_pieces_are_grouped_into_words() -> None:
+    assert words(()) == []
+    assert words(("▁a", "▁do", "g", ".")) == [(0, 1), (1, 4)]
+    assert words(("a", "▁", "dog")) == [(0, 1), (1, 3)]
+
+
+def test_a_caption_without_words_has_no_maps(tiny_tokenizer: Tokenizer) -> None:
+    bundle = bundle_of(SOFT, tiny_tokenizer)
+    with torch.no_grad():
+        bundle.model.output.bias[3] += 100
+    [caption] = Captioner(bundle).caption(pictures(1), attention=True)
+    assert caption.text == "" and caption.attention is not None
+    assert caption.attention.maps.shape == (0, 4, 4) and caption.attention.words == ()
+    assert Captioner(bundle).caption([]) == []
+
+
+def test_a_hard_model_is_read_as_it_is_asked_to_be(tiny_tokenizer: Tokenizer) -> None:
+    captioner = Captioner(bundle_of(HARD, tiny_tokenizer))
+    looks = {}
+    for decode in ("argmax", "sample", "expected"):
+        [caption] = captioner.reading(decode, seed=3).caption(pictures(1), attention=True)
+        assert caption.attention is not None and caption.attention.read == f"hard {decode}"
+        looks[decode] = caption.attention
+    assert captioner.reads == "hard argmax"
+    one_piece = [m for m in looks["argmax"].maps.flatten(1) if int((m > 0).sum()) == 1]
+    assert one_piece and float(looks["expected"].entropy.min()) > 0.1
+    with pytest.raises(ModelError, match="not hard"):
+        Captioner(bundle_of(SOFT, tiny_tokenizer)).reading("argmax")
+
+
+def test_the_wrong_kind_of_model_is_refused_in_one_line(
+    tiny_bundle: Path, tiny_tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    save(bundle_of(SOFT, tiny_tokenizer), tmp_path)
+    with pytest.raises(ModelError, match="captions pictures.*attn caption"):
+        models.load_translator(tmp_path)
+    with pytest.raises(ModelError, match="reads texts.*attn translate"):
+        models.load_captioner(tiny_bundle)
+    assert isinstance(models.load(tiny_bundle), Translator)
