@@ -94,13 +94,13 @@ def _of_models(wanted: Wanted, gold: Gold, device: str, threads: int) -> list[Al
     """The scores of each model; loading one imports torch, so all cheaper mistakes come first."""
     if not wanted.models:
         return []
-    from models import load
+    from models import load_translator
 
     use_threads(threads)
     where, rows = choose_device(device), []
-    reverse = load(wanted.reverse, device=where) if wanted.reverse else None
+    reverse = load_translator(wanted.reverse, device=where) if wanted.reverse else None
     for name, folder in zip(wanted.names, wanted.models, strict=True):
-        scored = score_model(name, load(folder, device=where), gold, reverse=reverse)
+        scored = score_model(name, load_translator(folder, device=where), gold, reverse=reverse)
         for note in scored.notes:
             console.warn(f"{name}: {note}; no links")
         rows.append(scored.scores)
