@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -26,9 +26,11 @@ def test_help_lists_every_command_and_ends_with_an_example() -> None:
 
 def test_help_answers_in_a_blink() -> None:
     def seconds(*command: str) -> float:
-        start = time.perf_counter()
+        """Of computing: on a machine that does other things as well, a clock would tell more."""
+        start = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, *command], capture_output=True, check=True)
-        return time.perf_counter() - start
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
 
     assert min(seconds("-m", "attncli", "--help") for _ in range(5)) < 0.2
 
@@ -36,7 +38,7 @@ def test_help_answers_in_a_blink() -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from attncli.app import run; run(['--help']);"
-        "print({'torch', 'numpy', 'sentencepiece', 'rich', 'sacrebleu'} & set(sys.modules))"
+        "print({'torch', 'torchvision', 'PIL', 'numpy', 'sentencepiece', 'rich', 'sacrebleu'} & set(sys.modules))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert shown.stdout.endswith("set()\n")
