@@ -1,0 +1,1 @@
+"""Alignments as text, data and pictures: one writer for each format."""

@@ -1,0 +1,76 @@
+"""Alignments as lines of text, one for each pair (NAACL: one for each link).
+
+- ``pharaoh``: `0-0 1-2`, source first, counted from 0; with probabilities `0-0:0.93`, the weight
+  that the target unit gives to the source unit.
+- ``talp``: the same counted from 1. ``naacl``: `1 1 1 S`, sentence and words counted from 1.
+- ``jsonl``: source and target units, weights (a row for each target unit), links, score, and a
+  note where there is no alignment; other programs' views under their names.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attncli.data.links import Link
+from attncli.data.panels import AlignedPair, Panel
+
+LINE_ENDS = "\x85\u2028\u2029"  # to some readers of JSON lines
+DIGITS = 4
+
+
+def pharaoh(pair: AlignedPair, probabilities: bool = False) -> str:
+    """The links of the first panel, counted from 0."""
+    return linked(pair.panels[0], 0, probabilities)
+
+
+def talp(pair: AlignedPair, probabilities: bool = False) -> str:
+    """The links of the first panel, counted from 1."""
+    return linked(pair.panels[0], 1, probabilities)
+
+
+def naacl(pair: AlignedPair, probabilities: bool = False) -> str:
+    """A line for each link of the first panel: sentence, source, target, S, probability."""
+    panel, rows = pair.panels[0], []
+    for i, j in in_order(panel):
+        known = f" {panel.weight(i, j):.{DIGITS}f}" if probabilities else ""
+        rows.append(f"{pair.number} {i + 1} {j + 1} S{known}\n")
+    return "".join(rows)
+
+
+def jsonl(pair: AlignedPair) -> str:
+    """An object with all there is to know of the pair."""
+    first, *others = pair.panels
+    record: dict[str, Any] = {"source": pair.source, "target": pair.target, **_record(first)}
+    if pair.score is not None:
+        record["score"] = round(pair.score, 6)
+    if pair.note:
+        record["note"] = pair.note
+    if others:
+        record["views"] = {panel.name: _record(panel) for panel in others}
+    row = json.dumps(record, ensure_ascii=False)
+    for mark in LINE_ENDS:
+        row = row.replace(mark, f"\\u{ord(mark):04x}")
+    return f"{row}\n"
+
+
+def linked(panel: Panel, base: int, probabilities: bool) -> str:
+    """Links in a line, counted from base."""
+    return " ".join(_link(panel, i, j, base, probabilities) for i, j in in_order(panel)) + "\n"
+
+
+def in_order(panel: Panel) -> list[Link]:
+    """Links by source unit, then target unit."""
+    return sorted(panel.links)
+
+
+def _link(panel: Panel, i: int, j: int, base: int, probabilities: bool) -> str:
+    known = f":{panel.weight(i, j):.{DIGITS}f}" if probabilities else ""
+    return f"{i + base}-{j + base}{known}"
+
+
+def _record(panel: Panel) -> dict[str, Any]:
+    record: dict[str, Any] = {"links": in_order(panel)}
+    if panel.weights is not None:
+        record["weights"] = [[round(float(x), DIGITS) for x in row] for row in panel.weights]
+    return record

@@ -1,0 +1,116 @@
+"""Alignments as SVG: text that can be selected, a tooltip on each cell, nothing from outside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+from attncli.data.panels import AlignedPair, Panel
+from attncli.render.alignment.shades import LINK, shade
+from attncli.render.width import printable, width
+
+CELL, FONT, LETTER = 26, 13, 7.4  # pixels: a cell, the height of a letter, its usual width
+TURN = 55  # degrees that source words are turned
+SPACE = 18  # around panels
+FONTS = "'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK JP', 'Noto Sans Arabic', Arial, sans-serif"
+
+
+class Drawn(NamedTuple):
+    """Elements, drawn from the origin, and the room they take."""
+
+    elements: list[str]
+    width: float
+    height: float
+
+
+def svg(pairs: Sequence[AlignedPair]) -> bytes:
+    """All pairs, one under another."""
+    blocks = [_pair(pair, numbered=len(pairs) > 1) for pair in pairs]
+    across = max([block.width for block in blocks], default=0) + 2 * SPACE
+    down = sum(block.height + SPACE for block in blocks) + SPACE
+    parts, y = [], float(SPACE)
+    for block in blocks:
+        parts += [_group(block, SPACE, y)]
+        y += block.height + SPACE
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{down:.0f}" '
+        f'viewBox="0 0 {across:.0f} {down:.0f}" font-family="{FONTS}" font-size="{FONT}">\n'
+        '<rect width="100%" height="100%" fill="white"/>\n'
+    )
+    return (head + "\n".join(parts) + "\n</svg>\n").encode("utf-8", "replace")
+
+
+def _pair(pair: AlignedPair, *, numbered: bool) -> Drawn:
+    """The panels of a pair, side by side."""
+    named = any(panel.name for panel in pair.panels)
+    x, elements, height = 0.0, [], 0.0
+    if numbered or pair.note:
+        title = f"{pair.number}" + (f"  {pair.note}" if pair.note else "")
+        elements.append(_text(0, FONT, title, 'fill="#777"'))
+    if not pair.source or not pair.target:
+        return Drawn(elements, len(pair.note) * LETTER + 40, 1.5 * FONT)
+    top = 1.5 * FONT if elements else 0.0
+    for panel in pair.panels:
+        drawn = _panel(pair, panel, named=named)
+        elements.append(_group(drawn, x, top))
+        x += drawn.width + SPACE
+        height = max(height, drawn.height)
+    return Drawn(elements, x - SPACE, top + height)
+
+
+def _panel(pair: AlignedPair, panel: Panel, *, named: bool) -> Drawn:
+    """One heat map: target words at the left, source words above, turned."""
+    left = max(map(_length, pair.target)) + 8
+    head = 1.8 * FONT if named else 0.0
+    longest = max(map(_length, pair.source))
+    top = head + longest * math.sin(math.radians(TURN)) + FONT
+    overhang = longest * math.cos(math.radians(TURN))
+    elements = [_text(left, FONT, panel.name, 'font-weight="bold"')] if named else []
+    for i, word in enumerate(pair.source):
+        x = left + (i + 0.6) * CELL
+        turned = f'transform="translate({x:.1f} {top - 6:.1f}) rotate(-{TURN})"'
+        elements.append(_text(0, 0, word, turned))
+    for j, word in enumerate(pair.target):
+        y = top + (j + 0.5) * CELL + 0.35 * FONT
+        elements.append(_text(left - 8, y, word, 'text-anchor="end"'))
+    elements += _cells(pair, panel, left, top)
+    across = len(pair.source) * CELL
+    return Drawn(elements, left + across + overhang, top + len(pair.target) * CELL)
+
+
+def _cells(pair: AlignedPair, panel: Panel, left: float, top: float) -> Iterator[str]:
+    for j, target in enumerate(pair.target):
+        for i, source in enumerate(pair.source):
+            weight, linked = panel.weight(i, j), (i, j) in panel.links
+            x, y = left + i * CELL, top + j * CELL
+            tip = f"{_safe(target)} ← {_safe(source)}: {weight:.3f}"
+            yield (
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{CELL}" height="{CELL}" '
+                f'fill="{shade(weight).code}" stroke="#e8e8e8"><title>{tip}</title></rect>'
+            )
+            if linked:
+                yield (
+                    f'<rect x="{x + 2:.1f}" y="{y + 2:.1f}" width="{CELL - 4}" '
+                    f'height="{CELL - 4}" fill="none" stroke="{LINK}" stroke-width="2" '
+                    'pointer-events="none"/>'
+                )
+
+
+def _group(drawn: Drawn, x: float, y: float) -> str:
+    inner = "\n".join(drawn.elements)
+    return f'<g transform="translate({x:.1f} {y:.1f})">\n{inner}\n</g>'
+
+
+def _text(x: float, y: float, text: str, attributes: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {attributes}>{_safe(text)}</text>'
+
+
+def _length(text: str) -> float:
+    return width(printable(text)) * LETTER
+
+
+def _safe(text: str) -> str:
+    """Text without what XML cannot hold."""
+    return escape("".join(c for c in printable(text) if c not in "\ufffe\uffff"))

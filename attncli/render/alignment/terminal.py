@@ -1,0 +1,150 @@
+"""Alignments as heat maps in a terminal: target words down, source words across.
+
+A cell is a percentage where there is room for it, else a shade; a link stands in brackets or has a
+star. Source words stand on a stair, so that they stay whole and readable in any script. What is
+wider than the terminal goes on below. Words that are read from right to left are isolated, so that
+they leave the cells beside them in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from attncli.data.panels import AlignedPair, Panel
+from attncli.render.alignment.shades import shade
+from attncli.render.width import fitted, padded, printable, width
+
+NUMBERS, SHADES = 5, 2  # columns of a cell
+GAP = "   "  # between panels side by side
+MARKS = " ░▒▓█"
+
+
+class Screen(NamedTuple):
+    """What is drawn on."""
+
+    width: int = 80
+    colour: bool = False
+
+
+SCREEN = Screen()
+
+
+class Block(NamedTuple):
+    """Lines, and the columns of the longest."""
+
+    lines: list[str]
+    width: int
+
+
+def heat_maps(pair: AlignedPair, screen: Screen = SCREEN) -> str:
+    """The panels of a pair, side by side where they fit."""
+    head = [f"{pair.number}" + (f"  {pair.note}" if pair.note else "")]
+    if not pair.source or not pair.target:
+        return "\n".join([*head, ""]) + "\n"
+    pair = pair._replace(source=_clean(pair.source), target=_clean(pair.target))
+    return "".join(f"{line.rstrip()}\n" for line in [*head, *_arranged(pair, screen), ""])
+
+
+def _arranged(pair: AlignedPair, screen: Screen) -> list[str]:
+    """All panels beside each other with the widest cells that fit, or else one under another."""
+    every = range(len(pair.source))
+    for cell in (NUMBERS, SHADES):
+        blocks = [_block(pair, panel, every, cell, screen) for panel in pair.panels]
+        if sum(block.width for block in blocks) + len(GAP) * (len(blocks) - 1) <= screen.width:
+            return _beside(blocks)
+    lines = []
+    for panel in pair.panels:
+        for block in _parts(pair, panel, screen):
+            lines += [*block.lines, ""]
+    return lines[:-1]
+
+
+def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[Block]:
+    """A panel in one block, or in as many as its width asks for."""
+    for cell in (NUMBERS, SHADES):
+        block = _block(pair, panel, range(len(pair.source)), cell, screen)
+        if block.width <= screen.width:
+            yield block
+            return
+    start = 0
+    while start < len(pair.source):
+        end = start + 1
+        block = _block(pair, panel, range(start, end), SHADES, screen)
+        while end < len(pair.source):
+            wider = _block(pair, panel, range(start, end + 1), SHADES, screen)
+            if wider.width > screen.width:
+                break
+            block, end = wider, end + 1
+        yield block
+        start = end
+
+
+def _block(
+    pair: AlignedPair, panel: Panel, columns: Sequence[int], cell: int, screen: Screen
+) -> Block:
+    """Some columns of a panel, under their words."""
+    room = max(screen.width // 3, 4)
+    margin = min(max(map(width, pair.target)), room)
+    names = [fitted(pair.source[i], max(screen.width - margin - 2, 4)) for i in columns]
+    lines = [f"{' ' * margin} {line}" for line in _header(names, cell)]
+    size = max(len(columns) * cell, *_reach(names, cell))
+    for j, word in enumerate(pair.target):
+        cells = "".join(_cell(panel, i, j, cell, screen) for i in columns)
+        label = padded(fitted(word, margin), margin, right=True)
+        lines.append(f"{label} {cells}{' ' * (size - len(columns) * cell)}")
+    named = any(other.name for other in pair.panels)
+    title = [padded(fitted(panel.name, margin + 1 + size), margin + 1 + size)] if named else []
+    return Block([*title, *lines], margin + 1 + size)
+
+
+def _header(names: Sequence[str], cell: int) -> list[str]:
+    """Words above their columns: in one line if each fits, else on a stair."""
+    if all(width(name) < cell for name in names):
+        return ["".join(padded(name, cell - 1, right=True) + " " for name in names)]
+    size = max(_reach(names, cell))
+    return ["│".ljust(cell) * n + padded(name, size - n * cell) for n, name in enumerate(names)]
+
+
+def _reach(names: Sequence[str], cell: int) -> list[int]:
+    """Where the words of a stair end."""
+    return [n * cell + width(name) for n, name in enumerate(names)]
+
+
+def _cell(panel: Panel, i: int, j: int, cell: int, screen: Screen) -> str:
+    weight, linked = panel.weight(i, j), (i, j) in panel.links
+    if panel.weights is None:
+        return ("■" if linked else "·").center(cell)
+    text = _number(weight, linked) if cell == NUMBERS else _mark(weight, linked, screen.colour)
+    return _coloured(text, weight) if screen.colour else text
+
+
+def _number(weight: float, linked: bool) -> str:
+    percent = round(100 * weight)
+    text = f"{percent:3d}" if percent else "  ·"
+    return f"[{text}]" if linked else f" {text} "
+
+
+def _mark(weight: float, linked: bool, colour: bool) -> str:
+    """Two columns: a shade, of which a star takes one where there is a link."""
+    mark = " " if colour else MARKS[min(round(weight * (len(MARKS) - 1)), len(MARKS) - 1)]
+    if linked:
+        return "[]" if colour else f"{mark}*"
+    return mark * 2 if colour or mark != " " else "· "
+
+
+def _coloured(text: str, weight: float) -> str:
+    if weight < 0.005:
+        return text
+    found = shade(weight)
+    front = "97" if found.dark else "30"
+    return f"\x1b[{front};48;2;{found.red};{found.green};{found.blue}m{text}\x1b[0m"
+
+
+def _beside(blocks: Sequence[Block]) -> list[str]:
+    """Blocks of the same height, side by side."""
+    return [GAP.join(parts) for parts in zip(*(block.lines for block in blocks), strict=True)]
+
+
+def _clean(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(printable(word) or "?" for word in words)
