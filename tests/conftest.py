@@ -9,8 +9,10 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
 
+import numpy
 import pytest
 import torch
+from PIL import Image
 
 from attncli.data.grammar import Pair, generate
 from models import load
@@ -18,7 +20,7 @@ from models.bundle import Bundle, build, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
 from models.loss import LossSum
 from models.model import EncoderDecoder
-from models.tokenizer import PAD, START, Tokenizer, train
+from models.tokenizer import END, PAD, START, Tokenizer, train
 from models.translator import Translator, padded
 from models.types import Batch
 from models.zoo import model_config
@@ -69,6 +71,45 @@ def tiny_bundle(
 def tiny_translator(tiny_bundle: Path) -> Translator:
     """The tiny bundle, loaded."""
     return load(tiny_bundle)
+
+
+@pytest.fixture(scope="session")
+def soft_captioner(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle's folder of a captioner with random weights, soft attention."""
+    return captioner("show-attend-tell-soft-nano", tiny_tokenizer, tmp_path_factory.mktemp("soft"))
+
+
+@pytest.fixture(scope="session")
+def hard_captioner(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle's folder of a captioner with random weights, hard attention."""
+    return captioner("show-attend-tell-hard-nano", tiny_tokenizer, tmp_path_factory.mktemp("hard"))
+
+
+def captioner(preset: str, tokenizer: Tokenizer, folder: Path) -> Path:
+    """Save a captioner that has learned nothing, but that says something of every picture."""
+    config = dataclasses.replace(model_config(preset), embedding=16, hidden=16, readout=0)
+    image = dataclasses.replace(config.image, encoder="small-cnn", weights="none", size=32)
+    config = dataclasses.replace(config, image=image)
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(1)
+        model = build(config, sizes_of(tokenizer, config.family))
+        for parameter in model.parameters():
+            parameter += torch.randn_like(parameter) * 0.2
+        model.output.bias[END] -= 2.0
+    save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()), folder)
+    return folder
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """A folder of five pictures, of one kind and another."""
+    folder = tmp_path / "photos"
+    (folder / "more").mkdir(parents=True)
+    random = numpy.random.default_rng(1)
+    for n, name in enumerate(("a.png", "b.jpg", "c.webp", "d.gif", "more/e.png")):
+        pixels = random.integers(0, 255, (40, 33 + n, 3), numpy.uint8)
+        Image.fromarray(pixels).save(folder / name)
+    return folder
 
 
 def fit(model: EncoderDecoder, tokenizer: Tokenizer, pairs: list[Pair]) -> None:

@@ -103,7 +103,7 @@ def _mean(precisions: Sequence[float]) -> float:
     """The geometric mean."""
     if min(precisions) <= 0:
         return 0.0
-    return math.exp(sum(map(math.log, precisions)) / len(precisions))
+    return min(100.0, math.exp(sum(map(math.log, precisions)) / len(precisions)))
 
 
 def _four(values: Sequence[float]) -> tuple[float, float, float, float]:

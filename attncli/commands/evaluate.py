@@ -20,6 +20,29 @@ from attncli.commands.evaluate_alignments import (
     Wanted,
     evaluate_alignments,
 )
+from attncli.commands.evaluate_captions import (
+    Captions,
+    CaptionsPart,
+    Images,
+    WantedCaptions,
+    captions_file,
+    score_captions,
+)
+from attncli.commands.evaluate_options import (
+    QUANTILES,
+    STEP,
+    ByLength,
+    Confidence,
+    Files,
+    Hypotheses,
+    Models,
+    Plot,
+    Quantiles,
+    Save,
+    Source,
+    Step,
+    Tokenize,
+)
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
@@ -40,7 +63,6 @@ from attncli.scoring import (
     Lengths,
     Scoring,
     System,
-    Tokenizer,
     evaluate_systems,
     looks_tokenised,
     metrics,
@@ -51,48 +73,7 @@ from models.errors import ModelError
 if TYPE_CHECKING:
     from models.translator import Translator
 
-STEP, QUANTILES = Lengths()
 MODEL_NAME = "{model}"  # in the name of a file to save
-
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Source and one or more references, or one TSV file; - is standard input.",
-    ),
-]
-Models = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        help=f"Model: the folder of a run or bundle; more than one are compared. [env: {MODEL}]",
-    ),
-]
-Hypotheses = Annotated[
-    list[Path] | None,
-    typer.Option(help="Outputs of another program. With these alone, all files are references."),
-]
-Source = Annotated[
-    Path | None, typer.Option(help="The source, for lengths where there are only --hypotheses.")
-]
-Tokenize = Annotated[
-    Tokenizer, typer.Option(help="sacreBLEU's tokenizer for BLEU; none for tokenised text.")
-]
-Confidence = Annotated[
-    bool,
-    typer.Option("--confidence", help="95 % intervals; with several systems, p against the first."),
-]
-ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]
-Step = Annotated[int, typer.Option("--length-step", min=1, help="Words per range of lengths.")]
-Quantiles = Annotated[
-    int, typer.Option("--length-quantiles", min=0, help="So many ranges of equal count instead.")
-]
-Plot = Annotated[
-    Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
-]
-Save = Annotated[
-    Path | None, typer.Option(help="Write the outputs; {model} in the name is the model's.")
-]
 
 
 @with_settings
@@ -115,6 +96,9 @@ def evaluate(
     gold_index: GoldIndex = None,
     index: HypothesisIndex = None,
     skip_bad: SkipBad = False,
+    images: Images = None,
+    captions: Captions = None,
+    part: CaptionsPart = None,
     json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
     search: SearchConfig,
     hard_decode: HardDecode = None,
@@ -122,7 +106,7 @@ def evaluate(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Score translations: BLEU, chrF and TER by sacreBLEU, with signatures; or alignments.
+    """Score translations by sacreBLEU: BLEU, chrF, TER. Or score alignments, or captions.
 
     The model translates the source and its outputs are compared with one or more references. With
     several models, or outputs of other programs, each gets a row and a curve. A length is counted
@@ -132,13 +116,39 @@ def evaluate(
     and those in --hypotheses: alignment error rate (AER), precision, recall and F. Files of links
     are Pharaoh's `0-0 1-2` (possible links 1p2 or 1?2) or NAACL's `sentence source target S`.
 
+    With --images or --captions it is captions of pictures: BLEU-1 to BLEU-4 with and without the
+    brevity penalty, ROUGE-L and CIDEr-D as the COCO tools compute them, METEOR where Java and its
+    program are there (pip install pycocoevalcap).
+
     Example:
       attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de
       attn evaluate --hypotheses other.de test.de
       attn evaluate -m runs/demo runs/demo/test.tsv
       attn evaluate --alignments gold.txt -m runs/a --hypotheses fast_align.txt test.en test.de
+      attn evaluate -m runs/cap --images photos.tar captions.tsv
+      attn evaluate --captions captions.tsv --hypotheses other.tsv
     """
     folders = _folders(model, hypotheses)
+    if images or captions or part:
+        _check_search(search)
+        _refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
+        _refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)
+        _check_places(folders, None, save)
+        wanted_captions = WantedCaptions(
+            captions_file(captions, files),
+            part,
+            images,
+            folders,
+            _names(folders),
+            hypotheses or [],
+            save,
+            search,
+            hard_decode,
+            device,
+            threads,
+        )
+        score_captions(wanted_captions, json=json)
+        return
     if alignments:
         _refuse(confidence=confidence, by_length=by_length, plot=plot, save=save, source=source)
         wanted = Wanted(
@@ -239,11 +249,11 @@ def _names(folders: list[Path]) -> list[str]:
 
 
 def _refuse(**options: object) -> None:
-    """Refuse options that would have no effect on alignments."""
+    """Refuse options that would have no effect on alignments or captions."""
     for name, value in options.items():
         if value:
             hint = f"'--{name.replace('_', '-')}'"
-            raise typer.BadParameter("is for translations, not --alignments", param_hint=hint)
+            raise typer.BadParameter("is for the score of translations", param_hint=hint)
 
 
 def _check_search(search: SearchConfig) -> None:

@@ -1,0 +1,132 @@
+"""The pictures that a command line names: files, folders, patterns, a list of paths, bytes.
+
+They come in groups that may be worked on together; a list on a pipe is answered as it comes. What
+is no picture's file stays in its place, with what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from attncli.data.lines import read_chunks
+from attncli.data.pictures import Place
+from models.errors import ModelError
+
+SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+STDIN = "-"
+WILD = "*?["
+GROUP = 256  # pictures of one group
+
+
+class PictureFile(NamedTuple):
+    """A picture that is asked for."""
+
+    name: str  # as the user gave it, or as a folder has it
+    source: Path | bytes | Place = b""
+    fault: str = ""  # why there is no picture to look for
+
+    def content(self) -> Path | bytes:
+        """Where the picture is, or its bytes. A ModelError if they cannot be read."""
+        return self.source.read() if isinstance(self.source, Place) else self.source
+
+    @property
+    def path(self) -> Path | None:
+        """The file, where the picture has one of its own."""
+        return self.source if isinstance(self.source, Path) else None
+
+
+def is_alone(arguments: Sequence[str]) -> bool:
+    """Whether the arguments are one picture and can be nothing else."""
+    if len(arguments) != 1:
+        return False
+    [argument] = arguments
+    return not os.path.isdir(argument) and (os.path.exists(argument) or not _is_wild(argument))
+
+
+def named_pictures(
+    arguments: Sequence[str], *, recursive: bool = False
+) -> Iterator[list[PictureFile]]:
+    """The pictures of the arguments, in their order; those of a folder by name."""
+    group: list[PictureFile] = []
+    for argument in arguments:
+        for file in _expanded(argument, recursive):
+            group.append(file)
+            if len(group) == GROUP:
+                yield group
+                group = []
+    if group:
+        yield group
+
+
+def count_pictures(arguments: Sequence[str], *, recursive: bool = False) -> int:
+    """How many pictures the arguments name. Standard input is not read."""
+    ahead = [argument for argument in arguments if argument != STDIN]
+    found = sum(map(len, named_pictures(ahead, recursive=recursive)))
+    return found + len(arguments) - len(ahead)
+
+
+def listed_pictures(stream: BinaryIO) -> Iterator[list[PictureFile]]:
+    """The pictures whose paths are the lines of a stream; an empty line is none."""
+    for chunk in read_chunks(stream):
+        files = []
+        for line in chunk:
+            if line.fault and line.number == 1:
+                raise ModelError(
+                    f"standard input is {line.fault}: no list of paths",
+                    "a path on each line",
+                    "for a picture's own bytes say `attn caption -`",
+                )
+            if line.fault:
+                files.append(PictureFile(line.text, fault=f"line {line.number} is {line.fault}"))
+            elif not line.text.strip():
+                files.append(PictureFile("", fault=f"line {line.number} names no picture"))
+            else:
+                files.append(_file(line.text))
+        yield files
+
+
+def _expanded(argument: str, recursive: bool) -> Iterator[PictureFile]:
+    if argument == STDIN:
+        yield PictureFile(STDIN, sys.stdin.buffer.read())
+    elif os.path.isdir(argument):
+        yield from _folder(argument) if recursive else [_file(argument)]
+    elif _is_wild(argument) and not os.path.exists(argument):
+        yield from _matching(argument)
+    else:
+        yield _file(argument)
+
+
+def _file(name: str) -> PictureFile:
+    if os.path.isdir(name):
+        return PictureFile(name, fault=f"{name} is a folder; -r captions the pictures in it")
+    return PictureFile(name, Path(name))
+
+
+def _folder(folder: str) -> Iterator[PictureFile]:
+    """The files in a folder and its folders that are pictures by name; no hidden ones."""
+    count = 0
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+                count += 1
+                yield _file(os.path.join(place, name))
+    if not count:
+        yield PictureFile(folder, fault=f"{folder} has no file named like a picture")
+
+
+def _matching(pattern: str) -> Iterator[PictureFile]:
+    """What a pattern finds that the shell has left alone; ** goes into folders."""
+    found = sorted(name for name in glob.iglob(pattern, recursive=True) if not os.path.isdir(name))
+    yield from map(_file, found)
+    if not found:
+        yield PictureFile(pattern, fault=f"no file matches {pattern}")
+
+
+def _is_wild(argument: str) -> bool:
+    return any(letter in argument for letter in WILD)

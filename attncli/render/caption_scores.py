@@ -1,0 +1,91 @@
+"""Caption scores as tables for a person, or as JSON for a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from attncli.caption_scoring.systems import CaptionEvaluation, CaptionSet
+from attncli.render.columns import columns
+
+SCALES = (
+    "BLEU-1 to BLEU-4, ROUGE-L and METEOR are in percent; CIDEr-D is as the COCO tools give it "
+    "(some papers write it times 100)."
+)
+
+
+def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+    """A row for each system, its BLEU without brevity penalty in another; then how it was read."""
+    captions = sum(map(len, test.references))
+    bleu = evaluations[0].scores.bleu
+    parts = [
+        f"{len(test.images):,} pictures, {captions:,} reference captions in {test.name}\n",
+        columns(_score_table(evaluations)),
+        columns(_plain_table(evaluations)),
+        f"{SCALES}\nBLEU  {bleu.signature}\n",
+        "".join(
+            f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
+            for system, _ in evaluations
+            if system.read.startswith("hard")
+        ),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def caption_scores_as_json(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+    """An object with one entry for each system."""
+    record = {
+        "pictures": len(test.images),
+        "references": sum(map(len, test.references)),
+        "systems": [_record(evaluation) for evaluation in evaluations],
+    }
+    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    known = any(scores.meteor is not None for _, scores in evaluations)
+    timed = any(system.seconds for system, _ in evaluations)
+    head = ["", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L", "CIDEr-D"]
+    table = [head + ["METEOR"] * known + ["seconds", "pictures/s"] * timed]
+    for system, scores in evaluations:
+        row = [system.name, *map(_percent, scores.bleu.penalised), _percent(scores.rouge_l)]
+        row += [f"{scores.cider:.3f}"]
+        row += ["" if scores.meteor is None else _percent(scores.meteor)] * known
+        table.append(row + _speed(system.seconds, len(system.captions)) * timed)
+    return table
+
+
+def _plain_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    table = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
+    for system, scores in evaluations:
+        ratio = f"{scores.bleu.length_ratio:.3f}"
+        table.append([system.name, *map(_percent, scores.bleu.plain), ratio])
+    return table
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _speed(seconds: float | None, count: int) -> list[str]:
+    return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
+
+
+def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
+    system, scores = evaluation
+    record: dict[str, object] = {
+        "name": system.name,
+        "bleu": scores.bleu.penalised,
+        "bleu_without_brevity_penalty": scores.bleu.plain,
+        "length_ratio": scores.bleu.length_ratio,
+        "bleu_signature": scores.bleu.signature,
+        "rouge_l": scores.rouge_l,
+        "cider_d": scores.cider,
+        "meteor": scores.meteor,
+    }
+    if system.read:
+        record["read"] = system.read
+    if system.seconds:
+        record["seconds"] = round(system.seconds, 3)
+        record["pictures_per_second"] = round(len(system.captions) / system.seconds, 3)
+    return record

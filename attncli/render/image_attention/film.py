@@ -1,0 +1,53 @@
+"""An animated GIF: the picture, then one frame for each word, the caption under it."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from attncli.render.image_attention.lettering import INK, PALE, PAPER, font, wrapped
+from attncli.render.image_attention.look import Look, lit
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SIDE, GAP, LINE, SIZE = 384, 12, 24, 17
+WORD, LAST = 900, 1800  # milliseconds of a frame
+LIT = "#c2410c"  # the word that is being said
+
+
+def gif(look: Look) -> bytes:
+    """The frames as GIF; it runs without end."""
+    frames = [frame(look, word) for word in range(-1, len(look.words))]
+    times = [WORD] * (len(frames) - 1) + [LAST]
+    buffer = io.BytesIO()
+    frames[0].save(
+        buffer,
+        "GIF",
+        save_all=True,
+        append_images=frames[1:],
+        duration=times,
+        loop=0,
+        disposal=1,
+    )
+    return buffer.getvalue()
+
+
+def frame(look: Look, word: int) -> Image:
+    """The frame of a word; of -1 the picture itself. All of a picture have one size."""
+    from PIL import Image, ImageDraw
+
+    lines = wrapped(look.caption, SIDE - 2 * GAP, SIZE)
+    sheet = Image.new("RGB", (SIDE, SIDE + 2 * GAP + LINE * (len(lines) + 1)), PAPER)
+    sheet.paste(look.picture.resize((SIDE, SIDE)) if word < 0 else lit(look, word, SIDE), (0, 0))
+    draw, number, top = ImageDraw.Draw(sheet), 0, SIDE + GAP
+    for line in lines:
+        left = float(GAP)
+        for text in line.split():
+            draw.text((left, top), text, fill=LIT if number == word else INK, font=font(SIZE))
+            left += font(SIZE).getlength(f"{text} ")
+            number += 1
+        top += LINE
+    note = f"{look.figures(word)}  {look.read}" if word >= 0 else look.read
+    draw.text((GAP, top + 2), note, fill=PALE, font=font(12))
+    return sheet

@@ -1,0 +1,48 @@
+"""Text in pictures, in the font that comes with matplotlib."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont
+
+INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
+
+
+@cache
+def font(size: int, *, bold: bool = False) -> FreeTypeFont:
+    """DejaVu Sans, which has the letters of most alphabets."""
+    import matplotlib
+    from PIL import ImageFont
+
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ImageFont.truetype(str(Path(matplotlib.get_data_path(), "fonts", "ttf", name)), size)
+
+
+def fitted(text: str, width: float, size: int, *, bold: bool = False) -> FreeTypeFont:
+    """The font at the largest size, up to the one given, at which a text has the width."""
+    while size > 6 and font(size, bold=bold).getlength(text) > width:
+        size -= 1
+    return font(size, bold=bold)
+
+
+def wrapped(text: str, width: float, size: int) -> list[str]:
+    """The lines of a text."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and font(size).getlength(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def centred(
+    draw: ImageDraw, text: str, left: float, top: float, width: float, font: FreeTypeFont, ink: str
+) -> None:
+    """Write one line in the middle of a width."""
+    draw.text((left + (width - font.getlength(text)) / 2, top), text, fill=ink, font=font)

@@ -1,0 +1,78 @@
+"""One panel for each word: the picture, light where the word looked; its gate and entropy.
+
+Source: Xu et al. 2015, Figures 2 and 3.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING
+
+from attncli.render.image_attention.lettering import (
+    INK,
+    PALE,
+    PAPER,
+    centred,
+    fitted,
+    font,
+    wrapped,
+)
+from attncli.render.image_attention.look import Look, lit
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SIDE, GAP, LEGEND = 224, 16, 50  # of a panel in pixels: its picture, what is around and under it
+COLUMNS = (6, 5, 4)  # that may be; the number that leaves the fewest places empty
+TITLE, LINE = 19, 26  # size and height of the caption's letters
+FOOT = 30
+
+
+def png(look: Look) -> bytes:
+    """The panels as PNG."""
+    buffer = io.BytesIO()
+    drawn(look).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def drawn(look: Look) -> Image:
+    """The caption, the picture, a panel for each word, and how the model read."""
+    from PIL import Image, ImageDraw
+
+    count = len(look.words) + 1
+    columns = min(COLUMNS, key=lambda columns: -count % columns)
+    columns = max(3, min(columns, count))  # room for the title
+    rows = math.ceil(count / columns)
+    width = GAP + columns * (SIDE + GAP)
+    title = wrapped(look.caption, width - 2 * GAP, TITLE)
+    head = GAP + LINE * len(title) + GAP // 2
+    sheet = Image.new("RGB", (width, head + rows * (SIDE + LEGEND) + FOOT), PAPER)
+    draw = ImageDraw.Draw(sheet)
+    for number, line in enumerate(title):
+        draw.text((GAP, GAP + LINE * number - 4), line, fill=INK, font=font(TITLE))
+    for number in range(count):
+        left = GAP + number % columns * (SIDE + GAP)
+        top = head + number // columns * (SIDE + LEGEND)
+        picture = lit(look, number - 1, SIDE) if number else look.picture.resize((SIDE, SIDE))
+        sheet.paste(picture, (left, top))
+        if number:
+            word = look.words[number - 1]
+            place = (left, top + SIDE + 3, SIDE)
+            centred(draw, word, *place, fitted(word, SIDE, 17, bold=True), INK)
+            centred(draw, look.figures(number - 1), left, top + SIDE + 25, SIDE, font(12), PALE)
+    note = f"{look.name}   {explained(look)}"
+    foot = (GAP, sheet.height - FOOT + 6)
+    draw.text(foot, note, fill=PALE, font=fitted(note, width - 2 * GAP, 12))
+    return sheet
+
+
+def explained(look: Look) -> str:
+    """What the figures mean, and how the model read."""
+    gate = "" if look.gates is None else "β gate: how much of it the model used;  "
+    cells = math.log(max(1, look.maps[0].size)) if len(look.maps) else 0.0
+    return (
+        f"{gate}H entropy: 0 one cell, {cells:.2f} everywhere alike;  {look.read} attention"
+        if cells
+        else f"{look.read} attention"
+    )
