@@ -52,6 +52,7 @@ TABLES: dict[str, dict[str, str]] = {
     "image_encoder": {
         "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",
         "small-cnn": "models.encoders.small_cnn:SmallCnn",
+        "torchvision": "models.encoders.torchvision_cnn:TorchvisionCnn",
     },
 }
 

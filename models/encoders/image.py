@@ -13,10 +13,12 @@ from torch import Tensor, nn
 
 from models.config import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
+from models.encoders.torchvision_cnn import FAMILIES
 from models.errors import unknown_name
 from models.registry import find, names
 from models.types import Memory
 
+EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
 PREPROCESSING = 1  # changes when models.images turns pictures into other pixels than before
 
 
@@ -38,7 +40,7 @@ class ImageEncoder(nn.Module):
         self.body: Cnn = kind(image)
         with torch.device("meta"):  # the shape of the grid, without computing anything
             pixels = torch.zeros(1, 3, image.size, image.size)
-            _, self.value_size, rows, columns = kind(image)(pixels).shape
+            _, self.value_size, rows, columns = kind(image).eval()(pixels).shape
         self.grid = (rows, columns)
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
         scale = self.body.normalisation
@@ -81,8 +83,10 @@ class ImageEncoder(nn.Module):
 
 def kind_of(encoder: str) -> type[Cnn]:
     """The class of an image network; a ModelError with near names otherwise."""
+    if encoder.startswith(FAMILIES):
+        encoder = "torchvision"
     if encoder not in names("image_encoder"):
-        raise unknown_name("image encoder", encoder, names("image_encoder"))
+        raise unknown_name("image encoder", encoder, [*names("image_encoder"), *EXAMPLES])
     kind: type[Cnn] = find("image_encoder", encoder)
     return kind
 

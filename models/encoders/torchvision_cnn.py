@@ -1,0 +1,151 @@
+"""torchvision's image networks, by their names there: a walk through their stages to the grid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.config import ImageConfig
+from models.encoders.cnn import Cnn, Normalisation
+from models.encoders.torchvision_import import torchvision_models
+from models.errors import ModelError, unknown_name
+
+FAMILIES = (
+    "resnet",
+    "resnext",
+    "wide_resnet",
+    "vgg",
+    "mobilenet_v",
+    "efficientnet",
+    "convnext",
+)
+
+
+class TorchvisionCnn(Cnn):
+    """torchvision's ResNet, VGG, MobileNet, EfficientNet, ConvNeXt: resnet50, vgg19 and so on.
+
+    The grid is the output of a stage: layer1 .. layer4 of a ResNet, features.0 .. of the others;
+    by default the last one, of VGG the last before pooling (14 x 14 of 512, as Xu et al. have it).
+    Source: He et al. 2016; Simonyan and Zisserman 2015; Howard et al. 2019; Tan and Le 2019; Liu
+    et al. 2022.
+    """
+
+    normalisation = Normalisation(mean=(0.485, 0.456, 0.406), deviation=(0.229, 0.224, 0.225))
+
+    def __init__(self, config: ImageConfig) -> None:
+        super().__init__()
+        self.name = config.encoder
+        known = network_names()
+        if self.name not in known:
+            raise unknown_name("image encoder", self.name, known)
+        network = torchvision_models().get_model(self.name, weights=None)
+        every = stages(network)
+        grid = config.grid or default_grid(every)
+        if grid not in every:
+            raise unknown_name(f"grid of {self.name}", grid, every)
+        self.walk = list(every)[: list(every).index(grid) + 1]
+        self.network = cut(network, self.walk)
+        for part in self.network.modules():
+            if isinstance(part, nn.BatchNorm2d):
+                part.num_batches_tracked = None  # its statistics stay what they are
+
+    def forward(self, images: Tensor) -> Tensor:
+        """The grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
+        x = images
+        for name in self.walk:
+            x = self.network.get_submodule(name)(x)
+        return x
+
+    def load(self, weights: str) -> None:
+        """Fill the weights: torchvision's own, or a file of them."""
+        found = downloaded(self.name) if weights in ("", "DEFAULT") else stored(Path(weights))
+        wanted = self.network.state_dict()
+        for name, tensor in wanted.items():
+            if name not in found or found[name].shape != tensor.shape:
+                shape = tuple(found[name].shape) if name in found else "missing"
+                raise ModelError(
+                    f"weights '{weights}', where {name} is {shape}",
+                    f"those of torchvision's {self.name}, with {tuple(tensor.shape)}",
+                )
+        with torch.no_grad():
+            for name, tensor in wanted.items():
+                tensor.copy_(found[name])
+
+
+def network_names() -> list[str]:
+    """The names of the networks that can be an encoder."""
+    module = torchvision_models()
+    return [name for name in module.list_models(module=module) if name.startswith(FAMILIES)]
+
+
+def stages(network: nn.Module) -> dict[str, nn.Module]:
+    """The parts of a network in the order of its forward pass, up to its pooling."""
+    parts = dict(network.named_children())
+    if "features" in parts:
+        return {f"features.{name}": part for name, part in parts["features"].named_children()}
+    return dict(itertools.takewhile(lambda item: item[0] != "avgpool", parts.items()))
+
+
+def default_grid(every: Mapping[str, nn.Module]) -> str:
+    """The last stage that is no pooling."""
+    return [name for name, part in every.items() if not isinstance(part, nn.MaxPool2d)][-1]
+
+
+def cut(network: nn.Module, walk: list[str]) -> nn.Module:
+    """The network without what comes after the walk; what is left keeps its names."""
+    kept = {name.split(".")[0] for name in walk}
+    for name, part in list(network.named_children()):
+        if name not in kept:
+            delattr(network, name)
+        elif name == "features":
+            assert isinstance(part, nn.Sequential)
+            setattr(network, name, part[: len(walk)])
+    return network
+
+
+def downloaded(name: str) -> Mapping[str, Tensor]:
+    """torchvision's best weights of a network, from its cache or from the network."""
+    best = torchvision_models().get_model_weights(name).DEFAULT
+    try:
+        found: Mapping[str, Tensor] = best.get_state_dict(progress=False, check_hash=True)
+    except (OSError, RuntimeError) as error:  # no connection; a damaged file
+        raise ModelError(
+            f"the weights of {name} could not be fetched ({error})",
+            f"a connection to fetch {best.url}",
+            "fetch it elsewhere and give --encoder-weights PATH, or none to train from scratch",
+        ) from None
+    return found
+
+
+def stored(path: Path) -> Mapping[str, Tensor]:
+    """The weights in a file: safetensors, or a .pth as torchvision publishes them.
+
+    Of a .pth only tensors are taken: PyTorch's reader refuses anything that would run code.
+    """
+    from safetensors.torch import load_file
+
+    found: Any
+    try:
+        if path.suffix == ".safetensors":
+            found = load_file(path)
+        else:
+            found = torch.serialization.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # damaged files lead to errors of a dozen kinds
+        reason = " ".join(str(error).split())[:100] or type(error).__name__
+        raise not_weights(path, reason) from None
+    if not isinstance(found, Mapping):
+        raise not_weights(path, f"it holds a {type(found).__name__}")
+    return found
+
+
+def not_weights(path: Path, reason: str) -> ModelError:
+    """The error for a file that holds no weights."""
+    return ModelError(
+        f"{path} cannot be read as weights ({reason})",
+        "a .safetensors or .pth of torchvision's weights",
+    )
