@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 if TYPE_CHECKING:
     from attncli.training.config import RunConfig
-    from attncli.training.prepare import Prepared
+    from attncli.training.material import Prepared
 
 Figures = dict[str, Any]
 
@@ -56,7 +56,7 @@ def train(
     state = fresh_state(config, prepared, cpu)
     dtype = machine.precision(config.train, cpu)
     ended, tokens = [], []
-    for event in fit(state, prepared.pairs, None, config.train, dtype):
+    for event in fit(state, prepared.examples, None, config.train, dtype):
         if isinstance(event, Stepped):
             ended.append(time.perf_counter())
             tokens.append(event.tokens)
@@ -107,7 +107,7 @@ def _settings(data: Path, assignments: list[str]) -> RunConfig:
 
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
-    from attncli.training.prepare import prepare
+    from attncli.training.texts import prepare
 
     return prepare(config, config.data, work / "data", lambda what, done, total: None)
 
@@ -116,10 +116,10 @@ def _contents(config: RunConfig, prepared: Prepared, warm_up: int, steps: int) -
     """What the timed batches held; their plan depends on the seed alone."""
     from attncli.data.batching import epoch_plan
 
-    pairs, size, seed = prepared.pairs, config.train.batch_tokens, config.train.seed
+    pairs, size, seed = prepared.examples, config.train.batch_tokens, config.train.seed
     plans = (epoch_plan(pairs, size, seed=seed, epoch=epoch) for epoch in count())
     batches = list(islice(chain.from_iterable(plans), warm_up, warm_up + steps))
-    sources, targets = pairs.source.lengths, pairs.target.lengths
+    sources, targets = pairs.lengths
     return {
         "sentences": sum(map(len, batches)),
         "source_tokens": int(sum(sources[batch].sum() for batch in batches)),

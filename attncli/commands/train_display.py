@@ -10,6 +10,7 @@ from attncli.training.config import TrainConfig
 from attncli.training.events import Ended, Evaluated, Finished, Kept, RunEvent, Started, Stepped
 
 EVERY = 0.2  # seconds between two looks at the bar
+NAMES = {"loss": "loss", "bleu": "BLEU", "cider": "CIDEr"}  # of metrics
 RECENT = 0.8  # of tokens and seconds that count at the next look
 
 
@@ -87,12 +88,13 @@ class Display:
 
     def evaluated(self, event: Evaluated) -> None:
         """The scores: a line that stays, and the note beside the bar."""
-        loss, bleu = event.scores
-        score = f"loss {loss:.3f}" if bleu is None else f"BLEU {bleu:.2f}"
+        loss, bleu, cider = event.scores
+        scores = [] if bleu is None else [f"BLEU {bleu:.2f}"]
+        scores += [] if cider is None else [f"CIDEr {cider:.3f}"]
         best = " (best)" if event.gained else ""
-        self.dev = f"  dev {score}{best}"
-        both = score if bleu is None else f"{score}  loss {loss:.3f}"
-        console.say(f"update {event.step:,}  epoch {event.epoch + 1}  dev {both}{best}")
+        self.dev = f"  dev {(scores or [f'loss {loss:.3f}'])[0]}{best}"
+        every = "  ".join([*scores, f"loss {loss:.3f}"])
+        console.say(f"update {event.step:,}  epoch {event.epoch + 1}  dev {every}{best}")
 
 
 def started(event: Started) -> None:
@@ -113,6 +115,8 @@ def started(event: Started) -> None:
         console.warn(
             f"{event.dev_long:,} dev sentences are longer than model.max_source and score as empty"
         )
+    for note in event.notes:
+        console.warn(note)
     if event.step:
         console.say(f"going on after update {event.step:,}")
 
@@ -120,5 +124,6 @@ def started(event: Started) -> None:
 def _kept(kept: Kept, config: TrainConfig) -> str:
     if kept.score is None:
         return f"{kept.which}, of update {kept.step:,}"
-    score = f"loss {-kept.score:.3f}" if config.metric == "loss" else f"BLEU {kept.score:.2f}"
+    shown = {"loss": f"{-kept.score:.3f}", "bleu": f"{kept.score:.2f}"}
+    score = f"{NAMES[config.metric]} {shown.get(config.metric, f'{kept.score:.3f}')}"
     return f"{kept.which}, dev {score}, of update {kept.step:,}"

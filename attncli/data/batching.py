@@ -1,28 +1,42 @@
-"""Batches by tokens: sentences of like length together, in an order that each epoch draws anew.
+"""Batches by tokens: examples of like length together, in an order that each epoch draws anew.
 
-The order depends on the seed and the epoch alone, so that a resumed run finds its place again.
+An example is a sentence pair or a captioned picture. The order depends on the seed and the epoch
+alone, so that a resumed run finds its place again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from attncli.data.tokens import Side, TokenPairs
-from models.tokenizer import PAD, START
 from models.types import Batch
 
-POOL = 2**20  # pairs sorted by length at a time
+POOL = 2**20  # examples sorted by length at a time
 
 
-def epoch_plan(pairs: TokenPairs, batch_tokens: int, *, seed: int, epoch: int) -> list[np.ndarray]:
-    """The batches of one epoch, as arrays of pair numbers, in the order of training."""
+class Examples(Protocol):
+    """What a model is trained on, whatever its sources are."""
+
+    @property
+    def count(self) -> int:
+        """Number of examples."""
+
+    @property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (N,) of every source and of every target; 0 for sources of one size."""
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Some examples, padded."""
+
+
+def epoch_plan(examples: Examples, batch_tokens: int, *, seed: int, epoch: int) -> list[np.ndarray]:
+    """The batches of one epoch, as arrays of example numbers, in the order of training."""
     random = np.random.default_rng([seed, epoch])
-    order = random.permutation(pairs.count)
-    sources, targets = pairs.source.lengths, pairs.target.lengths
+    order = random.permutation(examples.count)
+    sources, targets = examples.lengths
     plan: list[np.ndarray] = []
     for start in range(0, len(order), POOL):
         pool = order[start : start + POOL]
@@ -44,20 +58,6 @@ def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np
         yield pool[start:]
 
 
-def gather(pairs: TokenPairs, numbers: np.ndarray, device: torch.device) -> Batch:
-    """The padded batch of some pairs."""
-    source, source_mask = _padded(pairs.source, numbers)
-    target, target_mask = _padded(pairs.target, numbers)
-    begun = torch.full_like(target[:, :1], START)
-    target_in = torch.cat([begun, target[:, :-1]], 1)
-    batch = Batch(source, source_mask, target_in, target, target_mask)
-    return Batch(*(part.to(device) for part in batch))
-
-
-def _padded(side: Side, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
-    lengths = side.offsets[numbers + 1] - side.offsets[numbers]
-    ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
-    for row, number in enumerate(numbers):
-        ids[row, : lengths[row]] = side[number]
-    mask = np.arange(ids.shape[1]) < lengths[:, None]
-    return torch.from_numpy(ids), torch.from_numpy(mask)
+def gather(examples: Examples, numbers: np.ndarray, device: torch.device) -> Batch:
+    """The padded batch of some examples, where it is needed."""
+    return Batch(*(part.to(device) for part in examples.batch(numbers)))

@@ -29,7 +29,6 @@ PARTS = {  # what the splits of a Karpathy file are called
     "test": ("test",),
 }
 INNER = re.compile(r"(?<=\w)['’-](?=\w)")  # punctuation that belongs to a word
-STYLES = ("words", "plain")
 
 
 class Captioned(NamedTuple):

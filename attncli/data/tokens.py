@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from models.files import refused
-from models.tokenizer import Tokenizer
+from models.tokenizer import PAD, START, Tokenizer
+from models.types import Batch
 
 CHUNK = 10_000  # pairs tokenised at a time
 
@@ -37,6 +40,15 @@ class Side:
         """Pieces of every sentence (N,)."""
         return np.diff(self.offsets)
 
+    def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Ids (B, T) of some sentences, and the mask (B, T) of what is real."""
+        lengths = self.offsets[numbers + 1] - self.offsets[numbers]
+        ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
+        for row, number in enumerate(numbers):
+            ids[row, : lengths[row]] = self[number]
+        mask = np.arange(ids.shape[1]) < lengths[:, None]
+        return torch.from_numpy(ids), torch.from_numpy(mask)
+
 
 @dataclass(frozen=True)
 class TokenPairs:
@@ -49,6 +61,21 @@ class TokenPairs:
     def count(self) -> int:
         """Number of sentence pairs."""
         return len(self.source.offsets) - 1
+
+    @property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pieces (N,) of every source and of every target."""
+        return self.source.lengths, self.target.lengths
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """The padded batch of some pairs."""
+        return forced(*self.source.padded(numbers), *self.target.padded(numbers))
+
+
+def forced(source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor) -> Batch:
+    """A batch for teacher forcing: the target (B, T) is read one place behind what is said."""
+    begun = torch.full_like(target[:, :1], START)
+    return Batch(source, source_mask, torch.cat([begun, target[:, :-1]], 1), target, target_mask)
 
 
 class Dropped(NamedTuple):
@@ -67,10 +94,9 @@ def write_pairs(
     advance: Callable[[int], None] = lambda done: None,
 ) -> Dropped:
     """Tokenise pairs into a folder; those with an empty or over-long side are left out, counted."""
-    wide = max(len(tokenizer.source), len(tokenizer.target)) > 2**16
-    kind = np.dtype("<u4" if wide else "<u2")
+    kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with refused(folder):
-        writers = [_SideWriter(folder, side, kind) for side in ("source", "target")]
+        writers = [SideWriter(folder, side, kind) for side in ("source", "target")]
         empty = long = done = 0
         for chunk in _chunks(pairs):
             encoded = zip(*_encoded(chunk, tokenizer), strict=True)
@@ -94,10 +120,16 @@ def read_pairs(folder: Path) -> TokenPairs:
 
     Raises OSError or ValueError where a file is missing or damaged.
     """
-    return TokenPairs(*(_read_side(folder, side) for side in ("source", "target")))
+    return TokenPairs(*(read_side(folder, side) for side in ("source", "target")))
 
 
-def _read_side(folder: Path, side: str) -> Side:
+def id_type(pieces: int) -> np.dtype:
+    """The type in which ids of so many pieces are written."""
+    return np.dtype("<u4" if pieces > 2**16 else "<u2")
+
+
+def read_side(folder: Path, side: str) -> Side:
+    """The memory-mapped side that a `SideWriter` left; OSError or ValueError if it is damaged."""
     offsets = np.load(folder / f"{side}.offsets.npy", mmap_mode="r", allow_pickle=False)
     path = folder / f"{side}.ids"
     kind = {2 * int(offsets[-1]): "<u2", 4 * int(offsets[-1]): "<u4"}.get(path.stat().st_size)
@@ -117,7 +149,7 @@ def _chunks(pairs: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
         yield chunk
 
 
-class _SideWriter:
+class SideWriter:
     """Appends sentences to one side's files."""
 
     def __init__(self, folder: Path, side: str, kind: np.dtype) -> None:
@@ -127,6 +159,7 @@ class _SideWriter:
         self.pending: list[list[int]] = []
 
     def add(self, ids: list[int]) -> None:
+        """Append one sentence."""
         self.pending.append(ids)
         if len(self.pending) >= CHUNK:
             self._write()
@@ -137,6 +170,7 @@ class _SideWriter:
         self.pending.clear()
 
     def close(self) -> None:
+        """Write the rest, and where each sentence starts."""
         if self.pending:
             self._write()
         with self.file as file:

@@ -18,13 +18,16 @@ from attncli.data import corpus
 from attncli.data.links import Index, Links, read_links
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
-from attncli.jobs.train import Stop, fingerprints, heartbeat, train
+from attncli.jobs.train import Stop, heartbeat, train
 from attncli.training.buildable import check_buildable
 from attncli.training.config import DataConfig, RunConfig
+from attncli.training.dev_texts import DevTexts
 from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
-from attncli.training.prepare import DevSet, Show, as_tsv, drawn, read_dev
+from attncli.training.material import Show
+from attncli.training.prepare import fingerprints
+from attncli.training.texts import as_tsv, drawn, read_dev
 from models.errors import ModelError
 from models.files import refused, write_folder, write_text
 
@@ -99,7 +102,7 @@ def read_sets(texts: Texts) -> Sets:
     return Sets(dev, test, gold, mark)
 
 
-def read_gold(path: Path, pairs: DevSet, index: Index | None) -> tuple[Links, ...]:
+def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[Links, ...]:
     """The links between the words of sentence pairs and their first references."""
     texts = zip(pairs.sources, pairs.references[0], strict=True)
     lengths = [(len(source.split()), len(target.split())) for source, target in texts]

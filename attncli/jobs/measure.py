@@ -11,10 +11,11 @@ from attncli.alignment_scoring import score_alignments
 from attncli.comparison import Row
 from attncli.data.links import Links
 from attncli.training.config import RunConfig
-from attncli.training.evaluation import Heartbeat, bleu, dev_loss, translated
+from attncli.training.dev_texts import DevTexts, bleu, translated
+from attncli.training.evaluation import dev_loss
 from attncli.training.events import Kept
 from attncli.training.folder import RunFolder
-from attncli.training.prepare import DevSet
+from attncli.training.material import Heartbeat
 from attncli.training.state import read_counters
 from models import load_translator
 from models.alignment import align, diagonal
@@ -28,13 +29,13 @@ NAME = "measured.json"
 class Sets(NamedTuple):
     """What the runs of a comparison are measured on."""
 
-    dev: DevSet
-    test: DevSet | None
+    dev: DevTexts
+    test: DevTexts | None
     gold: tuple[Links, ...] | None  # the links of the test set, or of dev if there is none
     mark: str  # a fingerprint of all this
 
     @property
-    def aligned(self) -> DevSet:
+    def aligned(self) -> DevTexts:
         """The set that the gold is of."""
         return self.test or self.dev
 
@@ -77,7 +78,7 @@ def measure(
 
 
 def dev_bleu(
-    translator: Translator, kept: Kept | None, config: RunConfig, dev: DevSet, beat: Heartbeat
+    translator: Translator, kept: Kept | None, config: RunConfig, dev: DevTexts, beat: Heartbeat
 ) -> float:
     """BLEU of what was kept, which training has measured already if it went by BLEU."""
     if kept is not None and kept.score is not None and config.train.metric == "bleu":
@@ -87,7 +88,7 @@ def dev_bleu(
 
 
 def test_bleu(
-    translator: Translator, config: RunConfig, test: DevSet | None, beat: Heartbeat
+    translator: Translator, config: RunConfig, test: DevTexts | None, beat: Heartbeat
 ) -> float | None:
     """BLEU on the test set, if there is one."""
     if test is None:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import torch
 
-from attncli.data import corpus
 from attncli.training import estimate, keep, machine
 from attncli.training.buildable import check_buildable
 from attncli.training.config import RunConfig
-from attncli.training.evaluation import Heartbeat, dev_scores, using
+from attncli.training.evaluation import dev_scores, using
 from attncli.training.events import (
     Ended,
     Evaluated,
@@ -26,7 +25,8 @@ from attncli.training.events import (
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
-from attncli.training.prepare import Show, load_data
+from attncli.training.material import Heartbeat, Show
+from attncli.training.prepare import fingerprints, load_data
 from attncli.training.run import Run, open_run, started
 from attncli.training.state import State, read_counters
 
@@ -67,12 +67,6 @@ def dry_run(config: RunConfig, *, device: str, show: Show) -> estimate.Estimate:
     return estimate.estimate(config, torch.device(device), show)
 
 
-def fingerprints(config: RunConfig) -> dict[str, str]:
-    """What the data files hold, so that a folder of other data is recognised."""
-    parts = {"train": config.data.train, "dev": config.data.dev}
-    return {name: corpus.fingerprint(paths) if paths else "" for name, paths in parts.items()}
-
-
 def finished_before(folder: RunFolder) -> Finished | None:
     """What an earlier process left, if it came to the end."""
     if not folder.checkpoint.exists():
@@ -96,7 +90,9 @@ def events(run: Run, show: Show, stop: Stop) -> Iterator[RunEvent]:
 def updates(run: Run, beat: Heartbeat, stop: Stop) -> Iterator[Event]:
     """The loop's events, each taken into account before it is yielded."""
     config, saved = run.config.train, time.monotonic()
-    for event in fit(run.state, run.data.prepared.pairs, evaluator(run, beat), config, run.dtype):
+    for event in fit(
+        run.state, run.data.prepared.examples, evaluator(run, beat), config, run.dtype
+    ):
         match event:
             case Stepped():
                 log_step(run, event)

@@ -24,21 +24,44 @@ from models.config import (
     to_dict,
 )
 from models.errors import ModelError
+from models.registry import IMAGE_FAMILIES
 from models.zoo import preset as find_preset
 
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Where the sentence pairs come from."""
+    """Where the sentence pairs, or the pictures and their captions, come from."""
 
     train: tuple[str, ...] = option(
         (), "two line-aligned files, or one TSV, from the current folder; none: the grammar"
     )
     dev: tuple[str, ...] = option((), "the same, for evaluation while training")
+    images: str = option("", "captioners: a folder of pictures, or a TAR file of them")
+    captions: str = option(
+        "", "captioners: rows of picture, tab, caption; or a Flickr8k, Karpathy or COCO file"
+    )
+    dev_captions: str = option("", "the same, for evaluation while training")
+    caption_style: str = option(
+        "words", "captions as words (lower case, no punctuation, as the papers) or plain"
+    )
+    features: str = option(
+        "",
+        "folder where features of a frozen encoder are kept for later runs (empty: user's cache)",
+    )
     max_length: int = option(256, "pairs with a longer side, in pieces, are left out")
     demo_pairs: int = option(8000, "pairs drawn from the embedded grammar if no files are given")
     demo_source: str = option("en", "source language of the embedded grammar: en, de or fr")
     demo_target: str = option("de", "target language of the embedded grammar: en, de or fr")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there are files to train on."""
+        return bool(self.train or self.images or self.captions)
+
+    @property
+    def has_dev(self) -> bool:
+        """Whether there are files for evaluation."""
+        return bool(self.dev or self.dev_captions)
 
 
 @dataclass(frozen=True)
@@ -63,7 +86,9 @@ class TrainConfig:
     precision: str = option("auto", "auto, fp32 or bf16; auto takes bf16 where it is faster")
     seed: int = option(1, "random seed of weights, order and dropout")
     evaluate_every: int = option(0, "updates between evaluations (0: one an epoch)")
-    metric: str = option("bleu", "what early stopping watches: bleu (by real decoding) or loss")
+    metric: str = option(
+        "bleu", "what early stopping watches: bleu or cider (captions), by real decoding, or loss"
+    )
     bleu_tokenizer: str = option("13a", "sacreBLEU's tokenizer; none for tokenised text")
     patience: int = option(10, "evaluations without gain before stopping (0: never stop early)")
     average: int = option(5, "the weights of so many last evaluations are averaged (0: none)")
@@ -85,6 +110,11 @@ class RunConfig:
     train: TrainConfig = option(TrainConfig, "training")
     search: SearchConfig = option(SearchConfig, "search, here and as the model's default")
 
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether the model is a captioner, and learns from pictures and captions."""
+        return self.model.family in IMAGE_FAMILIES
+
 
 def run_config(
     preset: str, values: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
@@ -101,8 +131,9 @@ CHOICES = {
     "train.optimiser": ("adam", "adamw"),
     "train.schedule": ("inverse_sqrt", "plateau", "constant"),
     "train.precision": ("auto", "fp32", "bf16"),
-    "train.metric": ("bleu", "loss"),
+    "train.metric": ("bleu", "cider", "loss"),
     "train.bleu_tokenizer": get_args(Tokenizer),
+    "data.caption_style": ("words", "plain"),
     "tokenizer.kind": ("unigram", "bpe"),
     "search.method": ("beam", "greedy", "sample"),
     "model.cell": ("gru", "lstm"),
@@ -130,9 +161,10 @@ def check(config: RunConfig) -> None:
         location(kind, getattr(config.model.attention, kind))
     for place, value in _flat(to_dict(config)).items():
         _check_setting(place, value)
+    _check_kind(config)
     _check_data(config.data)
-    train = config.train
-    stops_early = train.patience and (config.data.dev or not config.data.train)
+    train, data = config.train, config.data
+    stops_early = train.patience and (data.has_dev or not data.is_given)
     if not (train.steps or train.epochs or stops_early):
         seen = "train.steps and train.epochs are 0, and no patience with a dev set ends the run"
         raise ModelError(seen, "an end")
@@ -152,7 +184,32 @@ def _check_setting(place: str, value: Any) -> None:
         raise ModelError(f"{place} = {value}", "at least 0 and below 1")
 
 
+def _check_kind(config: RunConfig) -> None:
+    """Refuse texts for a captioner, and pictures for a model of texts."""
+    data, named = config.data, f"preset {config.preset} (family {config.model.family})"
+    if config.sees_pictures and (data.train or data.dev):
+        name = Path((*data.train, *data.dev)[0]).name
+        raise ModelError(
+            f"sentence pairs ({name}) for {named}",
+            "pictures and captions",
+            "give --images and --captions, or choose a preset for texts",
+        )
+    if not config.sees_pictures and (data.images or data.captions or data.dev_captions):
+        raise ModelError(
+            f"pictures or captions for {named}",
+            "a preset that captions",
+            "--preset show-attend-tell-soft-small",
+        )
+    if config.train.metric == "cider" and not config.sees_pictures:
+        raise ModelError(f"train.metric = 'cider' for {named}", "bleu or loss")
+
+
 def _check_data(data: DataConfig) -> None:
+    if bool(data.images) != bool(data.captions):
+        seen, missing = ("images", "captions") if data.images else ("captions", "images")
+        raise ModelError(f"data.{seen} without data.{missing}", "both", f"give --{missing} too")
+    if data.dev_captions and not data.captions:
+        raise ModelError("data.dev_captions without data.captions", "both")
     if len(data.train) > 2:
         names = " ".join(Path(path).name for path in data.train)
         raise ModelError(
@@ -166,13 +223,17 @@ def _check_data(data: DataConfig) -> None:
         )
 
 
+PATHS = ("train", "dev", "images", "captions", "dev_captions", "features")  # of data
+UNCHECKED = {"preset", *(f"data.{name}" for name in PATHS)}  # what is there is compared instead
+
+
 def differences(new: RunConfig, old: RunConfig) -> list[str]:
     """Settings of two runs that differ, but for the data's paths: `section.key: old, now new`."""
     before = _flat(to_dict(old))
     return [
         f"{place} was {before[place]!r}, now {value!r}"
         for place, value in _flat(to_dict(new)).items()
-        if value != before[place] and place not in ("data.train", "data.dev", "preset")
+        if value != before[place] and place not in UNCHECKED
     ]
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from attncli.data.batching import epoch_plan, gather
 from attncli.training import machine, prepare
 from attncli.training.config import RunConfig
-from attncli.training.prepare import Show
+from attncli.training.material import Show
 from attncli.training.run import fresh_state
 from attncli.training.state import State
 from models.loss import SLICE_ELEMENTS, LossSum
@@ -45,18 +45,18 @@ def estimate(config: RunConfig, device: torch.device, show: Show) -> Estimate:
         prepared = prepare.load_data(config, Path(name), show).prepared
         state = fresh_state(config, prepared, device)
         seed = config.train.seed
-        plan = epoch_plan(prepared.pairs, config.train.batch_tokens, seed=seed, epoch=0)
+        plan = epoch_plan(prepared.examples, config.train.batch_tokens, seed=seed, epoch=0)
         dtype = machine.precision(config.train, device)
-        batches = [gather(prepared.pairs, numbers, device) for numbers in _extremes(plan)]
+        batches = [gather(prepared.examples, numbers, device) for numbers in _extremes(plan)]
         return Estimate(
             parameters=state.model.parameter_count(),
             source_pieces=len(prepared.tokenizer.source),
             target_pieces=len(prepared.tokenizer.target),
             joint=prepared.tokenizer.joint,
-            pairs=prepared.pairs.count,
+            pairs=prepared.examples.count,
             left_out=sum(prepared.dropped),
             batches=len(plan),
-            target_tokens=int(prepared.pairs.target.offsets[-1]),
+            target_tokens=int(prepared.examples.lengths[1].sum()),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
             + fixed_bytes(state)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
@@ -71,10 +71,11 @@ def _extremes(plan: list[np.ndarray]) -> list[np.ndarray]:
 def fixed_bytes(state: State) -> int:
     """Memory of weights, gradients, Adam's two moments, the moving average and the logits."""
     weights = sum(p.numel() * p.element_size() for p in state.model.parameters())
-    copies = 4 + (state.average is not None)
+    learned = sum(p.numel() * p.element_size() for p in state.learned.values())
+    copies = 3 + (state.average is not None)  # of what is learned
     output = state.model.output.weight
     rows = max(1, SLICE_ELEMENTS // len(output))
-    return copies * weights + output.numel() * 4 + SLICES * 4 * rows * len(output)
+    return weights + copies * learned + output.numel() * 4 + SLICES * 4 * rows * len(output)
 
 
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:

@@ -13,10 +13,11 @@ class Started(NamedTuple):
     source_pieces: int
     target_pieces: int
     joint: bool  # whether both languages share their pieces
-    pairs: int  # to train on
+    pairs: int  # of sentences, or of a picture and a caption, to train on
     empty: int  # pairs left out: a side has no text
     long: int  # pairs left out: a side has too many pieces
-    dev: int  # sentences to score
+    notes: tuple[str, ...]  # what else the user should know about the data
+    dev: int  # sources to decode and score
     dev_long: int  # of these, too long for the model: they count as an empty output
     device: str
     precision: str  # fp32 or bf16
@@ -41,7 +42,8 @@ class Scores(NamedTuple):
     """What an evaluation found on the dev set."""
 
     loss: float  # negative log-likelihood per target token, in nats
-    bleu: float | None
+    bleu: float | None = None  # 0 to 100; of captions BLEU-4
+    cider: float | None = None  # CIDEr-D of captions
 
 
 class Evaluated(NamedTuple):

@@ -9,11 +9,12 @@ from safetensors.torch import save as to_bytes
 from attncli.render.plots import curves
 from attncli.training import state as checkpoint
 from attncli.training.config import RunConfig
-from attncli.training.evaluation import Heartbeat, averaged, dev_scores, using
+from attncli.training.evaluation import averaged, dev_scores, using
 from attncli.training.events import Evaluated, Kept
 from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
 from attncli.training.loop import value_of
+from attncli.training.material import Heartbeat
 from attncli.training.run import Run
 from attncli.training.state import Counters, State
 from models.bundle import Bundle

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from attncli.data.batching import epoch_plan, gather
-from attncli.data.tokens import TokenPairs
+from attncli.data.batching import Examples, epoch_plan, gather
 from attncli.training.config import TrainConfig
 from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
 from attncli.training.schedule import learning_rate
@@ -28,7 +27,7 @@ Evaluate = Callable[[State], Scores]
 
 def fit(
     state: State,
-    pairs: TokenPairs,
+    examples: Examples,
     evaluate: Evaluate | None,
     config: TrainConfig,
     dtype: torch.dtype,
@@ -37,7 +36,7 @@ def fit(
     counters = state.counters
     stepper = Stepper(state, config, dtype)
     while not counters.ended:
-        plan = epoch_plan(pairs, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
+        plan = epoch_plan(examples, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
         # a run may go on from any point of this loop, before an evaluation that is due as well
         while True:
             if evaluate and due(counters, len(plan), config):
@@ -47,7 +46,7 @@ def fit(
             group = plan[counters.batch : counters.batch + config.accumulate]
             counters.batch += len(group)
             yield stepper.update(
-                [gather(pairs, numbers, stepper.device) for numbers in group],
+                [gather(examples, numbers, stepper.device) for numbers in group],
                 counters.batch / len(plan),
             )
         if counters.batch >= len(plan):
@@ -78,7 +77,7 @@ class Stepper:
 
     def __init__(self, state: State, config: TrainConfig, dtype: torch.dtype) -> None:
         self.state, self.config, self.dtype = state, config, dtype
-        self.parameters: list[Tensor] = list(state.model.parameters())
+        self.parameters: list[Tensor] = list(state.learned.values())
         self.device = self.parameters[0].device
         self.loss = LossSum(config.label_smoothing)
         self.attention_loss = AttentionLoss(config.attention, state.model)
@@ -158,7 +157,8 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
 
 def value_of(scores: Scores, config: TrainConfig) -> float:
     """What early stopping watches: the more, the better."""
-    return -scores.loss if config.metric == "loss" or scores.bleu is None else scores.bleu
+    found = scores.cider if config.metric == "cider" else scores.bleu
+    return -scores.loss if config.metric == "loss" or found is None else found
 
 
 def limit_reached(counters: Counters, config: TrainConfig) -> str:

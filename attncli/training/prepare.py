@@ -1,196 +1,27 @@
-"""From text files to a tokenizer and a tokenised corpus in the run folder."""
+"""A run's data, of the kind that its model learns from."""
 
 from __future__ import annotations
 
-import json
-import math
-import random
-import threading
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
 
-from attncli.data import corpus, grammar, tokens
-from attncli.training.config import DataConfig, RunConfig
-from models.config import TokenizerConfig
-from models.errors import ModelError
-from models.files import write_bytes, write_folder, write_text
-from models.tokenizer import Tokenizer
-from models.tokenizer import train as train_tokenizer
-
-LARGEST, SMALLEST = 32_000, 400
-DEV_PAIRS = 500  # of the embedded grammar, dev and test each
-
-Show = Callable[[str, float, float], None]  # what is going on, how much is done, of how much
-T = TypeVar("T")
-
-
-class Prepared(NamedTuple):
-    """Data ready for training."""
-
-    tokenizer: Tokenizer
-    pairs: tokens.TokenPairs
-    dropped: tokens.Dropped
-
-
-class DevSet(NamedTuple):
-    """Sentences that are translated and scored while training."""
-
-    sources: list[str]
-    references: list[list[str]]  # one list per reference, each as long as the sources
-
-
-class Data(NamedTuple):
-    """All that a run learns from and is scored on."""
-
-    prepared: Prepared
-    dev: DevSet | None
+from attncli.training import texts
+from attncli.training.config import RunConfig
+from attncli.training.material import Data, Show
 
 
 def load_data(config: RunConfig, folder: Path, show: Show) -> Data:
-    """The run's data, made in the run folder the first time.
+    """The run's data, made in the run folder the first time."""
+    if config.sees_pictures:
+        from attncli.training import captioned  # what decodes pictures is not imported for text
 
-    The dev set is read first, so that a mistake in it does not come after long work.
-    """
-    data = config.data
-    if not data.train:
-        data = demonstration(data, config.train.seed, folder)
-    dev = read_dev(data)
-    return Data(prepare(config, data, folder / "data", show), dev)
+        return captioned.load(config, folder, show)
+    return texts.load(config, folder, show)
 
 
-def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
-    """The embedded grammar's sentences as TSV files, and the data settings that name them."""
-    if not (folder / "data").exists():  # else the files were written before it
-        write_demonstration(data, seed, folder)
-    return DataConfig(
-        train=(str(folder / "train.tsv"),),
-        dev=(str(folder / "dev.tsv"),),
-        max_length=data.max_length,
-    )
+def fingerprints(config: RunConfig) -> dict[str, str]:
+    """What the data files hold, so that a folder of other data is recognised."""
+    if config.sees_pictures:
+        from attncli.training import captioned
 
-
-def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
-    """Draw sentences of the embedded grammar into train.tsv, dev.tsv and test.tsv."""
-    parts = drawn(data, seed)
-    for name, pairs in zip(parts._fields, parts, strict=True):
-        write_text(folder / f"{name}.tsv", as_tsv(pairs))
-
-
-def drawn(data: DataConfig, seed: int) -> grammar.Splits:
-    """Sentences of the embedded grammar to train on, and two held-out sets."""
-    return grammar.split(
-        data.demo_pairs,
-        DEV_PAIRS,
-        DEV_PAIRS,
-        source=data.demo_source,
-        target=data.demo_target,
-        seed=seed,
-    )
-
-
-def as_tsv(pairs: Iterable[grammar.Pair]) -> str:
-    """Sentence pairs as a table: source, tab, target."""
-    return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
-
-
-def prepare(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> Prepared:
-    """The tokenizer and the memory-mapped corpus; made once, then read."""
-    if not folder.exists():
-        write_folder(folder, lambda part: _make(config, data, part, show))
-    try:
-        made = json.loads((folder / "made.json").read_text("utf-8"))
-        dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
-    except (OSError, ValueError, TypeError) as error:
-        raise ModelError(
-            f"the tokenised corpus in {folder} is damaged ({error})",
-            "what `attn train` wrote there",
-            "remove the run folder to begin again",
-        ) from None
-    return Prepared(Tokenizer.read(folder), pairs, dropped)
-
-
-def read_dev(data: DataConfig) -> DevSet | None:
-    """The dev set, if there is one."""
-    if not data.dev:
-        return None
-    pairs = list(corpus.read_pairs(data.dev))
-    columns = zip(*(pair.references for pair in pairs), strict=True)
-    return DevSet([pair.source for pair in pairs], [list(column) for column in columns])
-
-
-def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None:
-    show("reading", 0, 0)
-    source, target, total = sampled_lines(data, config.tokenizer.sample, config.train.seed)
-    show("learning pieces", 0, 0)
-    size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
-    tokenizer = interruptible(lambda: train_tokenizer(source, target, size, config.tokenizer))
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
-    dropped = tokens.write_pairs(
-        ((pair.source, pair.references[0]) for pair in corpus.read_pairs(data.train)),
-        tokenizer,
-        folder,
-        max_length=min(data.max_length, config.model.max_source),
-        advance=lambda done: show("tokenising", done, total),
-    )
-    if sum(dropped) == total:
-        raise ModelError(
-            f"no usable pair in {' '.join(data.train)}: {dropped.empty:,} have an empty side, "
-            f"{dropped.long:,} are longer than data.max_length",
-            "text of that length on both sides",
-        )
-    write_text(folder / "made.json", json.dumps(dropped._asdict()))
-
-
-def interruptible(work: Callable[[], T]) -> T:
-    """Do the work in another thread, so that Ctrl-C need not wait for a long call into C++."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    for error in errors:
-        raise error
-    return results[0]
-
-
-def sampled_lines(data: DataConfig, most: int, seed: int) -> tuple[list[str], list[str], int]:
-    """Up to `most` pairs' sides, drawn evenly from the whole corpus, and the count of all pairs.
-
-    Source: Vitter 1985, algorithm R.
-    """
-    source: list[str] = []
-    target: list[str] = []
-    chance, total = random.Random(seed), 0
-    for pair in corpus.read_pairs(data.train):
-        total += 1
-        if len(source) < most:
-            source.append(pair.source)
-            target.append(pair.references[0])
-        elif (place := chance.randrange(total)) < most:
-            source[place], target[place] = pair.source, pair.references[0]
-    return source, target, total
-
-
-def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -> int:
-    """A vocabulary size for a corpus: ten times the root of its running words, in hundreds.
-
-    8,600 for the 30,000 pairs of Multi30k, 32,000 from some ten million words on; separate
-    vocabularies are counted by side, the larger one deciding.
-    """
-    sides = [_words(source), _words(target)]
-    words = sum(sides) if config.joint else max(sides)
-    size = round(10 * math.sqrt(words) / 100) * 100
-    return max(SMALLEST, min(LARGEST, size))
-
-
-def _words(lines: Iterable[str]) -> int:
-    return sum(len(line.split()) for line in lines)
+        return captioned.fingerprints(config.data)
+    return texts.fingerprints(config.data)

@@ -10,14 +10,14 @@ from attncli import __version__
 from attncli.training import state as checkpoint
 from attncli.training.board import Board
 from attncli.training.config import RunConfig
-from attncli.training.evaluation import too_long
 from attncli.training.events import Started
 from attncli.training.folder import RunFolder
 from attncli.training.log import Log
 from attncli.training.machine import precision
-from attncli.training.prepare import Data, Prepared
+from attncli.training.material import Data, Prepared
 from attncli.training.state import State
 from models.bundle import build, sizes_of
+from models.encoders.image import ImageEncoder, load_pretrained
 
 
 class Run(NamedTuple):
@@ -50,26 +50,29 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
 def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
     """A new model of this run's seed, before its first update."""
     torch.manual_seed(config.train.seed)
-    model = build(config.model, sizes_of(prepared.tokenizer, config.model.family)).to(device)
+    model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
+    if isinstance(model.encoder, ImageEncoder):
+        load_pretrained(model.encoder, config.model.image)
     torch.manual_seed(config.train.seed)
-    return State(model, config.train)
+    return State(model.to(device), config.train)
 
 
 def started(run: Run) -> Started:
     """What the run is; the first record of its log."""
-    tokenizer, pairs, dropped = run.data.prepared
-    sources = run.data.dev.sources if run.data.dev else []
+    tokenizer, examples, dropped, notes = run.data.prepared
+    dev = run.data.dev
     found = Started(
         preset=run.config.preset,
         parameters=run.state.model.parameter_count(),
         source_pieces=len(tokenizer.source),
         target_pieces=len(tokenizer.target),
         joint=tokenizer.joint,
-        pairs=pairs.count,
+        pairs=examples.count,
         empty=dropped.empty,
         long=dropped.long,
-        dev=len(sources),
-        dev_long=sum(too_long(text, tokenizer, run.config.model) for text in sources),
+        notes=notes,
+        dev=len(dev) if dev else 0,
+        dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
         device=str(run.device),
         precision="bf16" if run.dtype == torch.bfloat16 else "fp32",
         step=run.state.counters.step,

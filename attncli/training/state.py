@@ -13,11 +13,10 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
-from torch import Tensor
+from torch import Tensor, nn
 
 from attncli.training.config import TrainConfig
 from attncli.training.events import Kept
-from models.bundle import stored_tensors, weights_of
 from models.errors import ModelError
 from models.files import write_bytes
 from models.model import EncoderDecoder
@@ -46,39 +45,48 @@ class Counters:
 
 
 class State:
-    """Model, optimiser, moving average and counters."""
+    """Model, optimiser, moving average and counters.
+
+    What is frozen as the run begins is no part of this: a fresh model has it already.
+    """
 
     def __init__(self, model: EncoderDecoder, config: TrainConfig) -> None:
         self.model = model
-        self.optimiser = optimiser(model, config)
+        self.learned: dict[str, nn.Parameter] = {
+            name: parameter
+            for name, parameter in model.named_parameters()
+            if parameter.requires_grad
+        }
+        self.optimiser = optimiser(list(self.learned.values()), config)
         self.counters = Counters()
         self.average: dict[str, Tensor] | None = None
         if config.ema:
-            parameters = model.named_parameters()
-            self.average = {name: tensor.detach().clone() for name, tensor in parameters}
+            self.average = {name: p.detach().clone() for name, p in self.learned.items()}
 
     def weights(self) -> dict[str, Tensor]:
         """The weights to evaluate and keep: the moving average if there is one."""
-        return {**weights_of(self.model), **(self.average or {})}
+        if self.average is not None:
+            return self.average
+        return {name: parameter.detach().contiguous() for name, parameter in self.learned.items()}
 
 
-def optimiser(model: EncoderDecoder, config: TrainConfig) -> torch.optim.Optimizer:
+def optimiser(parameters: list[nn.Parameter], config: TrainConfig) -> torch.optim.Optimizer:
     """Adam or AdamW as configured, in one fused kernel."""
     kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
     return kind(
-        model.parameters(),
+        parameters,
         lr=config.lr,
         betas=(config.beta1, config.beta2),
         eps=1e-9,
         weight_decay=config.weight_decay,
-        fused=next(model.parameters()).device.type in ("cpu", "cuda"),
+        fused=parameters[0].device.type in ("cpu", "cuda"),
     )
 
 
 def save(state: State, path: Path) -> None:
     """Write a checkpoint: whole under its name, or not at all."""
-    tensors = {f"model/{name}": tensor for name, tensor in weights_of(state.model).items()}
-    for name, parameter in state.model.named_parameters():
+    tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
+    for name, parameter in state.learned.items():
         for kind, value in state.optimiser.state.get(parameter, {}).items():
             tensors[f"optimiser/{kind}/{name}"] = value
     if state.average is not None:
@@ -99,9 +107,8 @@ def restore(state: State, path: Path) -> None:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         moments = _moments(tensors)
         with torch.no_grad():
-            for name, tensor in stored_tensors(state.model).items():
-                tensor.copy_(tensors[f"model/{name}"])
-            for name, parameter in state.model.named_parameters():
+            for name, parameter in state.learned.items():
+                parameter.copy_(tensors[f"model/{name}"])
                 state.optimiser.state[parameter] = {
                     kind: tensor.to(parameter.device) if kind != "step" or _fused(state) else tensor
                     for kind, tensor in moments.get(name, {}).items()

@@ -13,8 +13,9 @@ import torch
 from safetensors.torch import load_file
 
 from attncli.data.grammar import generate
+from attncli.jobs import train as train_job
 from attncli.jobs.train import dry_run
-from attncli.training import keep, prepare
+from attncli.training import keep
 from attncli.training.events import (
     Ended,
     Evaluated,
@@ -27,6 +28,7 @@ from attncli.training.events import (
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.log import read_log
 from attncli.training.settings import settings
+from attncli.training.texts import read_dev
 from models import load
 from models.errors import ModelError
 from tests.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
@@ -138,7 +140,7 @@ def test_a_finished_run_says_so_and_does_nothing(
     config = small_config(texts)
     kept = run(config, tmp_path / "run")[-1]
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*s*")}
-    monkeypatch.setattr(prepare, "load_data", None)  # not even the data is looked at
+    monkeypatch.setattr(train_job, "load_data", None)  # not even the data is looked at
     assert run(config, tmp_path / "run") == [Finished(14, "14 updates done", kept)]  # type: ignore[arg-type]
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
@@ -169,7 +171,7 @@ def test_several_references_score_no_worse_than_one(texts: Texts, tmp_path: Path
     lines = texts.dev.read_text("utf-8").splitlines()
     many = tmp_path / "many.tsv"
     many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
-    dev = prepare.read_dev(small_config(Texts(texts.train, many)).data)
+    dev = read_dev(small_config(Texts(texts.train, many)).data)
     assert dev is not None and len(dev.references) == 2
     run(small_config(texts), tmp_path / "one")
     run(small_config(Texts(texts.train, many)), tmp_path / "two")

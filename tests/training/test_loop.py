@@ -40,7 +40,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
         nonlocal pairs
         config = small_config(texts, "model.dropout=0", *changes)
         data = load_data(config, folder, lambda *progress: None)
-        pairs = data.prepared.pairs
+        pairs = data.prepared.examples
         state = fresh_state(config, data.prepared, CPU)
         plan = epoch_plan(pairs, 200, seed=1, epoch=0)
         return state, config.train, [gather(pairs, numbers, CPU) for numbers in plan]

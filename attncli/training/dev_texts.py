@@ -1,0 +1,81 @@
+"""A dev set of sentences: translated by real search, and scored by sacreBLEU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from attncli.training.config import TrainConfig
+from attncli.training.events import Scores
+from attncli.training.material import Heartbeat
+from models.bundle import Bundle
+from models.config import ModelConfig
+from models.model import EncoderDecoder
+from models.tokenizer import Tokenizer
+from models.translator import Translator, forced
+from models.types import Batch
+
+BATCH = 64  # sentences whose loss is taken at a time
+PORTION = 200  # sentences translated between two looks at whether to stop
+
+
+@dataclass(frozen=True)
+class DevTexts:
+    """Sentences that are translated and scored while training."""
+
+    sources: list[str]
+    references: list[list[str]]  # one list per reference, each as long as the sources
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+        """How many sources have more pieces than the model takes."""
+        return sum(not fits(text, tokenizer, config) for text in self.sources)
+
+    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
+        """Sources with their first references; those that training leaves out are not there."""
+        device = next(model.parameters()).device
+        texts = sorted(zip(self.sources, self.references[0], strict=True), key=lambda p: len(p[1]))
+        for start in range(0, len(texts), BATCH):
+            part = [pair for pair in texts[start : start + BATCH] if pair[0].strip()]
+            encoded = [(tokenizer.encode(s), tokenizer.encode_target(t)) for s, t in part]
+            usable = [pair for pair in encoded if len(pair[0]) <= model.config.max_source]
+            if usable:
+                yield forced([ids for ids, _ in usable], [ids for _, ids in usable], device)
+
+    def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:
+        """Translations in order."""
+        return translated(Translator(bundle, device), self.sources, beat)
+
+    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
+        """BLEU against all references, beside the loss."""
+        return Scores(loss, bleu(outputs, self.references, config.bleu_tokenizer))
+
+
+def fits(text: str, tokenizer: Tokenizer, config: ModelConfig) -> bool:
+    """Whether a source is no longer than the model takes."""
+    return len(tokenizer.encode(text)) <= config.max_source
+
+
+def translated(translator: Translator, sources: list[str], beat: Heartbeat) -> list[str]:
+    """Translations in order; an empty one for a source that is too long for the model."""
+    outputs = [""] * len(sources)
+    tokenizer, config = translator.tokenizer, translator.config
+    fitting = [i for i, text in enumerate(sources) if fits(text, tokenizer, config)]
+    order = sorted(fitting, key=lambda i: len(sources[i]))
+    for start in range(0, len(order), PORTION):
+        beat(start / len(order))
+        part = order[start : start + PORTION]
+        results = translator.translate([sources[i] for i in part])
+        for index, result in zip(part, results, strict=True):
+            outputs[index] = result.text
+    return outputs
+
+
+def bleu(outputs: list[str], references: list[list[str]], tokenizer: str) -> float:
+    """Corpus BLEU by sacreBLEU, 0 to 100."""
+    import sacrebleu
+
+    score = sacrebleu.corpus_bleu(outputs, references, tokenize=tokenizer, force=True)
+    return float(score.score)
