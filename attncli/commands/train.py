@@ -18,7 +18,7 @@ from attncli.jobs.device import choose_device, use_threads
 from attncli.options import Device, Threads
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.events import Finished, Interrupted
-from attncli.training.settings import settings
+from attncli.training.settings import Pictures, settings
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -35,6 +35,29 @@ Dev = Annotated[
         metavar="FILE...",
         help="Dev source and target, or one TSV; more files or columns are more references.",
     ),
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR|TAR", help="Captioners: the pictures, in a folder or an unpacked TAR file."
+    ),
+]
+Captions = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Captioners: picture, tab, caption; or a Flickr8k, Karpathy or COCO file.",
+    ),
+]
+DevCaptions = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The same for evaluation while training.")
+]
+Encoder = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="Captioners: the image network; `attn models` lists them."),
+]
+EncoderWeights = Annotated[
+    str, typer.Option(metavar="DEFAULT|PATH|none", help="Captioners: the image network's weights.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
 Preset = Annotated[
@@ -56,6 +79,11 @@ def train(
     files: Files = None,
     *,
     dev: Dev = None,
+    images: Images = None,
+    captions: Captions = None,
+    dev_captions: DevCaptions = None,
+    encoder: Encoder = "",
+    encoder_weights: EncoderWeights = "",
     output: Output = None,
     preset: Preset = None,
     set: Set = None,
@@ -63,7 +91,7 @@ def train(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train a model on sentence pairs, from text files to a folder that translates.
+    """Train a model on sentence pairs, or on pictures and their captions, to a folder that works.
 
     Without files, a sentence grammar that comes with attn is learned. Text may be compressed (gz,
     xz, zst). The folder's config.toml holds every setting, each with a line that explains it. The
@@ -72,8 +100,10 @@ def train(
     Example:
       attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
       attn train -o runs/demo
+      attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
     """
-    config = settings(*train_files(files or [], dev or []), preset, set or [])
+    pictures = Pictures(images, captions, dev_captions, encoder, encoder_weights)
+    config = settings(*train_files(files or [], dev or []), preset, set or [], pictures=pictures)
     use_threads(threads)
     where = choose_device(device)
     if dry_run:
@@ -107,13 +137,17 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
             console.say(f"stopped; {saved}the same command goes on from here")
             raise typer.Exit(stop.status or 130) from None
     if not isinstance(event, Finished):
-        console.say(f"try: echo ... | attn translate -m {shlex.quote(str(folder))}")
+        use = "attn caption PICTURE" if config.sees_pictures else "echo ... | attn translate"
+        console.say(f"try: {use} -m {shlex.quote(str(folder))}")
 
 
 def default_folder(config: RunConfig) -> Path:
     """Where a run goes that names no folder."""
-    name = Path(config.data.train[0]).name.split(".")[0] if config.data.train else "demo"
-    return Path("runs") / (f"{name}-{config.preset}" if config.data.train else name)
+    data = config.data
+    files = [*data.train, *filter(None, [data.captions])]
+    if not files:
+        return Path("runs") / ("scenes" if config.sees_pictures else "demo")
+    return Path("runs") / f"{Path(files[0]).name.split('.')[0]}-{config.preset}"
 
 
 class Stop:
@@ -161,7 +195,8 @@ def described(found: Estimate) -> str:
         [
             f"parameters        {found.parameters:,}",
             f"vocabulary        {pieces} pieces",
-            f"sentence pairs    {found.pairs:,} ({found.left_out:,} left out)",
+            f"{'sentence pairs' if found.source_pieces else 'captions':<18}{found.pairs:,} "
+            f"({found.left_out:,} left out)",
             f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens",
             f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB",
         ]

@@ -99,17 +99,19 @@ class Display:
 
 def started(event: Started) -> None:
     """What is trained, on what, and what the user should know about the data."""
-    pieces = f"{event.target_pieces:,} joint pieces"
+    pairs, joint = ("pairs", "joint ") if event.source_pieces else ("captions", "")
+    pieces = f"{event.target_pieces:,} {joint}pieces"
     if not event.joint:
         pieces = f"{event.source_pieces:,} and {event.target_pieces:,} pieces"
     console.say(
-        f"{event.preset}: {event.parameters:,} parameters, {pieces}, {event.pairs:,} pairs, "
+        f"{event.preset}: {event.parameters:,} parameters, {pieces}, {event.pairs:,} {pairs}, "
         f"{event.dev:,} for dev; {event.device}, {event.precision}"
     )
     if event.empty or event.long:
+        limits = "data.max_length or model.max_source" if event.source_pieces else "data.max_length"
         console.warn(
-            f"{event.empty + event.long:,} pairs are left out: {event.empty:,} with an empty side, "
-            f"{event.long:,} longer than data.max_length or model.max_source"
+            f"{event.empty + event.long:,} {pairs} are left out: {event.empty:,} with an empty "
+            f"side, {event.long:,} longer than {limits}"
         )
     if event.dev_long:
         console.warn(

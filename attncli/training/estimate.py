@@ -29,7 +29,7 @@ class Estimate(NamedTuple):
     """What a run would be."""
 
     parameters: int
-    source_pieces: int
+    source_pieces: int  # 0 of a captioner
     target_pieces: int
     joint: bool
     pairs: int
@@ -50,7 +50,7 @@ def estimate(config: RunConfig, device: torch.device, show: Show) -> Estimate:
         batches = [gather(prepared.examples, numbers, device) for numbers in _extremes(plan)]
         return Estimate(
             parameters=state.model.parameter_count(),
-            source_pieces=len(prepared.tokenizer.source),
+            source_pieces=0 if config.sees_pictures else len(prepared.tokenizer.source),
             target_pieces=len(prepared.tokenizer.target),
             joint=prepared.tokenizer.joint,
             pairs=prepared.examples.count,

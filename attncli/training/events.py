@@ -10,7 +10,7 @@ class Started(NamedTuple):
 
     preset: str
     parameters: int
-    source_pieces: int
+    source_pieces: int  # 0 of a captioner
     target_pieces: int
     joint: bool  # whether both languages share their pieces
     pairs: int  # of sentences, or of a picture and a caption, to train on

@@ -108,7 +108,9 @@ def _write_bundle(run: Run, which: str) -> None:
 
 def card(config: RunConfig, state: State, which: str) -> str:
     """The model card: what the bundle is, in words."""
-    data = ", ".join(Path(path).name for path in config.data.train) or "the embedded grammar"
+    files = (*config.data.train, *filter(None, [config.data.captions]))
+    embedded = "embedded scenes" if config.sees_pictures else "the embedded grammar"
+    data = ", ".join(Path(path).name for path in files) or embedded
     return (
         f"# {config.preset}\n\n"
         f"An attn model of family `{config.model.family}`, "

@@ -64,7 +64,7 @@ def started(run: Run) -> Started:
     found = Started(
         preset=run.config.preset,
         parameters=run.state.model.parameter_count(),
-        source_pieces=len(tokenizer.source),
+        source_pieces=0 if run.config.sees_pictures else len(tokenizer.source),
         target_pieces=len(tokenizer.target),
         joint=tokenizer.joint,
         pairs=examples.count,

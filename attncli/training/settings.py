@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from attncli.data.captions import has_parts
 from attncli.training.config import RunConfig, from_toml, run_config
 from models.errors import ModelError
+
+CAPTIONER = "show-attend-tell-soft-small"  # the preset for captions where none is named
+DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
+
+
+class Pictures(NamedTuple):
+    """What the command line names for a captioner; None or "" where it names nothing."""
+
+    images: Path | None = None
+    captions: Path | None = None
+    dev_captions: Path | None = None
+    encoder: str = ""
+    encoder_weights: str = ""
 
 
 def settings(
@@ -16,21 +30,27 @@ def settings(
     dev: Sequence[Path] = (),
     preset: str | None = None,
     assignments: Iterable[str] = (),
+    *,
+    pictures: Pictures = Pictures(),  # noqa: B008  # it cannot change
 ) -> RunConfig:
     """A TOML file among the files is where to start from, the others are data.
 
-    The paths of the data become absolute, so that the run can go on from any folder.
+    The paths of the data become absolute, so that the run can go on from any folder. A file of
+    captions with splits serves for evaluation, too, if no other is named.
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = [path for path in files if path.suffix != ".toml"]
-    named = {
+    named: dict[str, Any] = {
         name: [str(path) for path in paths]
         for name, paths in (("train", data), ("dev", dev))
         if paths
     }
+    named |= {name: str(path) for name, path in pictures._asdict().items() if path and name in DATA}
     if named:
         values["data"] = {**_table(values, "data"), **named}
+    image = {"encoder": pictures.encoder, "weights": pictures.encoder_weights}
+    assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
     chosen = _preset(values, preset, assignments)
     return _absolute(run_config(chosen, {**values, "preset": chosen}, assignments))
 
@@ -66,13 +86,28 @@ def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) 
             "one preset",
             "leave --preset out, or the file's settings of [model] and [train]",
         )
-    named = _table(values, "data").get("train") or any("data.train=" in a for a in assignments)
-    return preset or stored or (RunConfig.preset if named else "demo")
+    data = _table(values, "data")
+    if preset or stored:
+        return preset or stored
+    if data.get("captions") or any("data.captions=" in a for a in assignments):
+        return CAPTIONER
+    named = data.get("train") or any("data.train=" in a for a in assignments)
+    return RunConfig.preset if named else "demo"
 
 
 def _absolute(config: RunConfig) -> RunConfig:
-    data = config.data
+    data, image = config.data, config.model.image
     train, dev = (
         tuple(str(Path(path).absolute()) for path in paths) for paths in (data.train, data.dev)
     )
-    return replace(config, data=replace(data, train=train, dev=dev))
+    named = {name: getattr(data, name) for name in (*DATA, "features")}
+    paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
+    if data.captions and not data.dev_captions and has_parts(data.captions):
+        paths["dev_captions"] = paths["captions"]
+    if image.weights not in ("DEFAULT", "none"):
+        image = replace(image, weights=str(Path(image.weights).absolute()))
+    return replace(
+        config,
+        data=replace(data, train=train, dev=dev, **paths),
+        model=replace(config.model, image=image),
+    )

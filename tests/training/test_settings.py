@@ -22,12 +22,14 @@ from attncli.training.lock import locked
 from attncli.training.settings import settings
 from models.config import from_dict
 from models.errors import ModelError
-from models.zoo import PRESETS
+from models.zoo import PRESETS, reads_images
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_toml_gives_back_what_was_written(preset: str) -> None:
-    config = run_config(preset, {"data": {"train": ['odd "name"\\ü.en', "b"], "dev": ["c", "d"]}})
+    texts = {"train": ['odd "name"\\ü.en', "b"], "dev": ["c", "d"]}
+    pictures = {"images": 'odd "name"\\ü.tar', "captions": "b", "dev_captions": "c"}
+    config = run_config(preset, {"data": pictures if reads_images(preset) else texts})
     text = to_toml(config)
     assert from_dict(RunConfig, from_toml(text, "x")) == config
     assert "# peak learning rate\nlr = " in text
