@@ -53,6 +53,7 @@ TABLES: dict[str, dict[str, str]] = {
         "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",
         "small-cnn": "models.encoders.small_cnn:SmallCnn",
         "torchvision": "models.encoders.torchvision_cnn:TorchvisionCnn",
+        "patches": "models.encoders.patches:Patches",
     },
 }
 

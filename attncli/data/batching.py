@@ -28,6 +28,9 @@ class Examples(Protocol):
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (N,) of every source and of every target; 0 for sources of one size."""
 
+    def at(self, epoch: int) -> Examples:
+        """The examples of an epoch, from 0: of the same number and lengths in all."""
+
     def batch(self, numbers: np.ndarray) -> Batch:
         """Some examples, padded."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +12,38 @@ from torch import Tensor
 from attncli.data.tokens import Side, forced
 from models.types import Batch
 
+Augment = Callable[[Tensor], Tensor]  # pictures (B, 3, h, w) to others of that shape
+
+
+@dataclass(frozen=True)
+class Views:
+    """What a model is shown of pictures: features of a frozen encoder, or pixels."""
+
+    table: np.ndarray  # (rows, S, V) of floats, or (rows, 3, h, w) of bytes; memory-mapped
+    slots: int  # S: cells that the encoder leaves
+    augment: Augment | None = None  # of pixels
+
+    @property
+    def are_pixels(self) -> bool:
+        """Whether the encoder is still to see them."""
+        return self.table.ndim == 4
+
+    def source(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Features (B, S, V) or pixels (B, 3, h, w) from 0 to 1, and the mask (B, S)."""
+        source = torch.from_numpy(np.ascontiguousarray(self.table[rows]))
+        if self.are_pixels:
+            source = source.float().div_(255)
+            source = self.augment(source) if self.augment else source
+        return source, torch.ones(len(rows), self.slots, dtype=torch.bool)
+
 
 @dataclass(frozen=True)
 class CaptionExamples:
-    """Captions, and the features of their pictures in a memory-mapped table."""
+    """Captions and what is seen of their pictures."""
 
     target: Side
-    rows: np.ndarray  # (N,) which row of the table each caption's picture is
-    table: np.ndarray  # (rows, S, V)
+    rows: np.ndarray  # (N,) which row of the views each caption's picture is
+    views: Views
 
     @property
     def count(self) -> int:
@@ -30,12 +55,37 @@ class CaptionExamples:
         """0 for every picture, and the pieces of every caption (N,)."""
         return np.zeros(self.count, np.int64), self.target.lengths
 
+    def at(self, epoch: int) -> CaptionExamples:
+        """The same in every epoch."""
+        return self
+
     def batch(self, numbers: np.ndarray) -> Batch:
-        """The padded batch of some captions with their pictures' features."""
-        return seen(self.table, self.rows[numbers], self.target.padded(numbers))
+        """The padded batch of some captions with their pictures."""
+        return forced(*self.views.source(self.rows[numbers]), *self.target.padded(numbers))
 
 
-def seen(table: np.ndarray, rows: np.ndarray, target: tuple[Tensor, Tensor]) -> Batch:
-    """A batch of the table's rows (B,), as they are there, and target ids and mask (B, T)."""
-    source = torch.from_numpy(np.ascontiguousarray(table[rows]))  # (B, S, V)
-    return forced(source, torch.ones(source.shape[:2], dtype=torch.bool), *target)
+@dataclass(frozen=True)
+class TwoStages:
+    """Captions whose pictures are seen as features first, and as pixels from some epoch on."""
+
+    first: CaptionExamples
+    then: CaptionExamples
+    turn: int  # the epoch, from 0, with which the second stage begins
+
+    @property
+    def count(self) -> int:
+        """Number of captions."""
+        return self.first.count
+
+    @property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """0 for every picture, and the pieces of every caption (N,)."""
+        return self.first.lengths
+
+    def at(self, epoch: int) -> CaptionExamples:
+        """The captions of an epoch, from 0."""
+        return self.first if epoch < self.turn else self.then
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """A batch of the second stage, which takes the most memory."""
+        return self.then.batch(numbers)

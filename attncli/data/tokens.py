@@ -67,6 +67,10 @@ class TokenPairs:
         """Pieces (N,) of every source and of every target."""
         return self.source.lengths, self.target.lengths
 
+    def at(self, epoch: int) -> TokenPairs:
+        """The same in every epoch."""
+        return self
+
     def batch(self, numbers: np.ndarray) -> Batch:
         """The padded batch of some pairs."""
         return forced(*self.source.padded(numbers), *self.target.padded(numbers))

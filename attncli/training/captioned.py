@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from attncli.data import corpus
-from attncli.data.caption_examples import CaptionExamples
+from attncli.data.caption_examples import CaptionExamples, TwoStages
 from attncli.data.captions import Captioned, read_captions, styled
-from attncli.data.features import FeatureCache
 from attncli.data.pictures import Pictures, content_hash, open_pictures
 from attncli.data.tokens import Dropped, Side, SideWriter, id_type, read_side
-from attncli.training.config import DataConfig, RunConfig
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev_captions import DevCaptions
 from attncli.training.material import (
     Data,
@@ -34,7 +33,7 @@ from attncli.training.material import (
     interruptible,
     size_for,
 )
-from attncli.training.seeing import Seen, see
+from attncli.training.seeing import Broken, Sight, see, sights
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import refused, write_bytes, write_folder, write_text
@@ -69,15 +68,25 @@ def load(config: RunConfig, folder: Path, show: Show) -> Data:
     if not place.exists():
         write_folder(place, lambda part: make(config, read, part, show))
     made, tokenizer = read_made(place), Tokenizer.read(place)
-    seen = features(config, {**made.train, **made.dev}, show)
-    if seen.broken:
-        raise ModelError(few(seen.broken.values()), "the pictures that the run began with")
-    cache = seen.cache
-    target, pictures = read_captions_of(place)
-    rows = cache.rows(made.train.values())[pictures]
-    examples = CaptionExamples(target, rows, cache.table())
+    found, broken = look(config, {**made.train, **made.dev}, show)
+    if broken:
+        raise ModelError(few(broken.values()), "the pictures that the run began with")
+    examples = examples_of(place, list(made.train.values()), found, config.train)
     prepared = Prepared(tokenizer, examples, Dropped(made.empty, made.long), notes(made))
-    return Data(prepared, dev_set(read.dev, made.dev, cache, config.data.caption_style))
+    return Data(prepared, dev_set(read.dev, made.dev, found[-1], config.data.caption_style))
+
+
+def examples_of(
+    folder: Path, keys: list[str], found: list[Sight], config: TrainConfig
+) -> CaptionExamples | TwoStages:
+    """The captions that `make` wrote, with what is seen of their pictures."""
+    target, pictures = read_captions_of(folder)
+    stages = [
+        CaptionExamples(target, sight.cache.rows(keys)[pictures], sight.views) for sight in found
+    ]
+    if len(stages) == 1:
+        return stages[0]
+    return TwoStages(stages[0], stages[1], turn=config.encoder_from - 1)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:
@@ -95,8 +104,8 @@ def read_parts(data: DataConfig) -> Read:
 def make(config: RunConfig, read: Read, folder: Path, show: Show) -> None:
     """Find and see the pictures, learn the pieces, and write the captions as ids."""
     found = locate(read, open_pictures(config.data.images), show)
-    seen = features(config, found.hashes, show)
-    broken = {name: seen.broken[key] for name, key in found.hashes.items() if key in seen.broken}
+    _, faults = look(config, found.hashes, show)
+    broken = {name: faults[key] for name, key in found.hashes.items() if key in faults}
     usable = {name: key for name, key in found.hashes.items() if name not in broken}
     train = [image for image in read.train if image.image in usable]
     if not train:
@@ -144,10 +153,10 @@ def locate(read: Read, pictures: Pictures, show: Show) -> Found:
     return Found(found, missing)
 
 
-def features(config: RunConfig, hashes: Mapping[str, str], show: Show) -> Seen:
-    """The features of pictures given as name: content hash, from the cache or computed."""
+def look(config: RunConfig, hashes: Mapping[str, str], show: Show) -> tuple[list[Sight], Broken]:
+    """What the run is shown of pictures given as name: content hash, kept or made now."""
     names = {key: name for name, key in hashes.items()}
-    pictures: list[Pictures] = []  # opened only when something is to be computed
+    pictures: list[Pictures] = []  # opened only when something is to be made
 
     def read(key: str) -> bytes:
         if not pictures:
@@ -158,8 +167,10 @@ def features(config: RunConfig, hashes: Mapping[str, str], show: Show) -> Seen:
             raise ModelError(f"{names[key]} has changed or gone since the run began")
         return content
 
-    where = config.data.features
-    return see(names, read, config.model, seed=config.train.seed, folder=where, show=show)
+    found, broken = sights(config), Broken()
+    for sight in found:
+        broken |= see(sight, names, read, config.model.image, show)
+    return found, broken
 
 
 def learned(texts: list[str], config: TokenizerConfig, show: Show) -> Tokenizer:
@@ -223,7 +234,7 @@ def _damaged(folder: Path, error: Exception) -> ModelError:
 
 
 def dev_set(
-    dev: list[Captioned], hashes: dict[str, str], cache: FeatureCache, style: str
+    dev: list[Captioned], hashes: dict[str, str], sight: Sight, style: str
 ) -> DevCaptions | None:
     """The pictures for evaluation that are there, with all their captions."""
     there = [image for image in dev if image.image in hashes]
@@ -231,8 +242,8 @@ def dev_set(
         return None
     references = [[text for text in image.captions if text] for image in there]
     return DevCaptions(
-        cache.table(),
-        cache.rows(hashes[image.image] for image in there),
+        sight.views,
+        sight.cache.rows(hashes[image.image] for image in there),
         references,
         [[styled(text, style) for text in texts] for texts in references],
     )

@@ -93,6 +93,10 @@ class TrainConfig:
     patience: int = option(10, "evaluations without gain before stopping (0: never stop early)")
     average: int = option(5, "the weights of so many last evaluations are averaged (0: none)")
     ema: float = option(0.0, "decay of the moving average that is evaluated and kept (0: none)")
+    encoder_from: int = option(
+        0, "captioners: the epoch with which a pretrained encoder learns too (0: it stays frozen)"
+    )
+    encoder_lr: float = option(0.00005, "peak learning rate of a pretrained encoder that learns")
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
     tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from models.captioner import Captioner
 
 from attncli.caption_scoring import bleu4, cider
-from attncli.data.caption_examples import seen
+from attncli.data.caption_examples import Views
+from attncli.data.tokens import forced
 from attncli.training.config import TrainConfig
 from attncli.training.events import Scores
 from attncli.training.material import Heartbeat
+from attncli.training.seeing import half
 from models.bundle import Bundle
+from models.captioner import Captioner
 from models.config import ModelConfig
+from models.encoders.image import ImageEncoder
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
 from models.translator import padded
@@ -29,7 +32,7 @@ PORTION = 100  # pictures captioned between two looks at whether to stop
 class DevCaptions:
     """Pictures that are captioned and scored while training."""
 
-    table: np.ndarray  # (rows, S, V) features
+    views: Views
     rows: np.ndarray  # (N,) of the pictures
     references: list[list[str]]  # the captions of each picture, as written
     targets: list[list[str]]  # the same, as the model is to say them
@@ -40,6 +43,20 @@ class DevCaptions:
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """0: every picture has the size that the model takes."""
         return 0
+
+    @torch.inference_mode()
+    def seen_by(self, model: EncoderDecoder, beat: Heartbeat) -> DevCaptions:
+        """The set with the features that the model's encoder now gives, once for all its uses."""
+        if not self.views.are_pixels:
+            return self
+        encoder, device, found = model.encoder, next(model.parameters()).device, []
+        assert isinstance(encoder, ImageEncoder)
+        for start in range(0, len(self), BATCH):
+            beat(0.0)
+            pixels, _ = replace(self.views, augment=None).source(self.rows[start : start + BATCH])
+            found.append(half(encoder.eval().features(pixels.to(device))))
+        views = Views(np.concatenate(found), self.views.slots)
+        return replace(self, views=views, rows=np.arange(len(self)))
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Every caption with its picture, those of like length together."""
@@ -52,8 +69,8 @@ class DevCaptions:
         encoded.sort(key=lambda pair: len(pair[1]))
         for start in range(0, len(encoded), BATCH):
             rows, ids = zip(*encoded[start : start + BATCH], strict=True)
-            target, mask = padded(list(ids), torch.device("cpu"))
-            batch = seen(self.table, np.array(rows), (target, mask))
+            target = padded(list(ids), torch.device("cpu"))
+            batch = forced(*self.views.source(np.array(rows)), *target)
             yield Batch(*(part.to(device) for part in batch))
 
     def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:
@@ -61,8 +78,7 @@ class DevCaptions:
         captioner, found = Captioner(bundle, device), []
         for start in range(0, len(self), PORTION):
             beat(start / len(self))
-            rows = self.rows[start : start + PORTION]
-            features = torch.from_numpy(self.table[rows]).float()
+            features, _ = self.views.source(self.rows[start : start + PORTION])
             found += [caption.text for caption in captioner.caption(list(features))]
         return found
 

@@ -23,6 +23,7 @@ def dev_scores(
     model: EncoderDecoder, tokenizer: Tokenizer, dev: Dev, config: RunConfig, beat: Heartbeat
 ) -> Scores:
     """Loss per token and, unless it is all that is watched, the scores of real search."""
+    dev = dev.seen_by(model, beat)
     loss = dev_loss(model, tokenizer, dev, beat)
     if config.train.metric == "loss":
         return Scores(loss, None)

@@ -18,8 +18,10 @@ from attncli.training.config import TrainConfig
 from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
 from attncli.training.schedule import learning_rate
 from attncli.training.state import Counters, State
+from models.encoders.image import ImageEncoder
 from models.errors import ModelError
 from models.loss import AttentionLoss, LossSum
+from models.model import EncoderDecoder
 from models.types import Batch
 
 Evaluate = Callable[[State], Scores]
@@ -36,6 +38,8 @@ def fit(
     counters = state.counters
     stepper = Stepper(state, config, dtype)
     while not counters.ended:
+        thaw(state.model, counters.epoch, config)
+        seen = examples.at(counters.epoch)
         plan = epoch_plan(examples, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
         # a run may go on from any point of this loop, before an evaluation that is due as well
         while True:
@@ -46,13 +50,19 @@ def fit(
             group = plan[counters.batch : counters.batch + config.accumulate]
             counters.batch += len(group)
             yield stepper.update(
-                [gather(examples, numbers, stepper.device) for numbers in group],
+                [gather(seen, numbers, stepper.device) for numbers in group],
                 counters.batch / len(plan),
             )
         if counters.batch >= len(plan):
             counters.epoch, counters.batch = counters.epoch + 1, 0
         counters.ended = counters.ended or limit_reached(counters, config)
     yield Ended(counters.step, counters.ended)
+
+
+def thaw(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:
+    """Let a pretrained image encoder learn from its epoch on, and not before."""
+    if config.encoder_from and isinstance(model.encoder, ImageEncoder):
+        model.encoder.trainable(epoch + 1 >= config.encoder_from)
 
 
 def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:
@@ -126,7 +136,7 @@ class Stepper:
                 "lower train.lr or raise train.warmup; the last checkpoint is whole",
             )
         for group in state.optimiser.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         state.optimiser.step()
         state.optimiser.zero_grad(set_to_none=True)
         if state.average is not None:

@@ -37,6 +37,9 @@ class Dev(Protocol):
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """How many of them the model does not take; they score as an empty output."""
 
+    def seen_by(self, model: EncoderDecoder, beat: Heartbeat) -> Dev:
+        """The set as the model's encoder now sees it; asked first, for all that follows."""
+
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """What the loss is taken on, where the model is."""
 

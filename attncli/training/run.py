@@ -53,6 +53,8 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
     if isinstance(model.encoder, ImageEncoder):
         load_pretrained(model.encoder, config.model.image)
+        if config.train.encoder_from:  # it is part of the state from the beginning
+            model.encoder.trainable(True)
     torch.manual_seed(config.train.seed)
     return State(model.to(device), config.train)
 

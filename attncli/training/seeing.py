@@ -1,4 +1,7 @@
-"""Pictures to features: computed once by the frozen encoder, and found again by later runs."""
+"""Pictures to what a model is shown of them: made once, and found again by later runs.
+
+Of a frozen encoder these are its features; of one that learns, the pixels.
+"""
 
 from __future__ import annotations
 
@@ -8,70 +11,98 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from models.images import open_image, to_tensor
 from torch import Tensor
 
+from attncli.data.caption_examples import Views
 from attncli.data.features import FeatureCache, RowKind, cache_folder
+from attncli.training.config import RunConfig
 from attncli.training.material import Show
-from models.config import ImageConfig, ModelConfig
+from models.config import ImageConfig
 from models.encoders.image import ImageEncoder, identity, load_pretrained
 from models.errors import ModelError
+from models.images import open_image, to_tensor
 
 PORTION = 32  # pictures seen at a time
 
 Read = Callable[[str], bytes]  # the picture with a content hash; a ModelError if it cannot be read
+Broken = dict[str, str]  # content hashes of pictures that cannot be shown, and why
 
 
-class Seen(NamedTuple):
-    """What became of some pictures."""
+class Sight(NamedTuple):
+    """One way to keep pictures: where, and what makes rows of them."""
 
     cache: FeatureCache
-    broken: dict[str, str]  # content hash: why the picture cannot be shown
+    make: Callable[[Tensor], np.ndarray]  # (B, 3, h, w) from 0 to 1 to rows
+    slots: int
+    doing: str  # for the progress display
+
+    @property
+    def views(self) -> Views:
+        """All the rows that are there."""
+        return Views(self.cache.table(), self.slots)
 
 
-def frozen_encoder(config: ModelConfig, seed: int) -> ImageEncoder:
-    """The encoder that a run with this seed begins with."""
-    torch.manual_seed(seed)
-    encoder = ImageEncoder(config)
-    load_pretrained(encoder, config.image)
+def first_encoder(config: RunConfig) -> ImageEncoder:
+    """The encoder that a run begins with; its own network's weights as far as they are given."""
+    torch.manual_seed(config.train.seed)
+    encoder = ImageEncoder(config.model)
+    load_pretrained(encoder, config.model.image)
     return encoder.eval()
 
 
-def see(
-    keys: Iterable[str], read: Read, config: ModelConfig, *, seed: int, folder: str, show: Show
-) -> Seen:
-    """The cache with a row for each picture, by its content hash; what is missing is computed."""
-    keys = list(keys)
-    encoder = frozen_encoder(config, seed)
-    cache = features_cache(encoder, config.image, folder)
-    if not cache.missing(keys):
-        return Seen(cache, {})
-    with cache.writing(lambda: show("waiting for the features of another run", 0, 0)):
-        return Seen(cache, fill(cache, keys, read, encoder, config.image, show))
+def sights(config: RunConfig) -> list[Sight]:
+    """What a run is to be shown: features while its encoder is frozen, pixels when it learns."""
+    encoder, image = first_encoder(config), config.model.image
+    place = Path(config.data.features) if config.data.features else cache_folder() / "features"
+    found = []
+    if encoder.frozen and config.train.encoder_from != 1:
+        found.append(features(encoder, image, place))
+    if not encoder.frozen or config.train.encoder_from:
+        found.append(pixels(encoder, image, place))
+    return found
 
 
-def features_cache(encoder: ImageEncoder, config: ImageConfig, folder: str) -> FeatureCache:
-    """The cache of what this encoder makes of pictures."""
+def features(encoder: ImageEncoder, config: ImageConfig, place: Path) -> Sight:
+    """The features of a frozen encoder, in fp16."""
     rows, columns = encoder.grid
     shape = (rows * columns, encoder.value_size)
     made_by = f"{config.encoder}, weights {Path(config.weights).name}, grid {config.grid or 'last'}"
-    place = Path(folder) if folder else cache_folder() / "features"
-    name = f"{config.encoder}-{identity(encoder, config)}"
-    return FeatureCache(place / name, RowKind(shape, "float16", made_by))
+    folder = place / f"{config.encoder}-{identity(encoder, config)}"
+    cache = FeatureCache(folder, RowKind(shape, "float16", made_by))
+
+    @torch.inference_mode()
+    def make(images: Tensor) -> np.ndarray:
+        return half(encoder.features(images))
+
+    return Sight(cache, make, rows * columns, "computing features")
 
 
-def fill(
-    cache: FeatureCache,
-    keys: Iterable[str],
-    read: Read,
-    encoder: ImageEncoder,
-    config: ImageConfig,
-    show: Show,
-) -> dict[str, str]:
-    """Compute the rows that are missing, a few at a time; the pictures that cannot be, and why."""
-    todo, broken = cache.missing(keys), {}
+def pixels(encoder: ImageEncoder, config: ImageConfig, place: Path) -> Sight:
+    """The pixels of the square that the encoder sees."""
+    rows, columns = encoder.grid
+    size, name = config.size, f"pixels-{config.fit}-{config.size}"
+    cache = FeatureCache(place / name, RowKind((3, size, size), "uint8", name))
+
+    def make(images: Tensor) -> np.ndarray:
+        return (images * 255).round().byte().numpy()
+
+    return Sight(cache, make, rows * columns, "opening pictures")
+
+
+def see(sight: Sight, keys: Iterable[str], read: Read, config: ImageConfig, show: Show) -> Broken:
+    """Make the rows of pictures, by their content hashes, that are not there yet."""
+    keys = list(keys)
+    if not sight.cache.missing(keys):
+        return {}
+    with sight.cache.writing(lambda: show("waiting for another run's features", 0, 0)):
+        return fill(sight, keys, read, config, show)
+
+
+def fill(sight: Sight, keys: list[str], read: Read, config: ImageConfig, show: Show) -> Broken:
+    """Make the rows that are missing, a few at a time."""
+    todo, broken = sight.cache.missing(keys), {}
     for start in range(0, len(todo), PORTION):
-        show("computing features", start, len(todo))
+        show(sight.doing, start, len(todo))
         done, images = [], []
         for key in todo[start : start + PORTION]:
             try:
@@ -80,17 +111,11 @@ def fill(
             except ModelError as error:
                 broken[key] = str(error)
         if done:
-            cache.add(done, half(features(encoder, torch.stack(images))))
+            sight.cache.add(done, sight.make(torch.stack(images)))
     return broken
-
-
-@torch.inference_mode()
-def features(encoder: ImageEncoder, images: Tensor) -> Tensor:
-    """Features (B, S, V) of images (B, 3, h, w)."""
-    return encoder.features(images)
 
 
 def half(values: Tensor) -> np.ndarray:
     """Values as fp16, those beyond its range at the end of it."""
     most = torch.finfo(torch.float16).max
-    return values.clamp(-most, most).half().numpy()
+    return values.clamp(-most, most).half().cpu().numpy()

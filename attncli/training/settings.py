@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from attncli.data.captions import has_parts
 from attncli.training.config import RunConfig, from_toml, run_config
+from models.config import merged
 from models.errors import ModelError
 
 CAPTIONER = "show-attend-tell-soft-small"  # the preset for captions where none is named
@@ -108,6 +109,6 @@ def _absolute(config: RunConfig) -> RunConfig:
         image = replace(image, weights=str(Path(image.weights).absolute()))
     return replace(
         config,
-        data=replace(data, train=train, dev=dev, **paths),
+        data=merged(replace(data, train=train, dev=dev), paths),
         model=replace(config.model, image=image),
     )

@@ -21,6 +21,8 @@ from models.errors import ModelError
 from models.files import write_bytes
 from models.model import EncoderDecoder
 
+ENCODER = "encoder.body."  # what the names of a pretrained encoder's weights begin with
+
 
 @dataclass
 class Counters:
@@ -57,7 +59,7 @@ class State:
             for name, parameter in model.named_parameters()
             if parameter.requires_grad
         }
-        self.optimiser = optimiser(list(self.learned.values()), config)
+        self.optimiser = optimiser(self.learned, config)
         self.counters = Counters()
         self.average: dict[str, Tensor] | None = None
         if config.ema:
@@ -70,16 +72,24 @@ class State:
         return {name: parameter.detach().contiguous() for name, parameter in self.learned.items()}
 
 
-def optimiser(parameters: list[nn.Parameter], config: TrainConfig) -> torch.optim.Optimizer:
-    """Adam or AdamW as configured, in one fused kernel."""
+def optimiser(learned: dict[str, nn.Parameter], config: TrainConfig) -> torch.optim.Optimizer:
+    """Adam or AdamW as configured, in one fused kernel.
+
+    A pretrained encoder that learns has a rate of its own, as a share of the others'.
+    """
     kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+    own = [p for name, p in learned.items() if config.encoder_from and name.startswith(ENCODER)]
+    rest = [p for p in learned.values() if all(p is not other for other in own)]
+    groups = [{"params": rest, "share": 1.0}]
+    if own:
+        groups.append({"params": own, "share": config.encoder_lr / config.lr})
     return kind(
-        parameters,
+        groups,
         lr=config.lr,
         betas=(config.beta1, config.beta2),
         eps=1e-9,
         weight_decay=config.weight_decay,
-        fused=parameters[0].device.type in ("cpu", "cuda"),
+        fused=rest[0].device.type in ("cpu", "cuda"),
     )
 
 

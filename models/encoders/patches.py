@@ -1,0 +1,40 @@
+"""No network: a cell is what it shows, its pixels. The least that attention can be tried on."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn.functional import pixel_unshuffle
+
+from models.config import ImageConfig
+from models.encoders.cnn import Cnn, Normalisation
+from models.errors import ModelError
+
+SIZE = 8  # pixels of a patch's side, where the grid does not say
+
+
+class Patches(Cnn):
+    """The picture cut into squares, whose pixels are the features: nothing to learn or to load.
+
+    a_i = the 3 p^2 values of patch i; model.image.grid is p, 8 if it is empty.
+    Source: the input of Dosovitskiy et al. 2021, section 3.1, before its projection.
+    """
+
+    normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
+    pretrained = False
+
+    def __init__(self, config: ImageConfig) -> None:
+        super().__init__()
+        grid = config.grid or str(SIZE)
+        self.side = int(grid) if grid.isdecimal() else 0
+        if self.side < 1 or config.size % self.side:
+            raise ModelError(
+                f"grid '{config.grid}' of patches in pictures of {config.size} pixels",
+                "a patch's side in pixels, which divides the picture's",
+            )
+
+    def forward(self, images: Tensor) -> Tensor:
+        """The grid (B, 3 p p, h / p, w / p) of normalised images (B, 3, h, w)."""
+        return pixel_unshuffle(images, self.side)
+
+    def load(self, weights: str) -> None:
+        """There is nothing to fill."""

@@ -1,0 +1,228 @@
+"""Training on pictures and captions: one cache, broken runs, what is missing or broken."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from attncli.jobs.train import dry_run
+from attncli.training import keep, seeing
+from attncli.training.events import Evaluated, Interrupted, Kept, Started
+from attncli.training.log import read_log
+from attncli.training.settings import settings
+from models.bundle import read
+from models.captioner import Captioner
+from models.errors import ModelError
+from models.images import open_image
+from tests.training.small import assert_same, run
+from tests.training.small_captions import PATCHES, Files, as_tar, small_config, write_pictures
+
+HARD = "show-attend-tell-hard-nano"
+VARIANTS = {
+    "frozen": ("show-attend-tell-soft-nano", [*PATCHES, "train.average=2"]),
+    "hard": (HARD, [*PATCHES, "train.ema=0.9"]),
+    "learned": ("show-attend-tell-soft-nano", ["train.steps=8", "train.evaluate_every=3"]),
+    "metric": ("show-attend-tell-soft-nano", [*PATCHES, "train.metric=cider"]),
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """Pictures and captions of a minute run."""
+    return write_pictures(tmp_path)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No picture at each of many ends."""
+    monkeypatch.setattr(keep, "curves", lambda path, history: path.touch())
+
+
+def after(polls: int) -> Callable[[], bool]:
+    """A `stop` that is true from some call on."""
+    calls = itertools.count(1)
+    return lambda: next(calls) >= polls
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
+    variant: str, files: Files, tmp_path: Path
+) -> None:
+    preset, changes = VARIANTS[variant]
+    config = small_config(files, *changes, preset=preset)
+    run(config, tmp_path / "unbroken")
+    stops = 0
+    for polls in itertools.cycle([5, 3, 4]):
+        try:
+            run(config, tmp_path / "broken", after(polls))
+            break
+        except Interrupted:
+            stops += 1
+            assert stops < 100
+    assert stops > 2
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
+def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path) -> None:
+    config = small_config(
+        files, *PATCHES, "train.steps=300", "train.evaluate_every=100", "model.dropout=0",
+        "model.hidden=32", "train.batch_tokens=200",
+    )  # fmt: skip
+    events = run(config, tmp_path / "run")
+    started, kept = events[0], events[-1]
+    assert isinstance(started, Started) and isinstance(kept, Kept)
+    assert (started.pairs, started.dev, started.source_pieces) == (44, 8, 0)
+    scores = [event.scores for event in events if isinstance(event, Evaluated)]
+    assert kept.score is not None and kept.score > 50
+    assert all(s.bleu is not None and s.cider is not None for s in scores)
+    captioner = Captioner.read(tmp_path / "run")
+    for name in ("red-left-0.png", "blue-right-2.png"):
+        [caption] = captioner.caption([open_image(files.images / name)])
+        assert caption.text in (
+            f"a {name.split('-')[0]} square on the {name.split('-')[1]}",
+            f"on the {name.split('-')[1]} is something {name.split('-')[0]}",
+        )
+
+
+
+def test_features_are_computed_once_for_all_runs(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+    monkeypatch.setattr(seeing, "open_image", lambda data: opened.append(1) or open_image(data))
+    config = small_config(files, *PATCHES, "train.steps=2")
+    run(config, tmp_path / "one")
+    assert len(opened) == 30
+    tar = files._replace(images=as_tar(files.images, tmp_path / "images.tar"))
+    hard = small_config(tar, *PATCHES, "train.steps=2", preset=HARD)
+    run(hard, tmp_path / "two")
+    run(small_config(tar, *PATCHES, "train.steps=2"), tmp_path / "three")
+    assert len(opened) == 30
+    assert_same(tmp_path / "one", tmp_path / "three")
+    run(small_config(files, *PATCHES, "train.steps=2", "model.image.fit=squash"), tmp_path / "four")
+    assert len(opened) == 60
+
+
+def test_a_run_goes_on_after_its_features_were_removed(files: Files, tmp_path: Path) -> None:
+    config = small_config(files, *PATCHES)
+    run(config, tmp_path / "unbroken")
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "broken", after(6))
+    shutil.rmtree(tmp_path / "features")
+    run(config, tmp_path / "broken")
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+    shutil.rmtree(tmp_path / "features")
+    (files.images / "red-left-2.png").write_bytes(b"other")
+    fresh = tmp_path / "begun"
+    shutil.copytree(tmp_path / "unbroken", fresh)
+    (fresh / "checkpoint.safetensors").unlink()
+    with pytest.raises(ModelError, match="red-left-2.png has changed or gone"):
+        run(config, fresh)
+
+
+def test_missing_and_broken_pictures_are_counted_and_named(files: Files, tmp_path: Path) -> None:
+    (files.images / "red-left-2.png").unlink()
+    (files.images / "red-left-4.png").write_bytes(b"no picture")
+    whole = (files.images / "red-right-2.png").read_bytes()
+    (files.images / "red-right-2.png").write_bytes(whole[: len(whole) // 2])
+    started = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "run")[0]
+    assert isinstance(started, Started)
+    assert started.pairs == 44 - 3 * 2 and len(started.notes) == 2
+    assert "1 captioned pictures are missing: red-left-2.png" in started.notes[0]
+    assert "2 pictures cannot be shown: red-left-4.png" in started.notes[1]
+    again = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "again")[0]
+    assert isinstance(again, Started) and again.notes == started.notes
+
+
+def test_no_picture_at_all_is_refused(files: Files, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.png").write_bytes(b"")
+    wrong = files._replace(images=other)
+    with pytest.raises(ModelError, match="none of the 30 captioned pictures is in .*other"):
+        run(small_config(wrong, *PATCHES), tmp_path / "run")
+
+
+def test_empty_and_long_captions_are_left_out(files: Files, tmp_path: Path) -> None:
+    with files.train.open("a") as file:
+        file.write("red-left-2.png\t.\nred-left-2.png\t" + "red " * 300 + "\n")
+    started = run(small_config(files, *PATCHES, "train.steps=1"), tmp_path / "run")[0]
+    assert isinstance(started, Started)
+    assert (started.pairs, started.empty, started.long) == (44, 1, 1)
+
+
+def test_captions_as_they_were_written(files: Files, tmp_path: Path) -> None:
+    run(small_config(files, *PATCHES, "train.steps=1"), tmp_path / "words")
+    plain = small_config(files, *PATCHES, "train.steps=1", "data.caption_style=plain")
+    run(plain, tmp_path / "plain")
+    texts = []
+    for name in ("words", "plain"):
+        bundle = read(tmp_path / name)
+        ids = bundle.tokenizer.encode_target("A red square .")
+        texts.append(bundle.tokenizer.pieces(ids))
+    assert "<0x41>" in texts[0] and "<0x41>" not in texts[1]  # no capital was ever seen
+
+
+def test_frozen_weights_are_no_part_of_the_state(files: Files, tmp_path: Path) -> None:
+    config = small_config(files, "train.steps=2", "train.average=1")
+    run(config, tmp_path / "learned")
+    names = load_file(tmp_path / "learned" / "checkpoint.safetensors")
+    assert any(name.startswith("model/encoder.") for name in names)
+    bundle = read(tmp_path / "learned")
+    assert any(name.startswith("encoder.") for name, _ in bundle.model.named_parameters())
+
+
+def test_a_dry_run_says_what_it_would_be(files: Files) -> None:
+    found = dry_run(
+        small_config(files, *PATCHES), device="cpu", show=lambda label, done, total: None
+    )
+    assert (found.pairs, found.source_pieces) == (44, 0) and found.memory_bytes > 2**20
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        ({"preset": "rnnsearch-nano"}, "pictures or captions for preset rnnsearch-nano"),
+        ({"images": ""}, "data.captions without data.images; expected both; give --images too"),
+        ({"train": ["a.tsv"]}, "sentence pairs .a.tsv. for preset show-attend-tell-soft-nano"),
+    ],
+)
+def test_settings_that_do_not_go_together(
+    changes: dict[str, object], said: str, files: Files
+) -> None:
+    preset = str(changes.pop("preset", "show-attend-tell-soft-nano"))
+    assigned = [f"data.{k}={','.join(v) if isinstance(v, list) else v}" for k, v in changes.items()]
+    with pytest.raises(ModelError, match=said):
+        small_config(files, *assigned, preset=preset)
+
+
+def test_a_file_with_splits_is_also_the_dev_set(files: Files, tmp_path: Path) -> None:
+    images = [
+        {"filename": name, "split": split, "sentences": [{"raw": f"a {name.split('-')[0]} one"}]}
+        for split, path in (("train", files.train), ("val", files.dev))
+        for name in dict.fromkeys(row.split("\t")[0] for row in path.read_text().splitlines())
+    ]
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps({"images": images}))
+    config = small_config(files._replace(train=path, dev=None), *PATCHES, "train.steps=1")  # type: ignore[arg-type]
+    assert config.data.dev_captions == config.data.captions
+    started = run(config, tmp_path / "run")[0]
+    assert isinstance(started, Started) and (started.pairs, started.dev) == (22, 8)
+    assert settings([tmp_path / "run" / "config.toml"]) == config
+
+
+def test_threads_and_the_cpu_only(files: Files, tmp_path: Path) -> None:
+    """Weights of two runs of one seed are equal, whatever made the features."""
+    run(small_config(files, *PATCHES, "train.steps=3"), tmp_path / "a")
+    shutil.rmtree(tmp_path / "features")
+    torch.manual_seed(99)
+    run(small_config(files, *PATCHES, "train.steps=3"), tmp_path / "b")
+    assert_same(tmp_path / "a", tmp_path / "b")

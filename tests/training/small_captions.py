@@ -1,0 +1,72 @@
+"""Minute runs of captioners: drawn squares, whose captions say their colour and place."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import tarfile
+from pathlib import Path
+from typing import NamedTuple
+
+from PIL import Image, ImageDraw
+
+from attncli.training.config import RunConfig
+from attncli.training.settings import Pictures, settings
+
+COLOURS = ("red", "green", "blue", "yellow", "black")
+PLACES = ("left", "right")
+SMALL = (
+    *("model.embedding=16", "model.hidden=16", "model.image.size=32", "train.batch_tokens=60"),
+    *("train.warmup=4", "train.log_every=1", "train.steps=14", "train.evaluate_every=5"),
+    *("search.method=greedy", "search.max_caption=12", "tokenizer.size=300", "train.lr=0.01"),
+)
+PATCHES = ("model.image.encoder=patches", "model.image.weights=DEFAULT")
+
+
+class Files(NamedTuple):
+    """A folder of pictures, and captions."""
+
+    images: Path
+    train: Path
+    dev: Path
+
+
+def picture(colour: str, place: str, shift: int) -> bytes:
+    """A PNG with a square on one side of it."""
+    image = Image.new("RGB", (48, 48), "white")
+    left = shift + (28 if place == "right" else 0)
+    ImageDraw.Draw(image).rectangle((left, 16, left + 14, 30), fill=colour)
+    stream = io.BytesIO()
+    image.save(stream, "PNG")
+    return stream.getvalue()
+
+
+def write_pictures(folder: Path, *, every: int = 4) -> Files:
+    """Pictures in a folder and their captions, two of each; every so many are for dev."""
+    files = Files(folder / "images", folder / "train.tsv", folder / "dev.tsv")
+    files.images.mkdir()
+    rows: tuple[list[str], list[str]] = ([], [])
+    for number, (colour, place, shift) in enumerate(itertools.product(COLOURS, PLACES, (0, 2, 4))):
+        name = f"{colour}-{place}-{shift}.png"
+        (files.images / name).write_bytes(picture(colour, place, shift))
+        said = (f"A {colour} square on the {place} .", f"On the {place} is something {colour} .")
+        rows[number % every == 0].extend(f"{name}\t{text}\n" for text in said)
+    for path, part in zip(files[1:], rows, strict=True):
+        path.write_text("".join(part), "utf-8")
+    return files
+
+
+def as_tar(folder: Path, path: Path) -> Path:
+    """The files of a folder in a TAR file."""
+    with tarfile.open(path, "w") as archive:
+        archive.add(folder, arcname=".")
+    return path
+
+
+def small_config(
+    files: Files, *changes: str, preset: str = "show-attend-tell-soft-nano"
+) -> RunConfig:
+    """The settings of a minute run; its cache lies beside the pictures."""
+    pictures = Pictures(files.images, files.train, files.dev)
+    where = f"data.features={files.train.parent / 'features'}"
+    return settings([], [], preset, [*SMALL, where, *changes], pictures=pictures)
