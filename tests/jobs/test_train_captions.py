@@ -15,7 +15,6 @@ from safetensors.torch import load_file
 from attncli.jobs.train import dry_run
 from attncli.training import keep, seeing
 from attncli.training.events import Evaluated, Interrupted, Kept, Started
-from attncli.training.log import read_log
 from attncli.training.settings import settings
 from models.bundle import read
 from models.captioner import Captioner
@@ -90,7 +89,6 @@ def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path) -> No
             f"a {name.split('-')[0]} square on the {name.split('-')[1]}",
             f"on the {name.split('-')[1]} is something {name.split('-')[0]}",
         )
-
 
 
 def test_features_are_computed_once_for_all_runs(
