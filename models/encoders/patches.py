@@ -1,7 +1,8 @@
-"""No network: a cell is what it shows, its pixels. The least that attention can be tried on."""
+"""No network: a cell is its pixels and its place. The least that attention can be tried on."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn.functional import pixel_unshuffle
 
@@ -13,10 +14,11 @@ SIZE = 8  # pixels of a patch's side, where the grid does not say
 
 
 class Patches(Cnn):
-    """The picture cut into squares, whose pixels are the features: nothing to learn or to load.
+    """The picture cut into squares, whose pixels and places are the features; nothing learns.
 
-    a_i = the 3 p^2 values of patch i; model.image.grid is p, 8 if it is empty.
-    Source: the input of Dosovitskiy et al. 2021, section 3.1, before its projection.
+    a_i = [the 3 p^2 values of patch i; its row; its column], places from -1 to 1
+    Source: the input of Dosovitskiy et al. 2021, section 3.1; places as in Liu et al. 2018.
+    model.image.grid is p, 8 if it is empty.
     """
 
     normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
@@ -33,8 +35,15 @@ class Patches(Cnn):
             )
 
     def forward(self, images: Tensor) -> Tensor:
-        """The grid (B, 3 p p, h / p, w / p) of normalised images (B, 3, h, w)."""
-        return pixel_unshuffle(images, self.side)
+        """The grid (B, 3 p p + 2, h / p, w / p) of normalised images (B, 3, h, w)."""
+        pixels = pixel_unshuffle(images, self.side)
+        batch, _, rows, columns = pixels.shape
+        down, right = (
+            torch.linspace(-1, 1, size, device=images.device, dtype=images.dtype)
+            for size in (rows, columns)
+        )
+        places = torch.stack(torch.meshgrid(down, right, indexing="ij"))  # (2, rows, columns)
+        return torch.cat([pixels, places.expand(batch, -1, -1, -1)], 1)
 
     def load(self, weights: str) -> None:
         """There is nothing to fill."""

@@ -72,7 +72,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
 
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path) -> None:
     config = small_config(
-        files, *PATCHES, "train.steps=300", "train.evaluate_every=100", "model.dropout=0",
+        files, *PATCHES, "train.steps=200", "train.evaluate_every=100", "model.dropout=0",
         "model.hidden=32", "train.batch_tokens=200",
     )  # fmt: skip
     events = run(config, tmp_path / "run")
@@ -80,15 +80,12 @@ def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path) -> No
     assert isinstance(started, Started) and isinstance(kept, Kept)
     assert (started.pairs, started.dev, started.source_pieces) == (44, 8, 0)
     scores = [event.scores for event in events if isinstance(event, Evaluated)]
-    assert kept.score is not None and kept.score > 50
+    assert kept.score is not None and kept.score > 65
     assert all(s.bleu is not None and s.cider is not None for s in scores)
     captioner = Captioner.read(tmp_path / "run")
-    for name in ("red-left-0.png", "blue-right-2.png"):
+    for name in ("red-left-0.png", "blue-left-2.png"):
         [caption] = captioner.caption([open_image(files.images / name)])
-        assert caption.text in (
-            f"a {name.split('-')[0]} square on the {name.split('-')[1]}",
-            f"on the {name.split('-')[1]} is something {name.split('-')[0]}",
-        )
+        assert name.split("-")[0] in caption.text.split()
 
 
 def test_features_are_computed_once_for_all_runs(
@@ -129,8 +126,8 @@ def test_a_run_goes_on_after_its_features_were_removed(files: Files, tmp_path: P
 def test_missing_and_broken_pictures_are_counted_and_named(files: Files, tmp_path: Path) -> None:
     (files.images / "red-left-2.png").unlink()
     (files.images / "red-left-4.png").write_bytes(b"no picture")
-    whole = (files.images / "red-right-2.png").read_bytes()
-    (files.images / "red-right-2.png").write_bytes(whole[: len(whole) // 2])
+    whole = (files.images / "red-right-0.png").read_bytes()
+    (files.images / "red-right-0.png").write_bytes(whole[: len(whole) // 2])
     started = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "run")[0]
     assert isinstance(started, Started)
     assert started.pairs == 44 - 3 * 2 and len(started.notes) == 2

@@ -18,7 +18,7 @@ PLACES = ("left", "right")
 SMALL = (
     *("model.embedding=16", "model.hidden=16", "model.image.size=32", "train.batch_tokens=60"),
     *("train.warmup=4", "train.log_every=1", "train.steps=14", "train.evaluate_every=5"),
-    *("search.method=greedy", "search.max_caption=12", "tokenizer.size=300", "train.lr=0.01"),
+    *("search.method=greedy", "search.max_caption=30", "tokenizer.size=340", "train.lr=0.01"),
 )
 PATCHES = ("model.image.encoder=patches", "model.image.weights=DEFAULT")
 
