@@ -34,6 +34,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "train": Command("attncli.commands.train:train", "Train a model on sentence pairs."),
     "translate": Command("attncli.commands.translate:translate", "Translate text, line by line."),
+    "align": Command("attncli.commands.align:align", "Align words; show what was looked at."),
     "evaluate": Command("attncli.commands.evaluate:evaluate", "Score a model: BLEU, chrF, TER."),
     "models": Command("attncli.commands.models:models", "List families, presets and scores."),
 }

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
 import typer
 
 from attncli import console
-from models.config import SearchConfig, fields_of, types_of
+from models.config import AlignConfig, SearchConfig, fields_of, types_of
 
 MODEL = "ATTN_MODEL"
 
@@ -62,7 +62,32 @@ FLAGS: dict[tuple[type, str], Flag] = {
     (SearchConfig, "top_p"): Flag(least=0, most=1),
     (SearchConfig, "max_ratio"): Flag(least=0),
     (SearchConfig, "max_extra"): Flag(least=0),
+    (AlignConfig, "units"): Flag(choices=Literal["word", "piece", "char"]),
+    (AlignConfig, "layer"): Flag(least=0),
+    (AlignConfig, "head"): Flag(least=0),
+    (AlignConfig, "shift"): Flag(least=0, most=1),
+    (AlignConfig, "extract"): Flag(choices=Literal["argmax", "threshold", "mutual", "transport"]),
+    (AlignConfig, "threshold"): Flag(least=0),
+    (AlignConfig, "null_threshold"): Flag(least=0, most=1),
+    (AlignConfig, "symmetrise"): Flag(
+        choices=Literal[
+            "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
+        ]
+    ),
+    (AlignConfig, "flavour"): Flag(choices=Literal["moses", "fast_align", "both-free"]),
 }
+
+
+class Changes(dict[str, Any]):
+    """Settings that the user gave, by name, over those that a model has of its own."""
+
+    of: type  # the configuration class
+
+
+class AlignChanges(Changes):
+    """How attention is to be read as an alignment, where the model is not asked."""
+
+    of = AlignConfig
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,7 +99,9 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(**values: Any) -> Any:  # the names are those of the signature below
         for name, kind in configs.items():
-            settings = {field: values.pop(field) for field in fields_of(kind)}
+            settings = {field: values.pop(field) for field in fields_of(_class(kind))}
+            if issubclass(kind, Changes):
+                settings = {field: value for field, value in settings.items() if value is not None}
             values[name] = kind(**settings)
         return command(**values)
 
@@ -128,19 +155,29 @@ def check_search(search: SearchConfig) -> None:
 
 
 def _is_config(kind: Any) -> bool:
-    return dataclasses.is_dataclass(kind)
+    return dataclasses.is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, Changes))
+
+
+def _class(kind: Any) -> type:
+    """The configuration class of a parameter."""
+    return kind.of if issubclass(kind, Changes) else kind
 
 
 def _expanded(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
     kind = parameter.annotation
     if _is_config(kind):
-        yield from (_setting(kind, name) for name in fields_of(kind))
+        optional = issubclass(kind, Changes)
+        known = _class(kind)
+        yield from (_setting(known, name, optional=optional) for name in fields_of(known))
     else:
         yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _setting(config_class: type, name: str) -> inspect.Parameter:
-    """The option for one field: its name, type, default and doc, and what ``FLAGS`` adds."""
+def _setting(config_class: type, name: str, *, optional: bool) -> inspect.Parameter:
+    """The option for one field: its name, type, default and doc, and what ``FLAGS`` adds.
+
+    optional: without it there is no value, as a model has one of its own.
+    """
     field, flag = fields_of(config_class)[name], FLAGS.get((config_class, name), Flag())
     kind = flag.choices or types_of(config_class)[name]
     names = [f"--{name.replace('_', '-')}", *filter(None, [flag.short])]
@@ -151,6 +188,6 @@ def _setting(config_class: type, name: str) -> inspect.Parameter:
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=field.default,
-        annotation=Annotated[kind, option],
+        default=None if optional else field.default,
+        annotation=Annotated[kind | None if optional else kind, option],
     )

@@ -32,3 +32,4 @@ class AlignedPair(NamedTuple):
     panels: tuple[Panel, ...]
     score: float | None = None  # log-probability of a target piece
     note: str = ""  # why there is no alignment, where there is none
+    ending: str = "\n"  # of its line

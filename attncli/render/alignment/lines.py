@@ -21,12 +21,12 @@ DIGITS = 4
 
 def pharaoh(pair: AlignedPair, probabilities: bool = False) -> str:
     """The links of the first panel, counted from 0."""
-    return linked(pair.panels[0], 0, probabilities)
+    return linked(pair.panels[0], 0, probabilities) + pair.ending
 
 
 def talp(pair: AlignedPair, probabilities: bool = False) -> str:
     """The links of the first panel, counted from 1."""
-    return linked(pair.panels[0], 1, probabilities)
+    return linked(pair.panels[0], 1, probabilities) + pair.ending
 
 
 def naacl(pair: AlignedPair, probabilities: bool = False) -> str:
@@ -51,12 +51,12 @@ def jsonl(pair: AlignedPair) -> str:
     row = json.dumps(record, ensure_ascii=False)
     for mark in LINE_ENDS:
         row = row.replace(mark, f"\\u{ord(mark):04x}")
-    return f"{row}\n"
+    return row + pair.ending
 
 
 def linked(panel: Panel, base: int, probabilities: bool) -> str:
-    """Links in a line, counted from base."""
-    return " ".join(_link(panel, i, j, base, probabilities) for i, j in in_order(panel)) + "\n"
+    """Links with spaces between, counted from base."""
+    return " ".join(_link(panel, i, j, base, probabilities) for i, j in in_order(panel))
 
 
 def in_order(panel: Panel) -> list[Link]:

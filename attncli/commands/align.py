@@ -1,0 +1,275 @@
+"""``attn align``: parse, align or read alignments, write and draw them."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import typer
+
+from attncli import console
+from attncli.commands.drawing import Drawing, Picture, check_drawing, screen
+from attncli.data.lines import read_chunks
+from attncli.data.links import Index
+from attncli.data.pairs import PairLine, pairs_of_files, pairs_of_lines
+from attncli.data.panels import AlignedPair
+from attncli.data.streams import open_input, open_output
+from attncli.data.typed import typed_chunks
+from attncli.jobs.align import Aligner, align_chunks, aligner_of, beside, read_views, viewed
+from attncli.jobs.device import choose_device, use_threads
+from attncli.options import MODEL, AlignChanges, BatchTokens, Device, Threads, with_settings
+from attncli.render.alignment.writers import FORMATS, Style, format_of, written
+
+Name = Literal["pharaoh", "talp", "naacl", "jsonl", "npz", "terminal", "svg", "png", "pdf", "html"]
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Source and target, or one file of both; without files, standard input."),
+]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        "--model", "-m", envvar=MODEL, help="Model: the folder of a run. Not needed to --view."
+    ),
+]
+ReverseModel = Annotated[
+    Path | None,
+    typer.Option(help="A model from target to source; the links of both are symmetrised."),
+]
+FormatName = Annotated[
+    Name | None,
+    typer.Option("--format", help="How to write; without it, as the name of -o says, or pharaoh."),
+]
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", help="Write each link's weight: 0-0:0.93.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
+]
+Show = Annotated[bool, typer.Option("--show", help="Draw heat maps in the terminal.")]
+PictureFile = Annotated[
+    Path | None, typer.Option(help="Draw into a file too: .svg, .png, .pdf or .html.")
+]
+Chosen = Annotated[
+    str | None, typer.Option("--pairs", metavar="1-20,35", help="Which pairs to draw.")
+]
+Views = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--view",
+        help="Alignments of another program, to be drawn beside the model's or alone: Pharaoh, "
+        "talp, NAACL, Marian's, fairseq's or JSON lines of attn. May be repeated.",
+    ),
+]
+ViewIndex = Annotated[
+    Index | None, typer.Option(help="What --view counts words from, where it does not settle it.")
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out links of --view to words that are not there.")
+]
+
+
+@with_settings
+def align(
+    files: Files = None,
+    *,
+    model: Model = None,
+    reverse_model: ReverseModel = None,
+    changes: AlignChanges,
+    format: FormatName = None,
+    probabilities: Probabilities = False,
+    output: Output = None,
+    show: Show = False,
+    picture: PictureFile = None,
+    pairs: Chosen = None,
+    view: Views = None,
+    index: ViewIndex = None,
+    skip_bad: SkipBad = False,
+    max_batch_tokens: BatchTokens = 4096,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Align words of sentences and their translations: a pair in, a line of links out, in order.
+
+    The model reads source and target (forced decoding), and its attention is taken as links, by
+    the settings of the bundle (`attn align tune` chooses them on gold links) unless other ones are
+    given. Pairs are lines of two files, or lines with a tab or ` ||| ` between source and target.
+    An empty pair gives an empty line.
+
+    A word is what stands between spaces; text without spaces wants `--units char`, or spaces.
+
+    Example:
+      attn align -m runs/en-de test.en test.de > links
+      attn align -m runs/en-de --reverse-model runs/de-en --symmetrise intersection < pairs.tsv
+      echo "A dog runs. ||| Ein Hund rennt." | attn align -m runs/en-de --show
+      attn align -m runs/en-de --view fast_align.links --picture both.html test.en test.de
+    """
+    name = format or (format_of(output) if output else "pharaoh")
+    drawing = check_drawing(picture, pairs, drawn=show)
+    _check(files or [], model, reverse_model, view or [], changes)
+    aligner = _Chosen(model, reverse_model, changes, max_batch_tokens, device, threads)
+    heads = FORMATS[name].heads or drawing.heads
+    with _source(files or []) as chunks:
+        if view:
+            aligned = _views(chunks, bool(files), aligner, view, index, skip_bad, heads)
+        else:
+            aligned = align_chunks(chunks, aligner.load(heads=heads))
+        style = Style(probabilities, screen())
+        out = Out(None if show and output is None else name, output, show, style, drawing)
+        refused = _write_all(aligned, out)
+    if refused:
+        raise typer.Exit(1)
+
+
+class _Chosen(NamedTuple):
+    """Which model is to align, before it is loaded."""
+
+    model: Path | None
+    reverse: Path | None
+    changes: AlignChanges
+    max_batch_tokens: int
+    device: str
+    threads: int
+
+    def load(self, *, heads: bool, named: bool = False) -> Aligner:
+        """The models, whose loading imports torch; so this comes after all cheaper mistakes."""
+        from models import load_translator
+
+        assert self.model is not None
+        use_threads(self.threads)
+        where = choose_device(self.device)
+        return aligner_of(
+            load_translator(self.model, device=where),
+            self.changes,
+            reverse=self.reverse and load_translator(self.reverse, device=where),
+            name=self.model.resolve().name if named else "",
+            heads=heads,
+            max_batch_tokens=self.max_batch_tokens,
+        )
+
+
+class Out(NamedTuple):
+    """Where alignments go."""
+
+    format: str | None  # None: heat maps alone
+    path: Path | None
+    show: bool
+    style: Style
+    drawing: Drawing
+
+
+def _views(
+    chunks: Iterator[list[PairLine]],
+    given: bool,
+    chosen: _Chosen,
+    paths: list[Path],
+    index: Index | None,
+    skip_bad: bool,
+    heads: bool,
+) -> Iterator[list[AlignedPair]]:
+    """The alignments of files, beside the model's where there is one."""
+    read = list(itertools.chain.from_iterable(chunks)) if given else None
+    pairs, views = read_views(paths, read, index=index, skip_bad=skip_bad)
+    for path, found in zip(paths, views, strict=True):
+        if found.note:
+            console.say(f"{path.name}: {found.note}")
+    if chosen.model is None:
+        yield list(viewed(pairs, views))
+        return
+    for chunk in align_chunks([pairs], chosen.load(heads=heads, named=True)):
+        yield list(beside(chunk, views))
+
+
+def _check(
+    files: list[Path],
+    model: Path | None,
+    reverse: Path | None,
+    views: list[Path],
+    changes: AlignChanges,
+) -> None:
+    """Refuse what cannot be or would have no effect."""
+    if len(files) > 2:
+        raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
+    if model is None and not views:
+        raise typer.BadParameter(f"missing; or set {MODEL}", param_hint="'--model' / '-m'")
+    if model is None and (reverse or changes):
+        given = "--reverse-model" if reverse else f"--{next(iter(changes)).replace('_', '-')}"
+        raise typer.BadParameter("needs --model", param_hint=f"'{given}'")
+    if views and changes.get("units", "word") != "word":
+        raise typer.BadParameter("files are viewed by word", param_hint="'--units'")
+    for name in ("symmetrise", "flavour"):
+        if name in changes and not reverse:
+            raise typer.BadParameter("needs --reverse-model", param_hint=f"'--{name}'")
+
+
+@contextmanager
+def _source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
+    if len(files) == 2:
+        yield pairs_of_files(*files)
+        return
+    with open_input(files[0] if files else None) as stream:
+        typed = stream.isatty()
+        lines = typed_chunks(stream, "source ||| target,") if typed else read_chunks(stream)
+        yield pairs_of_lines(lines)
+
+
+def _write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
+    """Write alignments as they come, documents at the end; returns how many were refused."""
+    picture, document = Picture(out.drawing), _Document(out.format, out.style)
+    count = refused = 0
+    with open_output(out.path) as write, _progress(shown=out.path is not None) as advance:
+        for chunk in aligned:
+            if out.format:
+                write(document.add(chunk))
+            if out.show:
+                chosen = list(filter(out.drawing.wants, chunk))
+                sys.stdout.buffer.write(written(chosen, "terminal", out.style))
+                sys.stdout.flush()
+            picture.take(chunk)
+            refused += sum(map(_reported, chunk))
+            count += len(chunk)
+            advance(count, f"{count:,} pairs")
+        write(document.end())
+    picture.draw()
+    return refused
+
+
+class _Document:
+    """Alignments in one format: lines at once, a document when all are there."""
+
+    def __init__(self, name: str | None, style: Style) -> None:
+        self.name, self.style = name, style
+        self.whole = name is not None and FORMATS[name].document is not None
+        self.pairs: list[AlignedPair] = []
+
+    def add(self, chunk: list[AlignedPair]) -> bytes:
+        """What can be written now."""
+        if self.whole:
+            self.pairs += chunk
+            return b""
+        return written(chunk, self.name or "", self.style)
+
+    def end(self) -> bytes:
+        """What can be written at the end."""
+        return written(self.pairs, self.name or "", self.style) if self.whole else b""
+
+
+def _reported(pair: AlignedPair) -> bool:
+    """Say why a pair has no alignment; whether it should have one."""
+    if pair.note:
+        console.warn(f"pair {pair.number} is {pair.note}; not aligned")
+    return bool(pair.note)
+
+
+@contextmanager
+def _progress(*, shown: bool) -> Iterator[console.Advance]:
+    """A display of the pairs aligned, where results go to a file."""
+    if not shown:
+        yield lambda done, note="": None
+        return
+    with console.progress("aligning") as advance:
+        yield advance

@@ -1,0 +1,101 @@
+"""Pictures that a command draws beside its results, and the terminal it draws on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from attncli import console
+from attncli.data.pairs import numbers
+from attncli.data.panels import AlignedPair
+from attncli.data.streams import open_output
+from attncli.render.alignment.terminal import Screen
+from attncli.render.alignment.writers import FORMATS, format_of, trouble, written
+from models.errors import ModelError
+
+WIDTH = 100  # columns where nobody says how wide a line may be
+
+
+class Drawing(NamedTuple):
+    """Which picture is wanted, and of which pairs."""
+
+    path: Path | None = None
+    format: str = ""
+    chosen: Sequence[range] = ()  # none: the first ones
+
+    @property
+    def heads(self) -> bool:
+        """Whether it shows the weights of every head."""
+        return bool(self.format) and FORMATS[self.format].heads
+
+    def wants(self, pair: AlignedPair) -> bool:
+        """Whether a pair was chosen."""
+        return not self.chosen or any(pair.number in some for some in self.chosen)
+
+
+class Picture:
+    """The pairs of a picture that have come so far."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self.drawing = drawing
+        self.pairs: list[AlignedPair] = []
+        self.left_out = 0
+
+    def take(self, pairs: Iterable[AlignedPair]) -> None:
+        """Keep those that will be drawn."""
+        if not self.drawing.path:
+            return
+        most = None if self.drawing.chosen else FORMATS[self.drawing.format].most
+        for pair in filter(self.drawing.wants, pairs):
+            if most is None or len(self.pairs) < most:
+                self.pairs.append(pair)
+            else:
+                self.left_out += 1
+
+    def draw(self) -> None:
+        """Write the file, and say what is not in it."""
+        path, name, _ = self.drawing
+        if not path:
+            return
+        if problem := trouble(self.pairs, name):
+            console.warn(f"{path}: {problem}")
+        if self.left_out:
+            total = len(self.pairs) + self.left_out
+            console.warn(
+                f"{path} shows the first {len(self.pairs)} of {total:,} pairs; --pairs chooses"
+            )
+        with open_output(path) as write:
+            write(written(self.pairs, name))
+
+
+def check_drawing(path: Path | None, pairs: str | None, *, drawn: bool = True) -> Drawing:
+    """What the options ask for; refused now rather than after the work.
+
+    drawn: whether anything is drawn, in the terminal at least.
+    """
+    if pairs and not (path or drawn):
+        raise typer.BadParameter("needs --show or --picture", param_hint="'--pairs'")
+    try:
+        chosen = numbers(pairs) if pairs else ()
+    except ValueError:
+        raise typer.BadParameter("pairs such as 1-20,35", param_hint="'--pairs'") from None
+    if not path:
+        return Drawing(chosen=chosen)
+    name = format_of(path, pictures=True)
+    if not path.parent.is_dir():
+        raise ModelError(f"cannot write {path}: no folder {path.parent}")
+    return Drawing(path, name, chosen)
+
+
+def screen() -> Screen:
+    """What standard output can show: its width, and colour unless NO_COLOR forbids it."""
+    watched = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    wanted = watched or bool(os.environ.get("FORCE_COLOR"))
+    columns = shutil.get_terminal_size((WIDTH, 24)).columns
+    return Screen(columns, wanted and not os.environ.get("NO_COLOR"))

@@ -1,0 +1,140 @@
+"""Align chunks of pairs, by a model, by the files of other programs, or by both side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attncli.data.links import Index
+from attncli.data.pairs import PairLine
+from attncli.data.panels import AlignedPair, Panel
+from attncli.data.views import View, read_view
+
+if TYPE_CHECKING:
+    from models.alignment import Alignment
+    from models.config import AlignConfig
+    from models.translator import Translator
+
+
+class Aligner(NamedTuple):
+    """A model that aligns, and how."""
+
+    translator: Translator
+    config: AlignConfig
+    reverse: Translator | None = None
+    name: str = ""  # above its pictures, where others stand beside them
+    heads: bool = False  # whether the weights of every head are wanted
+    max_batch_tokens: int = 4096
+
+
+def aligner_of(translator: Translator, changes: Mapping[str, Any], **options: Any) -> Aligner:
+    """A model that aligns by its own settings, but for those that the user changed."""
+    return Aligner(translator, dataclasses.replace(translator.alignment, **changes), **options)
+
+
+def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator[list[AlignedPair]]:
+    """The alignments of each chunk, as soon as the chunk is there.
+
+    A pair with a fault or an empty side has no units and no links, and the model is not called; a
+    pair that the model cannot take has a note in place of links.
+    """
+    from models.alignment import align
+
+    for chunk in chunks:
+        asked = [pair for pair in chunk if _is_whole(pair)]
+        texts = [(pair.source, pair.target) for pair in asked]
+        found = align(
+            aligner.translator,
+            texts,
+            config=aligner.config,
+            reverse=aligner.reverse,
+            max_batch_tokens=aligner.max_batch_tokens,
+        )
+        heads = every_head(aligner, texts)
+        known = {
+            pair.number: drawn(pair, alignment, aligner.name, weights)
+            for pair, alignment, weights in zip(asked, found, heads, strict=True)
+        }
+        yield [known[pair.number] if pair.number in known else empty(pair) for pair in chunk]
+
+
+def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
+    """The weights (L, H, J, I) of every head, where they are wanted; else None for each pair."""
+    from models.alignment import head_weights
+
+    if not aligner.heads:
+        return [None] * len(texts)
+    size = max(1, aligner.max_batch_tokens // 4)
+    found = head_weights(aligner.translator, texts, config=aligner.config, max_batch_tokens=size)
+    return [None if weights is None else weights.numpy() for weights in found]
+
+
+def drawn(pair: PairLine, alignment: Alignment, name: str = "", heads: Any = None) -> AlignedPair:
+    """A model's alignment of a pair, as it is written and drawn."""
+    weights = None if alignment.note else alignment.weights.numpy()
+    panel = Panel(name, alignment.links, weights, heads)
+    return AlignedPair(
+        number=pair.number,
+        source=alignment.source,
+        target=alignment.target,
+        panels=(panel,),
+        score=None if alignment.note else alignment.score,
+        note=alignment.note,
+        ending=pair.ending,
+    )
+
+
+def empty(pair: PairLine) -> AlignedPair:
+    """What is written of a pair that has nothing to align."""
+    source, target = tuple(pair.source.split()), tuple(pair.target.split())
+    return AlignedPair(
+        pair.number,
+        source,
+        target,
+        (Panel("", frozenset()),),
+        note=pair.fault,
+        ending=pair.ending,
+    )
+
+
+def read_views(
+    paths: Sequence[Path],
+    pairs: Sequence[PairLine] | None,
+    *,
+    index: Index | None = None,
+    skip_bad: bool = False,
+) -> tuple[list[PairLine], list[View]]:
+    """The alignments of files, and the pairs they are of: those given, else those of the files."""
+    lengths = None if pairs is None else [_lengths(pair) for pair in pairs]
+    views = []
+    for path in paths:
+        view = read_view(path, lengths, index=index, skip_bad=skip_bad)
+        if pairs is None:
+            pairs = [PairLine(number, *texts) for number, texts in enumerate(view.texts, 1)]
+            lengths = [_lengths(pair) for pair in pairs]
+        views.append(view)
+    return list(pairs or ()), views
+
+
+def beside(aligned: Iterable[AlignedPair], views: Sequence[View]) -> Iterator[AlignedPair]:
+    """Aligned pairs with the views of other programs beside the model's."""
+    for pair in aligned:
+        others = [view.panels[pair.number - 1] for view in views]
+        yield pair._replace(panels=(*pair.panels, *others))
+
+
+def viewed(pairs: Sequence[PairLine], views: Sequence[View]) -> Iterator[AlignedPair]:
+    """Pairs with the views of other programs alone."""
+    for pair in pairs:
+        panels = tuple(view.panels[pair.number - 1] for view in views)
+        yield empty(pair)._replace(panels=panels)
+
+
+def _is_whole(pair: PairLine) -> bool:
+    return bool(pair.source.strip() and pair.target.strip() and not pair.fault)
+
+
+def _lengths(pair: PairLine) -> tuple[int, int]:
+    return len(pair.source.split()), len(pair.target.split())
