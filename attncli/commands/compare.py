@@ -83,6 +83,12 @@ GoldIndex = Annotated[
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each mechanism, from train.seed upwards.")]
+Best = Annotated[
+    int,
+    typer.Option(
+        min=0, help="So many mechanisms get further seeds: the best by dev BLEU (0: all)."
+    ),
+]
 Preset = Annotated[
     str | None,
     typer.Option(
@@ -101,6 +107,7 @@ def compare(
     gold_index: GoldIndex = None,
     output: Output = Path("runs/compare"),
     seeds: Seeds = 2,
+    best: Best = 0,
     preset: Preset = None,
     set: Set = None,
     device: Device = "auto",
@@ -122,7 +129,7 @@ def compare(
 
     Example:
       attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
-      attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --seeds 3
+      attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
     """
     measured = Measured(test or [], gold, gold_index)
     base = base_config(train or [], dev or [], measured, preset, set or [])
@@ -130,7 +137,7 @@ def compare(
     use_threads(threads)
     where = choose_device(device)
     work = prepare(found, base, measured, output, seeds)
-    rows, failed = run(work, output, where)
+    rows, failed = run(work, best, output, where)
     with open_output(None) as write:
         write(comparison_as_text(rows).encode())
     if failed:
@@ -188,7 +195,7 @@ def prepare(
     return Work(job.plan(found, texts.data, seeds, output), sets)
 
 
-def run(work: Work, output: Path, device: str) -> tuple[list[Row], int]:
+def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], int]:
     """Train what is not trained yet; the rows, written after each of them, and the failures."""
     from attncli.jobs import compare as job
 
@@ -198,7 +205,7 @@ def run(work: Work, output: Path, device: str) -> tuple[list[Row], int]:
     with stopping() as stop, Display(config) as display, memory_advice(config):
         try:
             for event in job.compare(
-                work.runs, work.sets, device=device, show=display.show, stop=stop
+                work.runs, work.sets, best=best, device=device, show=display.show, stop=stop
             ):
                 match event:
                     case Row():
@@ -226,8 +233,7 @@ def run(work: Work, output: Path, device: str) -> tuple[list[Row], int]:
 def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
     """Leave after an interruption."""
     console.say(
-        f"stopped; {len(rows)} of {len(work.runs)} runs are finished in {output}; "
-        "the same command goes on from here"
+        f"stopped; {len(rows)} runs are finished in {output}; the same command goes on from here"
     )
     raise typer.Exit(stop.status or 130) from None
 

@@ -38,6 +38,7 @@ class Planned(NamedTuple):
     mechanism: str
     config: RunConfig
     folder: Path
+    first: bool  # whether it is the mechanism's first seed
 
 
 class Begun(NamedTuple):
@@ -119,7 +120,7 @@ def planned(mechanism: Mechanism, data: DataConfig, number: int, out: Path) -> P
     config = mechanism.config
     seed = config.train.seed + number
     config = replace(config, data=data, train=replace(config.train, seed=seed))
-    return Planned(mechanism.name, config, out / mechanism.folder / f"seed-{seed}")
+    return Planned(mechanism.name, config, out / mechanism.folder / f"seed-{seed}", not number)
 
 
 def check_all(mechanisms: Iterable[Mechanism]) -> None:
@@ -133,25 +134,44 @@ def check_all(mechanisms: Iterable[Mechanism]) -> None:
 
 
 def compare(
-    runs: Sequence[Planned], sets: Sets, *, device: str, show: Show, stop: Stop
+    runs: Sequence[Planned], sets: Sets, *, best: int = 0, device: str, show: Show, stop: Stop
 ) -> Iterator[RunEvent | Begun | Row | Failed]:
     """Train and measure what is not measured yet; a Row for each run, Failed where that is not.
 
-    Raises Interrupted as `train` does; the same call goes on from there.
+    best: so many mechanisms go on to further seeds; 0 for all. Raises Interrupted as `train` does;
+    the same call goes on from there.
     """
-    claimed(runs)
-    for number, run in enumerate(runs, 1):
-        if row := measured(run.folder, sets):
-            yield row
-            continue
-        yield Begun(run, number, len(runs))
-        try:
-            share_data(run, runs)
-            yield from train(run.config, run.folder, device=device, show=show, stop=stop)
-            beat = heartbeat(show, stop)
-            yield measure(run.mechanism, run.config, run.folder, sets, device=device, beat=beat)
-        except ModelError as error:
-            yield Failed(run, error)
+    first = [run for run in runs if run.first]
+    going = min(best or len(first), len(first))
+    total = len(first) + (len(runs) - len(first)) * going // len(first)
+    claimed(first if best else runs)
+    rows: list[Row] = []
+    for number, run in enumerate(in_turn(runs, rows, best), 1):
+        row = measured(run.folder, sets)
+        if row is None:
+            yield Begun(run, number, total)
+            try:
+                share_data(run, runs)
+                yield from train(run.config, run.folder, device=device, show=show, stop=stop)
+                beat = heartbeat(show, stop)
+                row = measure(run.mechanism, run.config, run.folder, sets, device=device, beat=beat)
+            except ModelError as error:
+                yield Failed(run, error)
+                continue
+        rows.append(row)
+        yield row
+
+
+def in_turn(runs: Sequence[Planned], rows: Sequence[Row], best: int) -> Iterator[Planned]:
+    """The first seed of every mechanism, then the further seeds: of the best ones, if so many.
+
+    The best are those of the highest dev BLEU in `rows`, which is full by then. The test set has
+    no say in it.
+    """
+    yield from (run for run in runs if run.first)
+    ranked = sorted(rows, key=lambda row: -row.dev_bleu)
+    chosen = {row.mechanism for row in ranked[:best]}
+    yield from (run for run in runs if not run.first and (not best or run.mechanism in chosen))
 
 
 def claimed(runs: Sequence[Planned]) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from attncli import app
+from attncli.comparison import Row
+from attncli.jobs import compare
 from attncli.jobs.mechanisms import LITERATURE, find, mechanisms
-from attncli.training.config import run_config
+from attncli.training.config import RunConfig, run_config
 from models.alignment import diagonal
 from models.errors import ModelError
 from tests.training.small import SMALL, write_texts
@@ -46,9 +48,7 @@ def test_a_wrong_name_is_refused(name: str, said: str) -> None:
 
 
 def test_every_mechanism_of_the_default_list_can_be_built() -> None:
-    from attncli.jobs.compare import check_all
-
-    check_all(mechanisms(LITERATURE, BASE, []))
+    compare.check_all(mechanisms(LITERATURE, BASE, []))
 
 
 def test_a_comparison_goes_on_and_adds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,6 +72,30 @@ def test_a_comparison_goes_on_and_adds(tmp_path: Path, capsys: pytest.CaptureFix
     assert (out / "dot" / "seed-1" / "measured.json").stat().st_mtime_ns == before
     assert app.run([*command, *data, *SETTINGS, "-s", "train.steps=9"]) == 1
     assert "holds another run" in capsys.readouterr().err
+
+
+def test_the_best_by_dev_get_further_seeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a measure that likes cosine best on dev and least on the test set."""
+    texts, out = write_texts(tmp_path), tmp_path / "out"
+    worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
+    monkeypatch.setattr(compare, "train", lambda *_, **__: iter(()))
+
+    def measure(mechanism: str, config: RunConfig, *_: object, **__: object) -> Row:
+        dev = worth[mechanism]
+        return Row(mechanism, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
+
+    monkeypatch.setattr(compare, "measure", measure)
+    command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]
+    data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
+    assert app.run([*command, *data, *SETTINGS, "--best", "1"]) == 0
+    rows = list(csv.DictReader((out / "comparison.csv").open()))
+    assert [(row["mechanism"], row["seed"]) for row in rows] == [
+        *(("none", "1"), ("dot", "1"), ("cosine", "1"), ("cosine", "2"), ("cosine", "3"))
+    ]
+    assert "5 of 5: cosine, seed 3" in capsys.readouterr().err
+    assert not (out / "dot" / "seed-2").exists()
 
 
 def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
