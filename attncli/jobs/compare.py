@@ -151,6 +151,8 @@ def compare(
         if row is None:
             yield Begun(run, number, total)
             try:
+                if best and not run.first:
+                    claimed([run])
                 share_data(run, runs)
                 yield from train(run.config, run.folder, device=device, show=show, stop=stop)
                 beat = heartbeat(show, stop)

@@ -80,8 +80,6 @@ def test_the_best_by_dev_get_further_seeds(
     """With a measure that likes cosine best on dev and least on the test set."""
     texts, out = write_texts(tmp_path), tmp_path / "out"
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
-    monkeypatch.setattr(compare, "train", lambda *_, **__: iter(()))
-
     def measure(mechanism: str, config: RunConfig, *_: object, **__: object) -> Row:
         dev = worth[mechanism]
         return Row(mechanism, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
@@ -89,7 +87,7 @@ def test_the_best_by_dev_get_further_seeds(
     monkeypatch.setattr(compare, "measure", measure)
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
-    assert app.run([*command, *data, *SETTINGS, "--best", "1"]) == 0
+    assert app.run([*command, *data, *SETTINGS, "-s", "train.steps=1", "--best", "1"]) == 0
     rows = list(csv.DictReader((out / "comparison.csv").open()))
     assert [(row["mechanism"], row["seed"]) for row in rows] == [
         *(("none", "1"), ("dot", "1"), ("cosine", "1"), ("cosine", "2"), ("cosine", "3"))
