@@ -100,7 +100,9 @@ class ModelConfig:
     hidden: int = option(
         256, "units of a recurrent layer, per direction; the Transformer's ff size"
     )
-    encoder_layers: int = option(4, "layers of the encoder")
+    encoder_layers: int = option(
+        4, "layers of the encoder; captioner-transformer: over the cells, 0 for none"
+    )
     decoder_layers: int = option(4, "layers of the decoder")
     heads: int = option(4, "heads of the Transformer's attention")
     cell: str = option("gru", "recurrent cell: gru or lstm")

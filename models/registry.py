@@ -26,6 +26,7 @@ TABLES: dict[str, dict[str, str]] = {
         "luong": "models.families.luong:Luong",
         "transformer": "models.families.transformer:Transformer",
         "captioner": "models.families.captioner:Captioner",
+        "captioner-transformer": "models.families.captioner_transformer:CaptionerTransformer",
     },
     "score": {
         "additive": "models.attention.additive:Additive",

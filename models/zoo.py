@@ -58,6 +58,17 @@ _SHOW_ATTEND_TELL_NANO = {
     "dropout": 0.1,
     "image": {"encoder": "small-cnn", "weights": "none", "size": 64},
 }
+_CAPTIONER_TRANSFORMER = {
+    "family": "captioner-transformer",
+    "tied": True,
+    "embedding": 512,
+    "hidden": 2048,
+    "encoder_layers": 0,
+    "decoder_layers": 6,
+    "heads": 8,
+    "dropout": 0.3,
+    "image": {"grid": "blocks.17.expand", "layer_norm": True},
+}
 _HARD: dict[str, Any] = {"attention": {"read": "hard"}}
 _DOUBLY = {"attention": {"coverage": "doubly_stochastic"}}
 
@@ -247,6 +258,37 @@ PRESETS: dict[str, Preset] = {
         "the same with hard attention: for demonstrations and tests",
         {**_SHOW_ATTEND_TELL_NANO, **_HARD},
         {**_PLATEAU, "lr": 0.003, "label_smoothing": 0.0},
+    ),
+    "captioner-transformer": Preset(
+        "captions, 6 layers of 512 over 14 x 14 cells",
+        _CAPTIONER_TRANSFORMER,
+        {**_WARM, "lr": 0.0007, "warmup": 4000},
+    ),
+    "captioner-transformer-small": Preset(
+        "captions, 1+3 layers of 256 over 7 x 7 cells: thousands of pictures",
+        {
+            **_CAPTIONER_TRANSFORMER,
+            "embedding": 256,
+            "hidden": 512,
+            "encoder_layers": 1,
+            "decoder_layers": 3,
+            "heads": 4,
+            "image": {"grid": "head", "layer_norm": True},
+        },
+        {**_WARM, "lr": 0.002, "warmup": 1000},
+    ),
+    "captioner-transformer-nano": Preset(
+        "captions, 2 layers of 64 and an image network of its own: for demonstrations and tests",
+        {
+            **_CAPTIONER_TRANSFORMER,
+            "embedding": 64,
+            "hidden": 128,
+            "decoder_layers": 2,
+            "heads": 4,
+            "dropout": 0.1,
+            "image": {"encoder": "small-cnn", "weights": "none", "size": 64},
+        },
+        {**_WARM, "lr": 0.005, "warmup": 400},
     ),
 }
 

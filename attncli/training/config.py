@@ -141,6 +141,7 @@ CHOICES = {
     "tokenizer.kind": ("unigram", "bpe"),
     "search.method": ("beam", "greedy", "sample"),
     "model.cell": ("gru", "lstm"),
+    "model.image.fit": ("crop", "squash"),
 }
 ABOVE_0 = (
     *("train.lr", "train.batch_tokens", "train.accumulate", "train.log_every"),
@@ -148,7 +149,7 @@ ABOVE_0 = (
     *("data.max_length", "data.demo_pairs"),
     *("tokenizer.coverage", "tokenizer.sample", "search.beam", "search.nbest"),
     *("model.embedding", "model.hidden", "model.max_source", "model.heads"),
-    *("model.encoder_layers", "model.decoder_layers", "model.attention.heads"),
+    *("model.decoder_layers", "model.attention.heads", "model.image.size"),
 )
 BELOW_1 = (
     *("model.dropout", "model.attention_dropout", "train.label_smoothing", "train.ema"),
@@ -165,6 +166,8 @@ def check(config: RunConfig) -> None:
         location(kind, getattr(config.model.attention, kind))
     for place, value in _flat(to_dict(config)).items():
         _check_setting(place, value)
+    if not config.model.encoder_layers and config.model.family not in IMAGE_FAMILIES:
+        raise ModelError("model.encoder_layers = 0", "more than 0, to read a text")
     _check_kind(config)
     _check_data(config.data)
     train, data = config.train, config.data

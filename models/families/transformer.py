@@ -21,12 +21,7 @@ class Transformer(EncoderDecoder):
     """
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        if config.attention != AttentionConfig():
-            raise ModelError(
-                "settings of model.attention with the Transformer, whose attention is multi-head",
-                "a recurrent family (rnnsearch or luong) for them",
-                "the Transformer's own are model.heads and model.attention_dropout",
-            )
+        refuse_attention_settings(config, "rnnsearch or luong")
         size = config.embedding
         source, target = embeddings(config, sizes, scale=size**0.5)
         super().__init__(
@@ -35,8 +30,25 @@ class Transformer(EncoderDecoder):
             TransformerDecoder(target, config),
             Output(sizes.target, size, target if config.tied else None),
         )
-        for parameter_name, parameter in self.named_parameters():
-            if parameter.dim() > 1 and "embedding" not in parameter_name:
-                nn.init.xavier_uniform_(parameter)
-            elif parameter_name.endswith(".bias"):
-                nn.init.zeros_(parameter)
+        initialise(self)
+
+
+def refuse_attention_settings(config: ModelConfig, instead: str) -> None:
+    """Raise ModelError if the recurrent attention is configured, which would have no effect."""
+    if config.attention != AttentionConfig():
+        raise ModelError(
+            "settings of model.attention with the Transformer, whose attention is multi-head",
+            f"a recurrent family ({instead}) for them",
+            "the Transformer's own are model.heads and model.attention_dropout",
+        )
+
+
+def initialise(model: EncoderDecoder) -> None:
+    """Glorot's uniform weights, and biases of zero; an image network keeps its own."""
+    for name, parameter in model.named_parameters():
+        if name.startswith("encoder.body."):
+            continue
+        if parameter.dim() > 1 and "embedding" not in name:
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith(".bias"):
+            nn.init.zeros_(parameter)

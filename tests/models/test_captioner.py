@@ -382,3 +382,31 @@ def test_the_wrong_kind_of_model_is_refused_in_one_line(
     with pytest.raises(ModelError, match="reads texts.*attn translate"):
         models.load_captioner(tiny_bundle)
     assert isinstance(models.load(tiny_bundle), Translator)
+
+
+def test_a_transformer_knows_where_a_cell_is() -> None:
+    """The same cells in another order are another picture; its decoder alone would not see it."""
+    model = model_of(small_config("captioner-transformer-nano"))
+    cells = torch.randn(1, 16, FEATURES)
+    mask = torch.ones(1, 16, dtype=torch.bool)
+    with torch.no_grad():
+        memory = model.encode(cells, mask)
+        turned = model.encode(cells.unflatten(1, (4, 4)).transpose(1, 2).flatten(1, 2), mask)
+        assert memory.grid == (4, 4) and memory.values.shape == (1, 16, 16)
+        rows, columns = model.encoder.row_embedding, model.encoder.column_embedding
+        by_hand = model.encoder.project(cells[0, 6]) + rows[1, 0] + columns[0, 2]
+        torch.testing.assert_close(memory.values[0, 6], model.encoder.last_norm(by_hand), **CLOSE)
+        one, other = (
+            model.decoder.advance(BATCH.target_in[:1], state, prepared).features
+            for prepared, state in map(model.start, (memory, turned))
+        )
+        assert not torch.allclose(one, other, atol=1e-3)
+        with pytest.raises(ModelError, match="17 cells.*4 x 4"):
+            model.encode(torch.randn(1, 17, FEATURES), torch.ones(1, 17, dtype=torch.bool))
+
+
+def test_a_transformer_refuses_what_it_does_not_have() -> None:
+    attention = AttentionConfig(read="hard")
+    config = dataclasses.replace(small_config("captioner-transformer-nano"), attention=attention)
+    with pytest.raises(ModelError, match=r"model\.attention with the Transformer"):
+        build(config, SIZES)

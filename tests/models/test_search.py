@@ -32,6 +32,7 @@ one_of_each_family = pytest.mark.parametrize(
         "luong-nano",
         "seq2seq-nano",
         "show-attend-tell-soft-nano",
+        "captioner-transformer-nano",
     ],
 )
 WORDS = 3  # of the tiny vocabulary

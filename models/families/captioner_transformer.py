@@ -1,0 +1,32 @@
+"""Captions by a Transformer over the cells of an image."""
+
+from __future__ import annotations
+
+from models.config import ModelConfig
+from models.decoders.transformer import TransformerDecoder
+from models.encoders.image_transformer import ImageTransformerEncoder
+from models.families.base import VocabularySizes
+from models.families.transformer import initialise, refuse_attention_settings
+from models.layers import Embedding
+from models.model import EncoderDecoder, Output
+
+
+class CaptionerTransformer(EncoderDecoder):
+    """Captions by a Transformer: its decoder reads the cells of an image.
+
+    x_rc = W a_rc + row_r + column_c, and `encoder_layers` blocks of self-attention over them (0:
+    none); the decoder is that of the Transformer for texts.
+    Source: Vaswani et al. 2017; over image features as in Cornia et al. 2020, without its memory.
+    """
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        refuse_attention_settings(config, "captioner")
+        size = config.embedding
+        target = Embedding(sizes.target, size, scale=size**0.5)
+        super().__init__(
+            config,
+            ImageTransformerEncoder(config),
+            TransformerDecoder(target, config),
+            Output(sizes.target, size, target if config.tied else None),
+        )
+        initialise(self)
