@@ -166,7 +166,7 @@ def check(config: RunConfig) -> None:
         location(kind, getattr(config.model.attention, kind))
     for place, value in _flat(to_dict(config)).items():
         _check_setting(place, value)
-    if not config.model.encoder_layers and config.model.family not in IMAGE_FAMILIES:
+    if not config.model.encoder_layers and not config.sees_pictures:
         raise ModelError("model.encoder_layers = 0", "more than 0, to read a text")
     _check_kind(config)
     _check_data(config.data)
