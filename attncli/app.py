@@ -31,10 +31,13 @@ class Command(NamedTuple):
     help: str
 
 
-COMMANDS = {
+COMMANDS = {  # "align tune" is a command of its own under another that has arguments
     "train": Command("attncli.commands.train:train", "Train a model on sentence pairs."),
     "translate": Command("attncli.commands.translate:translate", "Translate text, line by line."),
     "align": Command("attncli.commands.align:align", "Align words; show what was looked at."),
+    "align tune": Command(
+        "attncli.commands.align_tune:tune", "Choose how attention is read, by gold links."
+    ),
     "evaluate": Command("attncli.commands.evaluate:evaluate", "Score a model: BLEU, chrF, TER."),
     "models": Command("attncli.commands.models:models", "List families, presets and scores."),
 }
@@ -78,6 +81,8 @@ class CommandTable(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command that was called; unknown names are refused before that."""
+        if " ".join(args[:2]) in COMMANDS:
+            args = [" ".join(args[:2]), *args[2:]]
         name, stand_in, rest = super().resolve_command(ctx, args)
         return name, stand_in and load_command(stand_in.name or ""), rest
 

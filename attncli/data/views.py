@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FAIRSEQ = re.compile(r"([A-Z])-(\d+)\t(.*)", re.DOTALL)
-SOFT = re.compile(r"(\s*\d*\.?\d+([eE][+-]?\d+)?)+\s*")  # of a source of one token
+SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
 
 
 class View(NamedTuple):

@@ -1,0 +1,116 @@
+"""``attn align tune``: parse, try every setting on gold, write the table, keep the best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attncli import console
+from attncli.commands.evaluate_alignments import GoldIndex, SkipBad
+from attncli.data.streams import open_output
+from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.evaluate_alignments import how_read, read_gold
+from attncli.jobs.tune import Tuned, keep, tune_on
+from attncli.options import Device, Model, Threads
+from attncli.render.columns import columns
+
+if TYPE_CHECKING:
+    from models.alignment import Trial
+
+SHOWN = 5  # of the best settings
+
+Gold = Annotated[Path, typer.Option("--gold", help="Links that people made, between words.")]
+Files = Annotated[list[Path], typer.Argument(help="The texts: source and target, or one TSV.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the table, keep nothing.")]
+
+
+def tune(
+    files: Files,
+    *,
+    model: Model,
+    gold: Gold,
+    gold_index: GoldIndex = None,
+    skip_bad: SkipBad = False,
+    dry_run: DryRun = False,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Choose layer, head, shift and the way to links by gold, and keep the choice in the model.
+
+    Every combination is tried on the same weights; the one with the least alignment error rate is
+    written into the model's config.json, where `attn align` and all others find it. What is
+    reported is the error on this gold, which was chosen by; on other text it is higher.
+
+    Example:
+      attn align tune -m runs/en-de --gold dev.talp dev.en dev.de
+    """
+    if len(files) > 2:
+        raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
+    known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
+    from models import load_translator
+
+    use_threads(threads)
+    translator = load_translator(model, device=choose_device(device))
+    console.say(f"{gold.name}: {how_read(known.links)}")
+    tuned = tune_on(translator, known)
+    for note in tuned.notes:
+        console.warn(f"{note}; no links")
+    with open_output(None) as write:
+        write(table(tuned).encode())
+    if not dry_run:
+        keep(model, tuned.trials[0])
+        console.say(f"kept in {model / 'config.json'}")
+
+
+def table(tuned: Tuned) -> str:
+    """The settings before, the best ones, and the best of each layer and head."""
+    rows = [["", "AER", "layer", "head", "shift", "extract", "threshold", "null", "marks"]]
+    rows.append(["before", _percent(tuned.before), *[""] * 7])
+    names = ["best", *[""] * (SHOWN - 1)]
+    rows += [_row(name, trial) for name, trial in zip(names, _ways(tuned.trials), strict=False)]
+    return f"{columns(rows)}\n{columns(_grid(tuned.trials))}"
+
+
+def _ways(trials: list[Trial]) -> list[Trial]:
+    """The best of each layer, head, shift and way to links, best first."""
+    best: dict[tuple[int, int, int, str], Trial] = {}
+    for trial in trials:
+        config = trial.config
+        best.setdefault((config.layer, config.head, config.shift, config.extract), trial)
+    return list(best.values())
+
+
+def _row(name: str, trial: Trial) -> list[str]:
+    config = trial.config
+    limited = config.extract in ("threshold", "transport")
+    return [
+        name,
+        _percent(trial.error_rate),
+        str(config.layer),
+        str(config.head or "mean"),
+        str(config.shift),
+        config.extract,
+        f"{config.threshold:g}" if limited else "",
+        f"{config.null_threshold:g}",
+        "with" if config.marks else "without",
+    ]
+
+
+def _grid(trials: list[Trial]) -> list[list[str]]:
+    """The least error of each layer and head, by any shift and way to links."""
+    least: dict[tuple[int, int], float] = {}
+    for config, error in trials:
+        place = config.layer, config.head
+        least[place] = min(error, least.get(place, 1.0))
+    layers = sorted({layer for layer, _ in least})
+    heads = sorted({head for _, head in least})
+    rows = [["layer", *(f"head {head}" if head else "mean" for head in heads)]]
+    return rows + [
+        [str(layer), *(_percent(least[layer, head]) for head in heads)] for layer in layers
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"

@@ -1,0 +1,36 @@
+"""Choose how a model's attention is read as an alignment, by gold links, and keep the choice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.jobs.evaluate_alignments import Gold, score_model
+
+if TYPE_CHECKING:
+    from models.alignment import Trial
+    from models.translator import Translator
+
+
+class Tuned(NamedTuple):
+    """What was found."""
+
+    before: float  # AER by the settings that the model had, 0 to 1
+    trials: list[Trial]  # the best first
+    notes: tuple[str, ...] = ()  # what there is to know of some pairs
+
+
+def tune_on(translator: Translator, gold: Gold) -> Tuned:
+    """Every setting's error on gold; nothing is kept yet."""
+    from models.alignment import GoldLinks, trials
+
+    before = score_model("before", translator, gold)
+    links = [GoldLinks(row.sure, row.possible) for row in gold.links.rows]
+    return Tuned(before.scores.error_rate, trials(translator, gold.pairs, links), before.notes)
+
+
+def keep(folder: Path, best: Trial) -> None:
+    """Let the model say of itself how its attention is read."""
+    from models.bundle import write_alignment
+
+    write_alignment(folder, best.config)
