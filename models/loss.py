@@ -24,6 +24,7 @@ from models.errors import ModelError, unknown_name
 from models.model import EncoderDecoder, Forced
 from models.types import Batch
 
+SMALLEST = 1e-9  # weight whose logarithm is taken
 SLICE_ELEMENTS = 2**22  # logits held at a time: 16 MB in fp32
 
 
@@ -127,6 +128,8 @@ class AttentionLoss:
     def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
         self.config = config
         self.wants_weights = config.coverage != "none"
+        self.guided = guided_head(config, model) if config.guide else None
+        self.want_heads = () if self.guided is None else self.guided[:1]  # layers
         if config.coverage not in COVERAGES:
             raise unknown_name("train.attention.coverage", config.coverage, COVERAGES)
         if self.wants_weights and not model.decoder.attends:
@@ -155,6 +158,9 @@ class AttentionLoss:
             masks = batch.source_mask, batch.target_mask
             penalty = coverage_penalty(forced.weights, *masks, kind=self.config.coverage)
             terms = self.config.coverage_weight * penalty
+        if self.guided is not None and forced.heads is not None and batch.links is not None:
+            looks = forced.heads[:, 0, self.guided[1]]  # (B, T, S)
+            terms = terms + self.config.guide * guide_loss(looks, batch.links)
         if forced.log_prob is None or forced.entropy is None:
             return terms, baseline
         mean = -float(nll.mean())
@@ -166,6 +172,33 @@ class AttentionLoss:
         terms = terms - self.config.reinforce * gain - self.config.entropy * spread
         decay = self.config.baseline_decay
         return terms, decay * known + (1 - decay) * mean
+
+
+def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int, int]:
+    """Layer and head, from 0, that given links guide; a ModelError if there is no such head."""
+    attention = model.config.attention
+    if not model.decoder.attends or attention.read == "hard" or attention.normalise != "softmax":
+        raise ModelError(
+            f"train.attention.guide={config.guide} for a model without soft weights above 0",
+            "attention with normalise softmax and read soft",
+            "set train.attention.guide=0",
+        )
+    layers, heads = model.decoder.attention_shape
+    layer = config.guide_layer - 1 if config.guide_layer else model.decoder.shown_layer
+    for name, number, most in (("layer", layer, layers), ("head", config.guide_head - 1, heads)):
+        if not 0 <= number < most:
+            raise ModelError(
+                f"train.attention.guide_{name}={number + 1} of a model with {most}", f"1 to {most}"
+            )
+    return layer, config.guide_head - 1
+
+
+def guide_loss(weights: Tensor, links: Tensor) -> Tensor:
+    """Cross-entropy of weights (B, T, S) against where links (B, T, S) say to look, summed.
+
+    -sum_t sum_s G_ts log a_ts                          Garg et al. 2019, section 3.3
+    """
+    return -(links * weights.float().clamp_min(SMALLEST).log()).sum()
 
 
 def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: float) -> Tensor:

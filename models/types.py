@@ -6,6 +6,7 @@ H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ class Batch(NamedTuple):
     target_in: Tensor  # (B, T) ids, start mark first
     target_out: Tensor  # (B, T) ids, end mark last
     target_mask: Tensor  # (B, T)
+    links: Tensor | None = None  # (B, T, S) where to look; a row sums to 1, or 0 where none says so
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        """The batch with every part changed."""
+        return Batch(*(None if part is None else change(part) for part in self))
 
 
 class Memory(NamedTuple):

@@ -63,4 +63,4 @@ def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np
 
 def gather(examples: Examples, numbers: np.ndarray, device: torch.device) -> Batch:
     """The padded batch of some examples, where it is needed."""
-    return Batch(*(part.to(device) for part in examples.batch(numbers)))
+    return examples.batch(numbers).map(lambda part: part.to(device))

@@ -94,7 +94,7 @@ def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
 
 
 def _first(batch: Batch, rows: int) -> Batch:
-    return Batch(*(tensor[:rows] for tensor in batch))
+    return batch.map(lambda tensor: tensor[:rows])
 
 
 def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:

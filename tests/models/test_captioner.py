@@ -69,7 +69,7 @@ def sigmoid(x: Tensor) -> Tensor:
 def test_the_decoder_is_the_papers_formula_in_plain_loops(gate: bool) -> None:
     model = model_of(dataclasses.replace(small_config(SOFT), gate=gate))
     d, cells = model.decoder, BATCH.source[:1, :4]
-    forced = model.force(Batch(*(part[:1] for part in BATCH)), want_weights=True)
+    forced = model.force(BATCH.map(lambda part: part[:1]), want_weights=True)
     a = [cells[0, i] for i in range(4)]
     h, c = d.bridge.map(sum(a) / 4).tanh().chunk(2)  # f_init,h and f_init,c
     score, matrix = d.attention.score, d.recurrence.cells[0].recurrent
@@ -197,7 +197,7 @@ def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> 
         return torch.cat([grad.flatten() for grad in torch.autograd.grad(loss, parameters)])
 
     def many(times: int) -> Batch:
-        return Batch(*(part.expand(times, *part.shape[1:]) for part in one))
+        return one.map(lambda part: part.expand(times, *part.shape[1:]))
 
     config = AttentionLossConfig(entropy=0.0)
     estimator, estimates, baseline = AttentionLoss(config, model), [], -3.0

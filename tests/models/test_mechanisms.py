@@ -123,7 +123,7 @@ def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str, score: str, wi
         model = model_of(preset, config)
         together = model.force(BATCH, want_weights=True)
         slots = int(BATCH.source_mask[0].sum())
-        row = Batch(*(part[:1, :slots] for part in BATCH[:2]), *(part[:1] for part in BATCH[2:]))
+        row = Batch(*(part[:1, :slots] for part in BATCH[:2]), *(part[:1] for part in BATCH[2:5]))
         alone = model.force(row, want_weights=True)
         close(together.features[:1], alone.features, config)
         assert together.weights is not None and alone.weights is not None
@@ -585,7 +585,7 @@ def test_a_sentence_is_read_by_expectation_from_first_to_last_or_not_at_all(
     config = AttentionConfig(score="general", read="hard", heads=heads)
     torch.manual_seed(1)
     model = build(configured(preset, config), SIZES).train()
-    forced = model.force(Batch(*(part.repeat(40, 1) for part in BATCH)))
+    forced = model.force(BATCH.map(lambda part: part.repeat(40, 1)))
     assert forced.log_prob is not None
     soft = forced.log_prob == 0  # (B, T)
     assert (soft == soft[:, :1]).all()
@@ -635,7 +635,7 @@ def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int)
     for row in range(3):
         slots = int(BATCH.source_mask[row].sum())
         here = slice(row, row + 1)
-        alone = Batch(*(p[here, :slots] for p in BATCH[:2]), *(p[here] for p in BATCH[2:]))
+        alone = Batch(*(p[here, :slots] for p in BATCH[:2]), *(p[here] for p in BATCH[2:5]))
         weights = model.force(alone, want_weights=True).weights
         assert torch.equal(together[here, :, :slots], weights)
     prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
@@ -697,7 +697,7 @@ def token_losses(model: EncoderDecoder, batch: Batch, features: Tensor) -> tuple
 
 
 def repeated(batch: Batch, times: int) -> Batch:
-    return Batch(*(part.expand(times, -1) for part in batch))
+    return batch.map(lambda part: part.expand(times, -1))
 
 
 @pytest.mark.parametrize("preset", FAMILIES)
