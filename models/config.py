@@ -73,7 +73,7 @@ class AttentionLossConfig:
     reinforce: float = option(1.0, "hard: weight of REINFORCE, lambda_r of Xu et al. 2015")
     entropy: float = option(0.01, "hard: weight of the entropy of the draws, lambda_e of the same")
     guide: float = option(
-        0.0, "weight of the loss that guides a head by data.alignments (Garg et al. 2019: 0.05)"
+        0.05, "weight of the loss that guides a head by data.alignments (Garg et al. 2019)"
     )
     guide_layer: int = option(0, "decoder layer of that head, from 1 (0: the last but one)")
     guide_head: int = option(1, "number of that head, from 1")

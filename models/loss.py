@@ -128,8 +128,7 @@ class AttentionLoss:
     def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
         self.config = config
         self.wants_weights = config.coverage != "none"
-        self.guided = guided_head(config, model) if config.guide else None
-        self.want_heads = () if self.guided is None else self.guided[:1]  # layers
+        self.model = model
         if config.coverage not in COVERAGES:
             raise unknown_name("train.attention.coverage", config.coverage, COVERAGES)
         if self.wants_weights and not model.decoder.attends:
@@ -145,6 +144,12 @@ class AttentionLoss:
                 "set train.attention.coverage=none",
             )
 
+    def want_heads(self, batch: Batch) -> tuple[int, ...]:
+        """The layer, from 0, whose heads' weights are wanted: where a head is to be guided."""
+        if batch.links is None or not self.config.guide:
+            return ()
+        return guided_head(self.config, self.model)[:1]
+
     def __call__(
         self, forced: Forced, batch: Batch, nll: Tensor, baseline: float | None
     ) -> tuple[Tensor | float, float | None]:
@@ -158,9 +163,9 @@ class AttentionLoss:
             masks = batch.source_mask, batch.target_mask
             penalty = coverage_penalty(forced.weights, *masks, kind=self.config.coverage)
             terms = self.config.coverage_weight * penalty
-        if self.guided is not None and forced.heads is not None and batch.links is not None:
-            looks = forced.heads[:, 0, self.guided[1]]  # (B, T, S)
-            terms = terms + self.config.guide * guide_loss(looks, batch.links)
+        if forced.heads is not None and batch.links is not None:
+            _, head = guided_head(self.config, self.model)
+            terms = terms + self.config.guide * guide_loss(forced.heads[:, 0, head], batch.links)
         if forced.log_prob is None or forced.entropy is None:
             return terms, baseline
         mean = -float(nll.mean())

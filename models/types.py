@@ -25,7 +25,7 @@ class Batch(NamedTuple):
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
         """The batch with every part changed."""
-        return Batch(*(None if part is None else change(part) for part in self))
+        return Batch._make(None if part is None else change(part) for part in self)
 
 
 class Memory(NamedTuple):

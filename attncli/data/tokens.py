@@ -1,7 +1,8 @@
 """Tokenised sentence pairs on disk, memory-mapped: ten million pairs cost no more than their ids.
 
 A side is two files: `.ids`, all ids end to end, two bytes each (four from 65,536 pieces on), and
-`.offsets`, where each sentence starts.
+`.offsets`, where each sentence starts. Links that guide the attention, where there are some, are a
+third such pair of files.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attncli.data.guides import Guide, guide_table, piece_links
 from models.files import refused
 from models.tokenizer import PAD, START, Tokenizer
 from models.types import Batch
@@ -56,6 +58,7 @@ class TokenPairs:
 
     source: Side
     target: Side
+    links: Side | None = None  # source piece, target piece, and so on: where to look
 
     @property
     def count(self) -> int:
@@ -73,7 +76,12 @@ class TokenPairs:
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """The padded batch of some pairs."""
-        return forced(*self.source.padded(numbers), *self.target.padded(numbers))
+        batch = forced(*self.source.padded(numbers), *self.target.padded(numbers))
+        if self.links is None:
+            return batch
+        shape = batch.target_out.shape[1], batch.source.shape[1]
+        table = guide_table([self.links[number] for number in numbers], shape)
+        return batch._replace(links=torch.from_numpy(table))
 
 
 def forced(source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor) -> Batch:
@@ -95,16 +103,22 @@ def write_pairs(
     folder: Path,
     *,
     max_length: int,
+    guides: Iterable[Guide] | None = None,
     advance: Callable[[int], None] = lambda done: None,
 ) -> Dropped:
-    """Tokenise pairs into a folder; those with an empty or over-long side are left out, counted."""
+    """Tokenise pairs into a folder; those with an empty or over-long side are left out, counted.
+
+    guides: the links of each pair, which are kept with it.
+    """
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with refused(folder):
-        writers = [SideWriter(folder, side, kind) for side in ("source", "target")]
+        names = ("source", "target", *(() if guides is None else ("links",)))
+        writers = [SideWriter(folder, side, kind) for side in names]
         empty = long = done = 0
+        beside = repeat(None) if guides is None else iter(guides)
         for chunk in _chunks(pairs):
             encoded = zip(*_encoded(chunk, tokenizer), strict=True)
-            for source, target in encoded:
+            for (source, target), guide in zip(encoded, beside, strict=False):
                 if len(source) < 2 or len(target) < 2:
                     empty += 1
                 elif max(len(source), len(target)) > max_length:
@@ -112,8 +126,12 @@ def write_pairs(
                 else:
                     writers[0].add(source)
                     writers[1].add(target)
+                    if guide is not None:
+                        writers[2].add(piece_links(guide, source, target, tokenizer))
             done += len(chunk)
             advance(done)
+        if guides is not None:
+            next(beside, None)  # it sees whether there are more of them than pairs
         for writer in writers:
             writer.close()
     return Dropped(empty, long)
@@ -124,7 +142,8 @@ def read_pairs(folder: Path) -> TokenPairs:
 
     Raises OSError or ValueError where a file is missing or damaged.
     """
-    return TokenPairs(*(read_side(folder, side) for side in ("source", "target")))
+    names = ["source", "target", *(["links"] if (folder / "links.ids").exists() else [])]
+    return TokenPairs(*(read_side(folder, name) for name in names))
 
 
 def id_type(pieces: int) -> np.dtype:
@@ -136,6 +155,8 @@ def read_side(folder: Path, side: str) -> Side:
     """The memory-mapped side that a `SideWriter` left; OSError or ValueError if it is damaged."""
     offsets = np.load(folder / f"{side}.offsets.npy", mmap_mode="r", allow_pickle=False)
     path = folder / f"{side}.ids"
+    if not offsets[-1]:
+        return Side(np.zeros(0, "<u2"), offsets)
     kind = {2 * int(offsets[-1]): "<u2", 4 * int(offsets[-1]): "<u4"}.get(path.stat().st_size)
     if kind is None:
         raise ValueError(f"{path.name} has not the size that its offsets say")

@@ -7,7 +7,7 @@ import torch
 from attncli.training.config import RunConfig
 from models.bundle import build
 from models.families.base import VocabularySizes
-from models.loss import AttentionLoss
+from models.loss import AttentionLoss, guided_head
 
 PIECES = 1000  # any number: what is refused does not depend on it
 
@@ -17,3 +17,5 @@ def check_buildable(config: RunConfig) -> None:
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(PIECES, PIECES, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)
+    if config.data.alignments:
+        guided_head(config.train.attention, model)

@@ -36,6 +36,9 @@ class DataConfig:
         (), "two line-aligned files, or one TSV, from the current folder; none: the grammar"
     )
     dev: tuple[str, ...] = option((), "the same, for evaluation while training")
+    alignments: str = option(
+        "", "links of the training pairs, one Pharaoh line each, that guide an attention head"
+    )
     images: str = option("", "captioners: a folder of pictures, or a TAR file of them")
     captions: str = option(
         "", "captioners: rows of picture, tab, caption; or a Flickr8k, Karpathy or COCO file"
@@ -224,13 +227,15 @@ def _check_data(data: DataConfig) -> None:
             "two, source and target, or one TSV",
             "name dev files after --dev",
         )
+    if data.alignments and not data.train:
+        raise ModelError("data.alignments without training files", "both")
     if data.dev and not data.train:
         raise ModelError(
             "dev files without training files", "both, or neither to learn the embedded grammar"
         )
 
 
-PATHS = ("train", "dev", "images", "captions", "dev_captions", "features")  # of data
+PATHS = ("train", "dev", "alignments", "images", "captions", "dev_captions", "features")  # of data
 UNCHECKED = {"preset", *(f"data.{name}" for name in PATHS)}  # what is there is compared instead
 
 

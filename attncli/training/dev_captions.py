@@ -71,7 +71,7 @@ class DevCaptions:
             rows, ids = zip(*encoded[start : start + BATCH], strict=True)
             target = padded(list(ids), torch.device("cpu"))
             batch = forced(*self.views.source(np.array(rows)), *target)
-            yield Batch(*(part.to(device) for part in batch))
+            yield batch.map(lambda part: part.to(device))
 
     def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:
         """Captions in order."""

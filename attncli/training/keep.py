@@ -19,6 +19,7 @@ from attncli.training.run import Run
 from attncli.training.state import Counters, State
 from models.bundle import Bundle
 from models.bundle import save as save_bundle
+from models.config import AlignConfig
 from models.files import refused, write_bytes
 
 
@@ -102,8 +103,18 @@ def write_bundle(run: Run, which: str) -> None:
 
 def _write_bundle(run: Run, which: str) -> None:
     config, tokenizer = run.config, run.data.prepared.tokenizer
-    bundle = Bundle(run.state.model, tokenizer, config.tokenizer, config.search)
+    bundle = Bundle(
+        run.state.model, tokenizer, config.tokenizer, config.search, alignment_of(config)
+    )
     save_bundle(bundle, run.folder.path, card=card(config, run.state, which))
+
+
+def alignment_of(config: RunConfig) -> AlignConfig:
+    """How the attention is read as an alignment: by the head that was guided, if one was."""
+    loss = config.train.attention
+    if not (config.data.alignments and loss.guide):
+        return AlignConfig()
+    return AlignConfig(layer=loss.guide_layer, head=loss.guide_head)
 
 
 def card(config: RunConfig, state: State, which: str) -> str:
@@ -116,10 +127,21 @@ def card(config: RunConfig, state: State, which: str) -> str:
         f"An attn model of family `{config.model.family}`, "
         f"{state.model.parameter_count():,} parameters.\n\n"
         f"- Trained on: {data}\n"
+        f"{guided_by(config)}"
         f"- Weights: {which}\n"
         f"- Best dev score ({config.train.metric}): {_best(state.counters)}\n"
         f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n"
     )
+
+
+def guided_by(config: RunConfig) -> str:
+    """The card's line on guided attention, if there was any."""
+    if alignment_of(config) == AlignConfig():
+        return ""
+    loss = config.train.attention
+    layer = f"layer {loss.guide_layer}, " if loss.guide_layer else ""
+    links = Path(config.data.alignments).name
+    return f"- Attention guided ({layer}head {loss.guide_head}) by: {links}\n"
 
 
 def _best(counters: Counters) -> str:

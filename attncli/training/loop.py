@@ -116,7 +116,11 @@ class Stepper:
         """Add a batch's gradients; its share of the mean loss and likelihood."""
         output, counters = self.state.model.output, self.state.counters
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            forced = self.state.model.force(batch, want_weights=self.attention_loss.wants_weights)
+            forced = self.state.model.force(
+                batch,
+                want_weights=self.attention_loss.wants_weights,
+                want_heads=self.attention_loss.want_heads(batch),
+            )
             real = forced.features[batch.target_mask]  # (N, D)
             target = batch.target_out[batch.target_mask]  # (N,)
             loss, nll = self.loss.by_token(real, target, output.weight, output.bias)

@@ -101,7 +101,7 @@ def _absolute(config: RunConfig) -> RunConfig:
     train, dev = (
         tuple(str(Path(path).absolute()) for path in paths) for paths in (data.train, data.dev)
     )
-    named = {name: getattr(data, name) for name in (*DATA, "features")}
+    named = {name: getattr(data, name) for name in (*DATA, "alignments", "features")}
     paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
     if data.captions and not data.dev_captions and has_parts(data.captions):
         paths["dev_captions"] = paths["captions"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attncli.data import corpus, grammar, tokens
+from attncli.data.guides import read_guides
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.dev_texts import DevTexts
 from attncli.training.material import (
@@ -42,6 +43,8 @@ def load(config: RunConfig, folder: Path, show: Show) -> Data:
 def fingerprints(data: DataConfig) -> dict[str, str]:
     """What the files hold, so that a folder of other data is recognised."""
     parts = {"train": data.train, "dev": data.dev}
+    if data.alignments:
+        parts["alignments"] = (data.alignments,)
     return {name: corpus.fingerprint(paths) if paths else "" for name, paths in parts.items()}
 
 
@@ -118,6 +121,7 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None
         tokenizer,
         folder,
         max_length=min(data.max_length, config.model.max_source),
+        guides=read_guides(Path(data.alignments), total) if data.alignments else None,
         advance=lambda done: show("tokenising", done, total),
     )
     if sum(dropped) == total:

@@ -51,7 +51,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 def joined(one: Batch, other: Batch) -> Batch:
     """The sentences of two batches in one."""
     parts = []
-    for left, right in zip(one, other, strict=True):
+    for left, right in zip(one[:5], other[:5], strict=True):
         width = max(left.shape[1], right.shape[1])
         parts.append(
             torch.cat(

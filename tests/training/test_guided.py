@@ -1,0 +1,120 @@
+"""A head learns where links say to look, and the bundle knows which head it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.data.grammar import generate
+from attncli.training.config import TrainConfig
+from attncli.training.loop import Stepper
+from attncli.training.state import State
+from models import load
+from models.alignment import AlignConfig
+from models.bundle import build
+from models.config import AttentionLossConfig
+from models.errors import ModelError
+from models.families.base import VocabularySizes
+from models.loss import guide_loss
+from models.types import Batch
+from tests.models.small import VOCABULARY, pairs, small_config
+from tests.training.small import run, write_texts
+from tests.training.small import small_config as minute_config
+
+
+def guided_batch() -> Batch:
+    batch = pairs([4, 7, 2], [5, 3, 6])
+    links = torch.zeros(*batch.target_out.shape, batch.source.shape[1])
+    links[0, :, 2], links[1, 0, 5], links[2, 3, :2] = 1, 1, 0.5
+    return batch._replace(links=links * batch.target_mask[:, :, None])
+
+
+def test_the_guide_loss_by_hand() -> None:
+    weights = torch.tensor([[[0.5, 0.25, 0.25], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]]])
+    links = torch.tensor([[[0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    torch.testing.assert_close(guide_loss(weights, links), -torch.tensor(0.25).log())
+
+
+@pytest.mark.parametrize("preset", ["transformer-tiny", "rnnsearch-nano", "luong-nano"])
+def test_the_guided_head_looks_where_it_is_told_and_no_other(preset: str) -> None:
+    batch = guided_batch()
+    assert batch.links is not None
+
+    def fitted(guide: float) -> torch.Tensor:
+        torch.manual_seed(1)
+        loss = AttentionLossConfig(guide=guide, guide_layer=0)
+        config = TrainConfig(lr=0.01, warmup=1, schedule="constant", attention=loss)
+        model = build(small_config(preset), VocabularySizes(VOCABULARY, VOCABULARY, True))
+        state = State(model, config)
+        stepper = Stepper(state, config, torch.float32)
+        for _ in range(40):
+            stepper.update([batch], 0.0)
+        layer = model.decoder.shown_layer
+        heads = model.eval().force(batch, want_heads=(layer,)).heads
+        assert heads is not None
+        return torch.stack(
+            [guide_loss(heads[:, 0, h], batch.links) for h in range(heads.shape[2])]  # type: ignore
+        )
+
+    told, untold = fitted(1.0), fitted(0.0)
+    assert told[0] < 0.4 * untold[0]
+    assert all(other > 2 * told[0] for other in told[1:])
+
+
+def test_links_in_batches_without_a_weight_change_nothing() -> None:
+    found = []
+    for batch in (guided_batch(), guided_batch()._replace(links=None)):
+        torch.manual_seed(1)
+        config = TrainConfig(attention=AttentionLossConfig(guide=0.0))
+        model = build(small_config("transformer-nano"), VocabularySizes(30, 30, True))
+        found.append(Stepper(State(model, config), config, torch.float32).update([batch], 0.0).norm)
+    assert found[0] == found[1]
+
+
+def test_a_guided_run_learns_from_the_links_and_aligns_by_its_head(tmp_path: Path) -> None:
+    texts = write_texts(tmp_path)
+    links = tmp_path / "links.txt"
+    lines = [" ".join(f"{i}-{j}" for i, j in pair.links) + "\n" for pair in generate(60)]
+    links.write_text("".join(lines), "utf-8")
+
+    def weights(name: str, guide: float, alignment: AlignConfig) -> bytes:
+        guided = f"data.alignments={links}", f"train.attention.guide={guide}"
+        few = "train.steps=3", "train.evaluate_every=3", "train.metric=loss"
+        run(minute_config(texts, *guided, *few, preset="rnnsearch-nano"), tmp_path / name)
+        assert load(tmp_path / name).alignment == alignment
+        return (tmp_path / name / "model.safetensors").read_bytes()
+
+    assert weights("guided", 2, AlignConfig(head=1)) != weights("free", 0, AlignConfig())
+
+
+def test_other_links_are_other_data(tmp_path: Path) -> None:
+    texts = write_texts(tmp_path)
+    links = tmp_path / "links.txt"
+    links.write_text("0-0\n" * 60, "utf-8")
+    config = minute_config(texts, f"data.alignments={links}", "train.steps=1")
+    run(config, tmp_path / "run")
+    links.write_text("0-0 1-1\n" * 60, "utf-8")
+    with pytest.raises(ModelError, match="alignments data is not the same"):
+        run(config, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("preset", "change", "fault"),
+    [
+        ("seq2seq-nano", "train.attention.guide=0.1", "without soft weights"),
+        ("rnnsearch-nano", "model.attention.read=hard", "without soft weights"),
+        ("rnnsearch-nano", "model.attention.normalise=sparsemax", "without soft weights"),
+        ("transformer-nano", "train.attention.guide_head=5", "guide_head=5 of a model with 4"),
+        ("transformer-nano", "train.attention.guide_layer=2", "guide_layer=2 of a model with 1"),
+    ],
+)
+def test_what_cannot_be_guided_is_refused_before_any_file_is_read(
+    preset: str, change: str, fault: str, tmp_path: Path
+) -> None:
+    texts = write_texts(tmp_path)
+    config = minute_config(texts, "data.alignments=nowhere", change, preset=preset)
+    with pytest.raises(ModelError, match=fault):
+        run(config, tmp_path / "run")
+    assert not (tmp_path / "run" / "data").exists()
