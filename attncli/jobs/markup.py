@@ -37,13 +37,16 @@ def with_markup(lines: Sequence[InParts], align: Aligner) -> Iterator[Translatio
 def piece_looks(
     translator: Translator, translations: list[Translation], *, max_batch_tokens: int = 2048
 ) -> list[PieceLooks]:
-    """How the pieces of each best output look at those of its source; no pieces if they do not."""
-    if not translator.reads:
-        return [PieceLooks((), (), ())] * len(translations)
+    """How the pieces of each best output look at those of its source.
+
+    Of a model without attention, how its words would if they came in the order of the source.
+    """
     from models.alignment import align_translations
     from models.alignment.units import units
     from models.tokenizer import END
 
+    if not translator.reads:
+        return [_in_order(text, best.text) for text, (best, *_) in translations]
     config = dataclasses.replace(translator.alignment, units="piece")
     aligned = align_translations(
         translator, translations, config=config, max_batch_tokens=max_batch_tokens
@@ -56,6 +59,16 @@ def piece_looks(
         target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
         looks.append(PieceLooks(source.spans, target.spans, found.weights.tolist()))
     return looks
+
+
+def _in_order(source: str, target: str) -> PieceLooks:
+    from models.alignment import diagonal
+
+    spans, target_spans = words(source), words(target)
+    rows = [[0.0] * len(spans) for _ in target_spans]
+    for i, j in diagonal(len(spans), len(target_spans)):
+        rows[j][i] = 1.0
+    return PieceLooks(spans, target_spans, rows)
 
 
 def _ranks(line: InParts) -> list[tuple[Hypothesis, ...]]:

@@ -80,17 +80,21 @@ def _plan(line: Line, translator: Translates, long_lines: LongLines, *, markup: 
     if not line.text.strip():
         return _Plan(line, [])
     marked = parse(line.text) if markup else None
-    text = marked.text if marked else line.text
-    if marked and marked.marks and not has_word(text):
+    if marked and marked.marks and not has_word(marked.text):
         return _Plan(line, [], marked=marked)
-    length, most = translator.source_length(text), translator.max_source_length
+    texts = marked.blocks if marked else [line.text]
+    length, most = max(map(translator.source_length, texts)), translator.max_source_length
     if length <= most:
-        return _Plan(line, [text], marked=marked)
+        return _Plan(line, texts, marked=marked)
     seen = f"line {line.number} has {length} pieces and the model takes {most}"
     if long_lines == "refuse":
         return _Plan(line, [], f"{seen}; not translated", refused=True)
-    parts = split(text, lambda part: translator.source_length(part) <= most)
+    parts = [part for text in texts for part in split(text, lambda t: _fits(t, translator))]
     return _Plan(line, parts, f"{seen}; translated in {len(parts)} parts", marked=marked)
+
+
+def _fits(text: str, translator: Translates) -> bool:
+    return translator.source_length(text) <= translator.max_source_length
 
 
 def _outcome(plan: _Plan, results: list[Translation]) -> Outcome:

@@ -24,9 +24,11 @@ CLAUSE_END = re.compile(r"\s*[.!?…]")
 def attached(parts: list[Part], *, escaped: bool) -> list[Part]:
     """The parts with placeholders enlarged; of a text, only ``text`` holds from here on."""
     parts = _together(parts)
+    worded = [at for at, part in enumerate(parts) if has_word(part.text)]
+    first, last = (worded[0], worded[-1]) if worded else (len(parts), -1)
     for at, part in enumerate(parts):
         if part.kind == "placeholder":
-            _enlarge(parts, at, escaped)
+            _enlarge(parts, at, begins=at < first, ends=at > last, escaped=escaped)
     return [part for part in parts if part.kind != "text" or part.text]
 
 
@@ -50,10 +52,11 @@ def _size_of_cluster(parts: list[Part]) -> int:
     return 1
 
 
-def _enlarge(parts: list[Part], at: int, escaped: bool) -> None:
-    """Move punctuation from the texts beside a placeholder into it."""
-    begins = not any(has_word(part.text) for part in parts[:at])
-    ends = not any(has_word(part.text) for part in parts[at + 1 :])
+def _enlarge(parts: list[Part], at: int, *, begins: bool, ends: bool, escaped: bool) -> None:
+    """Move punctuation from the texts beside a placeholder into it.
+
+    begins, ends: whether there is no word before it, or behind it.
+    """
     left, right = _text(parts, at - 1), _text(parts, at + 1)
     before = behind = ""
     if right and right[0] in SIGNS_BEHIND:

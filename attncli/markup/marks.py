@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 Kind = Literal["text", "open", "close", "void", "placeholder"]
 
 NAME = r"(?:[A-Za-z][\w:.-]*|\d+)"
-TAG = rf"""<!--.*?-->|<[!?][A-Za-z][^<>]*>|</?{NAME}(?:\s(?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>"""
+COMMENT = r"<!--(?:(?!<!--|-->).)*-->|<[!?][A-Za-z][^<>]*>"
+TAG = rf"""{COMMENT}|</?{NAME}(?:\s(?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>"""
 ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);"
 
 DEEP = r"[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*"  # braces in braces in braces
@@ -37,9 +38,7 @@ MARK = re.compile(
 )
 
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
-BREAKING = re.compile(  # between two words these stand in for a space
-    "br|hr|p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option"
-)
+BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
 
 
 class Part(NamedTuple):
@@ -56,11 +55,16 @@ class Part(NamedTuple):
         return found[1].lower() if found else ""
 
     @property
+    def block(self) -> bool:
+        """Whether it is the tag of a paragraph, a list item and so on."""
+        return bool(BLOCK.fullmatch(self.name))
+
+    @property
     def breaking(self) -> bool:
-        """Whether it parts words: a line break, a block, a space that is an entity."""
+        """Whether it parts words as a space does: a line break, a block, a space as an entity."""
         if self.raw[0] == "&":
             return _decoded(self.raw).isspace()
-        return bool(BREAKING.fullmatch(self.name))
+        return self.name == "br" or self.block
 
 
 def scan(line: str) -> Iterator[Part]:

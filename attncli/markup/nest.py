@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 from attncli.markup.marks import Part
 from attncli.markup.words import has_word
@@ -36,13 +37,14 @@ def nested(parts: list[Part]) -> list[Part]:
 
 def folded(parts: list[Part]) -> Iterator[Part]:
     """The parts of a nested line, with each element that has nothing to translate as one."""
+    ends = _ends(parts)
+    worded = [0, *accumulate(has_word(part.text) for part in parts)]  # how many parts before
     at = 0
     while at < len(parts):
         part, end = parts[at], at + 1
-        if part.kind == "open":
-            inside = parts[at : _end(parts, at)]
-            if _is_opaque(part) or not any(has_word(inner.text) for inner in inside):
-                part, end = Part("placeholder", "".join(p.raw for p in inside)), at + len(inside)
+        if part.kind == "open" and (_is_opaque(part) or worded[ends[at]] == worded[at]):
+            end = ends[at]
+            part = Part("placeholder", "".join(inner.raw for inner in parts[at:end]))
         yield part
         at = end
 
@@ -59,14 +61,16 @@ def _pairs(parts: list[Part]) -> dict[int, int]:
     return pairs
 
 
-def _end(parts: list[Part], at: int) -> int:
-    """Where the element that opens here is over."""
-    depth = 0
-    for end in range(at, len(parts)):
-        depth += {"open": 1, "close": -1}.get(parts[end].kind, 0)
-        if not depth:
-            return end + 1
-    raise AssertionError("an open tag has a close tag: `nested` makes others void")
+def _ends(parts: list[Part]) -> dict[int, int]:
+    """For each open tag of nested parts, where its element is over."""
+    inside: list[int] = []
+    ends = {}
+    for number, part in enumerate(parts):
+        if part.kind == "open":
+            inside.append(number)
+        elif part.kind == "close":
+            ends[inside.pop()] = number + 1
+    return ends
 
 
 def _is_opaque(part: Part) -> bool:

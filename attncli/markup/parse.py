@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from attncli.markup.attach import attached
@@ -20,6 +21,7 @@ class Mark(NamedTuple):
     before: bool  # whether a space, or nothing, was before it
     after: bool  # whether a space, or nothing, was behind it
     breaking: bool  # whether it parts words as a space does
+    block: bool  # whether it parts texts: no sentence goes on behind it
 
 
 class Marked(NamedTuple):
@@ -29,6 +31,16 @@ class Marked(NamedTuple):
     text: str
     marks: tuple[Mark, ...]
     escaped: bool  # whether characters of the text were written as entities
+
+    @property
+    def blocks(self) -> list[str]:
+        """The text in parts, cut where a paragraph, a list item or the like begins or ends."""
+        inner = {mark.at for mark in self.marks if mark.block} - {0, len(self.text)}
+        if not inner:
+            return [self.text]
+        cuts = [0, *sorted(inner), len(self.text)]
+        blocks = (self.text[start:end].strip() for start, end in pairwise(cuts))
+        return [block for block in blocks if block]
 
 
 def parse(line: str) -> Marked:
@@ -49,7 +61,7 @@ def _merged(parts: list[Part]) -> list[Part]:
             texts.append(part)
             continue
         if texts:
-            raw, text = ("".join(t.raw for t in texts), "".join(t.text for t in texts))
+            raw, text = "".join(t.raw for t in texts), "".join(t.text for t in texts)
             found.append(Part("text", raw, text))
             texts = []
         if part:
@@ -61,23 +73,29 @@ def _taken_out(parts: list[Part]) -> tuple[str, tuple[Mark, ...]]:
     text = ""
     marks: list[Mark] = []
     waiting: list[Mark] = []  # those since the last text
+    gone = False  # whether a placeholder is among these
     for part in [*parts, Part("text", "", "")]:
         if part.kind != "text":
-            before = _is_space(text[-1:])
-            waiting.append(Mark(part.kind, part.raw, len(text), before, True, part.breaking))
+            before = _is_space(text[-1:]) and not gone
+            sorts = part.breaking, part.block
+            waiting.append(Mark(part.kind, part.raw, len(text), before, True, *sorts))
+            gone |= part.kind == "placeholder"
             continue
-        kept = _tail_kept(text, part.text, waiting)
+        kept = _tail_kept(text, part.text) if gone else text
+        last = max((n for n, mark in enumerate(waiting) if mark.kind == "placeholder"), default=0)
         after = _is_space(part.text[:1])
-        marks += [m._replace(at=min(m.at, len(kept)), after=after) for m in waiting]
+        marks += [
+            mark._replace(at=min(mark.at, len(kept)), after=after and number >= last)
+            for number, mark in enumerate(waiting)
+        ]
         text = kept + _joint(kept, part.text, waiting)
-        waiting = []
-    return text, tuple(_clipped(marks, len(text)))
+        waiting, gone = [], False
+    return text, tuple(_ascending(marks, len(text)))
 
 
-def _tail_kept(text: str, then: str, between: list[Mark]) -> str:
+def _tail_kept(text: str, then: str) -> str:
     """The text without its last spaces, where they stood before a placeholder that is gone."""
-    gone = any(mark.kind == "placeholder" for mark in between)
-    return text.rstrip() if gone and (not then or then.startswith(CLOSING)) else text
+    return text.rstrip() if not then or then.startswith(CLOSING) else text
 
 
 def _joint(text: str, then: str, between: list[Mark]) -> str:
@@ -90,8 +108,13 @@ def _joint(text: str, then: str, between: list[Mark]) -> str:
     return " " + then if parted and not _is_space(then[:1]) else then
 
 
-def _clipped(marks: list[Mark], size: int) -> list[Mark]:
-    return [mark._replace(at=min(mark.at, size)) for mark in marks]
+def _ascending(marks: list[Mark], most: int) -> list[Mark]:
+    """The marks, none behind the next one: spaces before a later one may be gone since."""
+    found = []
+    for mark in reversed(marks):
+        most = min(most, mark.at)
+        found.append(mark._replace(at=most))
+    return found[::-1]
 
 
 def _is_space(character: str) -> bool:

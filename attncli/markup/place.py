@@ -8,11 +8,11 @@ was inside an element stays inside it, and what was beside it stays out of it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from typing import NamedTuple
 
 from attncli.markup.parse import Mark, Marked
-from attncli.markup.spans import Looks, cut, span, strongest
+from attncli.markup.spans import Looks, Seen
 from attncli.markup.words import Span, words
 
 NUMBER = re.compile(r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE)  # a noun comes after it
@@ -36,10 +36,11 @@ def place(marked: Marked, target: str, looks: Looks) -> list[Placed]:
 
 class _Placing:
     def __init__(self, marked: Marked, target: str, looks: Looks) -> None:
-        self.source, self.target, self.looks = marked.text, target, looks
+        self.source, self.target, self.seen = marked.text, target, Seen(looks)
         self.words, self.target_words = words(marked.text), words(target)
         self.items = _items(marked.marks)
-        self.elements: dict[int, list[int]] = {}  # placed already, by their parent
+        self.taken: dict[int, list[Span]] = {}  # words of the elements of a parent, in order
+        self.elements: dict[int, list[tuple[int, int, int]]] = {}  # their characters and numbers
         self.own = {ROOT: (0, len(self.words))}  # words of the source in an element
         self.covered = {ROOT: (0, len(self.target_words))}  # words of the translation in it
         self.spans = {ROOT: (0, len(target))}  # characters of the translation
@@ -58,35 +59,35 @@ class _Placing:
         ]
 
     def _place_element(self, number: int, item: Placed, closing: Mark) -> None:
-        siblings = self.elements.setdefault(item.parent, [])
+        taken = self.taken.setdefault(item.parent, [])
         start, end = item.opening.at, closing.at
-        self.own[number] = self._words_in(start, end)
-        self.covered[number] = span(
-            self.looks,
-            self.own[number],
-            len(self.words),
-            self.covered[item.parent],
-            [self.covered[sibling] for sibling in siblings],
-        )
-        found = self._characters(self.covered[number], item.parent, self.source[start:end])
+        own = self.own[number] = self._words_in(start, end)
+        within = self.covered[item.parent]
+        covered = self.covered[number] = self.seen.span(own, len(self.words), within, taken)
+        found = self._characters(covered, item, self.source[start:end])
         self.spans[number] = self._apart(number, *found)
-        siblings.append(number)
+        insort(self.elements.setdefault(item.parent, []), (*self.spans[number], number))
+        if covered[0] < covered[1]:
+            insort(taken, covered)
 
     def _words_in(self, start: int, end: int) -> Span:
         """The words of the source between two characters, those cut by them too."""
         first = bisect_right(self.words, start, key=lambda word: word[1])
         return first, max(first, bisect_left(self.words, end, key=lambda word: word[0]))
 
-    def _characters(self, covered: Span, parent: int, text: str) -> Span:
-        """Those of some words, and of punctuation beside them if their source has it, too."""
+    def _characters(self, covered: Span, item: Placed, text: str) -> Span:
+        """Those of some words, and of punctuation beside them if their source has it, too.
+
+        A block has all that its words have.
+        """
         first, last = covered
         if first == last:
-            return (self._gap(first, parent),) * 2
+            return (self._gap(first, item.parent),) * 2
         start, end = self.target_words[first][0], self.target_words[last - 1][1]
         inner = words(text)
-        if inner and text[: inner[0][0]].strip():
+        if item.opening.block or text[: inner[0][0]].strip():
             start = self._start(first)
-        if inner and text[inner[-1][1] :].strip():
+        if item.opening.block or text[inner[-1][1] :].strip():
             end = self._end(last - 1)
         return start, end
 
@@ -95,11 +96,13 @@ class _Placing:
         parent = self.items[number].parent
         low, high = self.spans[parent]
         start, end = min(max(start, low), high), min(max(end, low), high)
-        for sibling in self.elements.get(parent, []):
-            first, last = self.spans[sibling]
-            if end <= first or last <= start:
-                continue
+        siblings = self.elements.get(parent, [])
+        for first, last, sibling in siblings[bisect_right(siblings, start, key=lambda s: s[1]) :]:
+            if end <= first:
+                break
             behind = sibling < number if start == end else first < start
+            if last <= start:
+                continue
             if behind:
                 start, end = last, max(end, last)
             else:
@@ -114,7 +117,7 @@ class _Placing:
             if beside is not None:
                 return beside
         before = bisect_left(self.words, mark.at, key=lambda word: word[0])
-        word = cut(self.looks, before, self.own[item.parent], self.covered[item.parent])
+        word = self.seen.cut(before, self.own[item.parent], self.covered[item.parent])
         return self._gap(word, item.parent, next_to_it=mark.before and not mark.after)
 
     def _beside(self, mark: Mark, parent: int) -> int | None:
@@ -130,7 +133,7 @@ class _Placing:
         sides.sort(key=lambda side: not self._touches(side[0], mark.at))
         for word, is_left in sides:
             if low <= word < high:
-                found = strongest(self.looks, word, self.covered[parent])
+                found = self.seen.strongest(word, self.covered[parent])
                 if found is not None:
                     return self._side(found, is_left, self._touches(word, mark.at))
         return None

@@ -12,43 +12,82 @@ Where nothing is aligned, relative position decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.markup.words import Span
 
 Looks = Sequence[dict[int, float]]  # of each target word: how much at which source words
 
 LEAST = 0.1  # the share of a look that says something, where there is no greater one
+NEAR = 30  # source words on either side of a cut that have a say in it
 
 
-def span(looks: Looks, own: Span, total: int, within: Span, taken: Sequence[Span]) -> Span:
-    """The words for the source words ``own`` of ``total``; empty where none is free."""
-    shares = [_share(look, *own) for look in looks[within[0] : within[1]]]
-    best = max((_best(shares, *free, within[0]) for free in _free(within, taken)), default=None)
-    if best and best[0] > 0:
-        return -best[2], best[1] - best[2]
-    if not shares:
-        return within[0], within[0]
-    at = max(range(len(shares)), key=lambda t: shares[t])
-    word = within[0] + at if shares[at] >= LEAST else relative(own, total, within)
-    inside = next((one for one in taken if one[0] <= word < one[1]), None)
-    return (inside[1], inside[1]) if inside else (word, word + 1)
+class Seen:
+    """The looks of a translation's words, and for each source word who looks at it."""
 
+    def __init__(self, looks: Looks) -> None:
+        self.shares = [_normalised(look) for look in looks]
+        self.by_source: dict[int, list[int]] = {}
+        for word, look in enumerate(self.shares):
+            for source in look:
+                self.by_source.setdefault(source, []).append(word)
 
-def cut(looks: Looks, at: int, own: Span, within: Span) -> int:
-    """The target word before which to cut, for a cut before word ``at`` of the source's ``own``."""
-    first, last = within
-    if at <= own[0] or first >= last:
-        return first
-    if at >= own[1]:
-        return last
-    guess = first + (at - own[0]) / (own[1] - own[0]) * (last - first)
-    gains = [0.0]
-    for look in looks[first:last]:
-        gains.append(gains[-1] + (2 * _share(look, 0, at) - 1 if look else 0.0))
-    return first + max(
-        range(len(gains)), key=lambda word: (round(gains[word], 6), -abs(first + word - guess))
-    )
+    def span(self, own: Span, total: int, within: Span, taken: Sequence[Span]) -> Span:
+        """The words for the source words ``own`` of ``total``; empty where none is free.
+
+        taken: spans, in order, that are not free.
+        """
+        first, last = self._window(range(*own), within)
+        shares = [self._share(word, *own) for word in range(first, last)]
+        best = max(
+            (_best(shares, *free, first) for free in _free((first, last), taken)), default=None
+        )
+        if best and best[0] > 0:
+            return -best[2], best[1] - best[2]
+        if within[0] == within[1]:
+            return within
+        most = max(shares, default=0.0)
+        word = first + shares.index(most) if most >= LEAST else relative(own, total, within)
+        near = bisect_right(taken, word, key=lambda one: one[0]) - 1
+        if near >= 0 and word < taken[near][1]:
+            return taken[near][1], taken[near][1]
+        return word, word + 1
+
+    def cut(self, at: int, own: Span, within: Span) -> int:
+        """The target word to cut before, for a cut before word ``at`` of the source's ``own``."""
+        if at <= own[0] or within[0] == within[1]:
+            return within[0]
+        if at >= own[1]:
+            return within[1]
+        guess = within[0] + (at - own[0]) / (own[1] - own[0]) * (within[1] - within[0])
+        near = range(max(own[0], at - NEAR), min(own[1], at + NEAR))
+        first, last = self._window(near, within)
+        if first == last:
+            return round(guess)
+        gains = [0.0]
+        for word in range(first, last):
+            known = bool(self.shares[word])
+            gains.append(gains[-1] + (2 * self._share(word, 0, at) - 1 if known else 0.0))
+        return first + max(
+            range(len(gains)), key=lambda word: (round(gains[word], 6), -abs(first + word - guess))
+        )
+
+    def strongest(self, source: int, within: Span) -> int | None:
+        """The target word that looks most at a source word, if any does to speak of."""
+        words = [w for w in self.by_source.get(source, ()) if within[0] <= w < within[1]]
+        best = max(words, key=lambda word: self.shares[word][source], default=None)
+        return best if best is not None and self.shares[best][source] >= LEAST else None
+
+    def _window(self, source: Iterable[int], within: Span) -> Span:
+        """From the first to the last target word that looks at some source words."""
+        words = [word for one in source for word in self.by_source.get(one, ())]
+        inside = [word for word in words if within[0] <= word < within[1]]
+        return (min(inside), max(inside) + 1) if inside else (within[0], within[0])
+
+    def _share(self, word: int, first: int, last: int) -> float:
+        """What part of a look falls on these source words."""
+        return sum(part for one, part in self.shares[word].items() if first <= one < last)
 
 
 def relative(own: Span, total: int, within: Span) -> int:
@@ -58,22 +97,16 @@ def relative(own: Span, total: int, within: Span) -> int:
     return min(last - 1, first + int(middle * (last - first)))
 
 
-def strongest(looks: Looks, own: int, within: Span) -> int | None:
-    """The target word that looks most at a source word, if any does to speak of."""
-    shares = [_share(looks[word], own, own + 1) for word in range(*within)]
-    most = max(shares, default=0.0)
-    return within[0] + shares.index(most) if most >= LEAST else None
-
-
-def _share(look: dict[int, float], first: int, last: int) -> float:
-    """What part of a look falls on these source words."""
+def _normalised(look: dict[int, float]) -> dict[int, float]:
     whole = sum(look.values())
-    return sum(part for word, part in look.items() if first <= word < last) / whole if whole else 0
+    return {word: part / whole for word, part in look.items() if part > 0}
 
 
 def _free(within: Span, taken: Sequence[Span]) -> Iterator[Span]:
     start, end = within
-    for first, last in sorted(taken):
+    for first, last in taken[max(0, bisect_right(taken, start, key=lambda one: one[0]) - 1) :]:
+        if first >= end:
+            break
         if start < first:
             yield start, first
         start = max(start, last)

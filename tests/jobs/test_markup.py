@@ -81,6 +81,13 @@ def test_a_long_line_has_its_markup_after_it_was_split() -> None:
     assert len(outputs(outcomes(text, nbest=2)[0])) == 2
 
 
+def test_blocks_are_translated_one_by_one() -> None:
+    model = Upper()
+    [found] = outcomes("<p>A <b>dog</b>.</p><p>{n} cats</p>", model=model)
+    assert list(model.asked) == ["A dog.", "cats"]
+    assert outputs(found) == ["<p>A <b>DOG</b>.</p><p>{n} CATS</p>"]
+
+
 def test_lines_without_markup_are_not_aligned() -> None:
     def never(translations: list[Translation]) -> list[PieceLooks]:
         raise AssertionError(translations)

@@ -33,6 +33,7 @@ ORDER = [(0, 0), (1, 1), (2, 2), (3, 3)]
         ("he <b>calls up</b> her", "er ruft sie an", [(0, 0), (1, 1), (2, 3), (3, 2)], None),
         ("<b>the <i>old</i> dog</b> is", "der alte Hund ist", ORDER, None),
         ("one<br/>two", "eins zwei", ORDER[:2], "eins<br/>zwei"),
+        ("<li>one</li><li>two</li>", "eins. zwei.", ORDER[:2], "<li>eins.</li><li>zwei.</li>"),
         ("one <br/> two", "eins zwei", ORDER[:2], "eins <br/> zwei"),
         ("<i>one two", "zwei eins", [(0, 1), (1, 0)], "<i>zwei eins"),
         ("Hello, {name}!", "Hallo!", [(0, 0)], "Hallo, {name}!"),

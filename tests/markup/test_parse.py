@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from random import Random
 
 import pytest
 
-from attncli.markup import parse
+from attncli.markup import carry, parse
 from attncli.markup.marks import count, scan
 from attncli.markup.words import words
 from tests.markup.small import line
@@ -87,3 +88,18 @@ def test_words_have_their_accents_and_stand_alone_where_no_spaces_are_written() 
     assert texts("Das (alte) Haus-Boot's.") == ["Das", "alte", "Haus", "Boot", "s"]
     assert texts("हिन्दी e\u0301t") == ["हिन्दी", "e\u0301t"]
     assert texts("日本のX線") == ["日", "本", "の", "X", "線"]
+
+
+def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:
+    assert parse("<ul><li>One</li> <li>two<br>three</li></ul>").blocks == ["One", "two three"]
+    assert parse(" one <b>two</b> ").blocks == [" one two "]
+
+
+@pytest.mark.parametrize(
+    "hostile", ["<!--", "<b>", "<b></b>", "{a,plural,", "<a x='", "%(", "{x} w "]
+)
+def test_hostile_lines_take_no_more_time_than_others(hostile: str) -> None:
+    start = time.process_time()
+    marked = parse(hostile * 20_000)
+    carry(marked, "one two", [{}, {}])
+    assert time.process_time() - start < 5
