@@ -37,8 +37,8 @@ BatchTokens = Annotated[
 HardDecode = Annotated[
     Literal["argmax", "sample", "expected"] | None,
     typer.Option(
-        help="What a model with hard attention reads: the likeliest slot, a sample (by --seed) or "
-        "the expectation; without it, what the model says of itself."
+        help="What a model with hard attention reads: the likeliest slot, a sample or the "
+        "expectation; without it, what the model's settings say."
     ),
 ]
 

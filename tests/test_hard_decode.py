@@ -79,6 +79,23 @@ def test_scores_say_how_the_memory_was_read(
     assert json.loads(out)["systems"][0]["read"] == "hard argmax"
 
 
+def test_alignments_say_how_the_memory_was_read(
+    hard_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = tmp_path / "a.en", tmp_path / "a.de"
+    for file, text in zip(files, (TEXT, "Der alte Hund sieht ein kleines Haus."), strict=True):
+        file.write_text(f"{text}\n", "utf-8")
+    links, err = said(capsys, "align", "-m", hard_bundle, *files)
+    assert "hard attention, read by argmax" in err
+    _, err = said(capsys, "align", "-m", hard_bundle, *files, "--hard-decode", "expected")
+    assert "hard attention, read by expected" in err
+    (tmp_path / "gold").write_text(links, "utf-8")
+    score = ("evaluate", "--alignments", tmp_path / "gold", "--gold-index", "0", *files)
+    table, err = said(capsys, *score, "-m", hard_bundle, "--json")
+    assert "hard attention, read by argmax" in err
+    assert json.loads(table)["alignments"][0]["error_rate"] == 0
+
+
 def test_a_soft_model_has_no_choice_and_says_nothing(
     tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,8 +21,18 @@ from attncli.data.streams import open_input, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs.align import Aligner, align_chunks, aligner_of, beside, read_views, viewed
 from attncli.jobs.device import choose_device, use_threads
-from attncli.options import MODEL, AlignChanges, BatchTokens, Device, Threads, with_settings
+from attncli.options import (
+    MODEL,
+    AlignChanges,
+    BatchTokens,
+    Device,
+    HardDecode,
+    Threads,
+    read_as,
+    with_settings,
+)
 from attncli.render.alignment.writers import FORMATS, Style, format_of, written
+from models.config import SearchConfig
 
 Name = Literal["pharaoh", "talp", "naacl", "jsonl", "npz", "terminal", "svg", "png", "pdf", "html"]
 
@@ -89,6 +99,7 @@ def align(
     view: Views = None,
     index: ViewIndex = None,
     skip_bad: SkipBad = False,
+    hard_decode: HardDecode = None,
     max_batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
     threads: Threads = 0,
@@ -111,7 +122,7 @@ def align(
     name = format or (format_of(output) if output else "pharaoh")
     drawing = check_drawing(picture, pairs, drawn=show)
     _check(files or [], model, reverse_model, view or [], changes)
-    aligner = _Chosen(model, reverse_model, changes, max_batch_tokens, device, threads)
+    aligner = _Chosen(model, reverse_model, changes, hard_decode, max_batch_tokens, device, threads)
     heads = FORMATS[name].heads or drawing.heads
     with _source(files or []) as chunks:
         if view:
@@ -131,6 +142,7 @@ class _Chosen(NamedTuple):
     model: Path | None
     reverse: Path | None
     changes: AlignChanges
+    hard_decode: str | None
     max_batch_tokens: int
     device: str
     threads: int
@@ -142,8 +154,9 @@ class _Chosen(NamedTuple):
         assert self.model is not None
         use_threads(self.threads)
         where = choose_device(self.device)
+        translator = load_translator(self.model, device=where)
         return aligner_of(
-            load_translator(self.model, device=where),
+            read_as(translator, self.hard_decode, seed=SearchConfig.seed),
             self.changes,
             reverse=self.reverse and load_translator(self.reverse, device=where),
             name=self.model.resolve().name if named else "",

@@ -158,7 +158,7 @@ def evaluate(
             _names(folders),
             reverse_model,
             hypotheses or [],
-            Reading(gold_index, index, skip_bad),
+            Reading(gold_index, index, skip_bad, hard_decode),
         )
         evaluate_alignments(wanted, device=device, threads=threads, json=json)
         return

@@ -19,11 +19,13 @@ from attncli.jobs.evaluate_alignments import (
     score_file,
     score_model,
 )
+from attncli.options import read_as
 from attncli.render.alignment_scores import (
     Against,
     alignment_scores_as_json,
     alignment_scores_as_text,
 )
+from models.config import SearchConfig
 
 Alignments = Annotated[
     Path | None,
@@ -49,11 +51,12 @@ ReverseModel = Annotated[
 
 
 class Reading(NamedTuple):
-    """How files of links are read."""
+    """How files of links are read, and the memory of hard models."""
 
     gold_index: Index | None = None
     hypothesis_index: Index | None = None
     skip_bad: bool = False
+    hard_decode: str | None = None
 
 
 class Wanted(NamedTuple):
@@ -71,7 +74,7 @@ class Wanted(NamedTuple):
 def evaluate_alignments(wanted: Wanted, *, device: str, threads: int, json: bool) -> None:
     """Score the links of models and files against gold."""
     _check(wanted)
-    gold_index, index, skip_bad = wanted.reading
+    gold_index, index, skip_bad, _ = wanted.reading
     gold = read_gold(wanted.gold, wanted.texts, index=gold_index, skip_bad=skip_bad)
     files = [score_file(path, gold, index=index, skip_bad=skip_bad) for path in wanted.hypotheses]
     rows = [*_of_models(wanted, gold, device, threads), *files]
@@ -98,9 +101,11 @@ def _of_models(wanted: Wanted, gold: Gold, device: str, threads: int) -> list[Al
 
     use_threads(threads)
     where, rows = choose_device(device), []
+    decode, seed = wanted.reading.hard_decode, SearchConfig.seed
     reverse = load_translator(wanted.reverse, device=where) if wanted.reverse else None
     for name, folder in zip(wanted.names, wanted.models, strict=True):
-        scored = score_model(name, load_translator(folder, device=where), gold, reverse=reverse)
+        translator = read_as(load_translator(folder, device=where), decode, seed=seed)
+        scored = score_model(name, translator, gold, reverse=reverse)
         for note in scored.notes:
             console.warn(f"{name}: {note}; no links")
         rows.append(scored.scores)

@@ -80,6 +80,7 @@ def test_the_best_by_dev_get_further_seeds(
     """With a measure that likes cosine best on dev and least on the test set."""
     texts, out = write_texts(tmp_path), tmp_path / "out"
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
+
     def measure(mechanism: str, config: RunConfig, *_: object, **__: object) -> Row:
         dev = worth[mechanism]
         return Row(mechanism, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
