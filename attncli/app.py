@@ -34,6 +34,7 @@ class Command(NamedTuple):
 COMMANDS = {  # "align tune" is a command of its own under another that has arguments
     "train": Command("attncli.commands.train:train", "Train a model on sentence pairs."),
     "translate": Command("attncli.commands.translate:translate", "Translate text, line by line."),
+    "caption": Command("attncli.commands.caption:caption", "Caption pictures."),
     "align": Command("attncli.commands.align:align", "Align words; show what was looked at."),
     "align tune": Command(
         "attncli.commands.align_tune:tune", "Choose how attention is read, by gold links."
@@ -129,7 +130,7 @@ def attn(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version)
     ] = False,
 ) -> None:
-    """Attention in the terminal: train, translate, evaluate, look inside.
+    """Attention in the terminal: train, translate, caption, evaluate, look inside.
 
     Example:
       echo "The old dog sees a small house." | attn translate -m runs/demo

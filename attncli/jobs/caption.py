@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from attncli.data.picture_files import PictureFile
+from attncli.render.captions import Outcome
 from models.errors import ModelError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from attncli.render.image_attention.look import Look
     from models.captioner import Caption, Captioner
     from models.config import SearchConfig
 
 BATCH = 32  # pictures at a time
-
-
-class Outcome(NamedTuple):
-    """What became of a picture."""
-
-    file: PictureFile
-    caption: Caption | None  # None: there is none, `note` says why
-    picture: Image | None = None  # what it was made from, where it is to be drawn
-    note: str = ""
+SIDE = 448  # of a picture that maps are drawn over, in pixels, at least
+ALIKE = 0.9  # of the attention in the same place at every word: the maps hardly differ
+FEWEST = 10  # pictures, before equal captions are strange
+REMEMBERED = 1000  # different captions
 
 
 def caption_pictures(
@@ -36,7 +35,7 @@ def caption_pictures(
 ) -> Iterator[list[Outcome]]:
     """The outcomes of each group, at most a batch at a time; a batch is in memory, no more.
 
-    attention: whether to say where the model looked, and to keep the pictures for drawing.
+    attention: whether to say where the model looked.
     """
     for group in groups:
         for start in range(0, len(group), batch):
@@ -44,20 +43,58 @@ def caption_pictures(
             yield _captioned(files, captioner, search=search, attention=attention)
 
 
+class Watch:
+    """What there is to say of a model after all its captions."""
+
+    def __init__(self) -> None:
+        self._captions: Counter[str] = Counter()
+        self._looks = self._alike = self._pictures = 0
+
+    def see(self, outcomes: Sequence[Outcome]) -> None:
+        """Take notice of some captions."""
+        for outcome in outcomes:
+            if outcome.hypotheses:
+                self._pictures += 1
+                known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
+                self._captions.update([outcome.caption] if known else [])
+            if outcome.look:
+                self._look(outcome.look)
+
+    def notes(self) -> Iterator[str]:
+        """What the user should know: maps or captions that hardly differ."""
+        if self._alike and 2 * self._alike >= self._looks:
+            where = f"in {self._alike:,} of {self._looks:,} pictures " if self._looks > 1 else ""
+            yield (
+                f"{where}the maps hardly differ from word to word ({ALIKE:.0%} or more of the "
+                "attention stays where it is): they do not say where a word comes from"
+            )
+        [(caption, count)] = self._captions.most_common(1) or [("", 0)]
+        if self._pictures >= FEWEST and 2 * count > self._pictures:
+            yield f"{count:,} of {self._pictures:,} pictures have the same caption, {caption!r}"
+
+    def _look(self, look: Look) -> None:
+        from attncli.render.image_attention.look import sameness
+
+        if len(look.words) > 1:
+            self._looks += 1
+            self._alike += sameness(look.maps) >= ALIKE
+
+
 def _captioned(
     files: Sequence[PictureFile], captioner: Captioner, *, search: SearchConfig, attention: bool
 ) -> list[Outcome]:
     opened = [_opened(file, captioner) for file in files]
     pictures = [picture for picture in opened if not isinstance(picture, str)]
-    captions = iter(
-        captioner.caption(pictures, search=search, attention=attention) if pictures else []
-    )
-    return [
-        Outcome(file, None, note=picture)
-        if isinstance(picture, str)
-        else Outcome(file, next(captions), picture if attention else None)
-        for file, picture in zip(files, opened, strict=True)
-    ]
+    captions = iter(captioner.caption(pictures, search=search, attention=attention))
+    outcomes = []
+    for file, picture in zip(files, opened, strict=True):
+        if isinstance(picture, str):
+            outcomes.append(Outcome(file, (), note=picture))
+        else:
+            caption = next(captions)
+            look = _look(file, picture, caption, captioner) if attention else None
+            outcomes.append(Outcome(file, caption.hypotheses, look))
+    return outcomes
 
 
 def _opened(file: PictureFile, captioner: Captioner) -> Image | str:
@@ -69,4 +106,27 @@ def _opened(file: PictureFile, captioner: Captioner) -> Image | str:
     try:
         return open_image(file.content(), least=captioner.config.image.size)
     except ModelError as error:
-        return str(error)
+        return str(error) if file.path else f"{file.name}: {error}"
+
+
+def _look(file: PictureFile, picture: Image, caption: Caption, captioner: Captioner) -> Look:
+    """The maps as plain arrays, with what the model saw of the picture, at a size to draw over."""
+    from attncli.render.image_attention.look import Look
+    from models.images import shown
+
+    config, found = captioner.config.image, caption.attention
+    assert found is not None
+    larger = dataclasses.replace(config, size=max(config.size, SIDE))
+    return Look(
+        name=file.name,
+        picture=shown(picture, larger),
+        words=found.words,
+        maps=_array(found.maps),
+        gates=None if found.gates is None else _array(found.gates),
+        entropy=_array(found.entropy),
+        read=found.read,
+    )
+
+
+def _array(tensor: Any) -> Any:
+    return tensor.float().cpu().numpy()

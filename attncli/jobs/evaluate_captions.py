@@ -59,9 +59,9 @@ def caption_test_set(
     start, captions = time.perf_counter(), []
     for outcomes in caption_pictures([files], captioner, search=search, batch=BATCH):
         for outcome in outcomes:
-            if outcome.caption is None:
-                raise ModelError(f"{outcome.file.name}: {outcome.note}")
-            captions.append(outcome.caption.text)
+            if not outcome.hypotheses:
+                raise ModelError(outcome.note)
+            captions.append(outcome.hypotheses[0].text)
         rate = len(captions) / (time.perf_counter() - start)
         advance(len(captions), f"{len(captions):,} pictures, {rate:,.1f}/s")
     return CaptionSystem(name, captions, captioner.reads, time.perf_counter() - start)

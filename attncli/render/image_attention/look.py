@@ -66,7 +66,7 @@ def sameness(maps: NDArray[np.float32]) -> float:
 
     1 less the mean total variation distance between a word's map and the mean map.
     """
-    flat = maps.reshape(len(maps), -1)
-    if not len(flat):
+    if not len(maps):
         return 0.0
+    flat = maps.reshape(len(maps), -1)
     return float(1 - np.abs(flat - flat.mean(0)).sum(1).mean() / 2)

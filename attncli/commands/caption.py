@@ -1,0 +1,221 @@
+"""``attn caption``: parse, run the job, write the outcomes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from attncli import console
+from attncli.commands.caption_files import Draw, open_attention, write_sidecars
+from attncli.data.picture_files import (
+    STDIN,
+    PictureFile,
+    count_pictures,
+    is_alone,
+    listed_pictures,
+    named_pictures,
+)
+from attncli.data.streams import Write, open_input, open_output
+from attncli.jobs.caption import BATCH, Watch, caption_pictures
+from attncli.jobs.device import choose_device, use_threads
+from attncli.options import Device, HardDecode, Model, Threads, check_search, read_as, with_settings
+from attncli.render.captions import Format, Layout, Outcome, closing, opening, rendered
+from models.config import SearchConfig
+
+if TYPE_CHECKING:
+    from models.captioner import Captioner
+
+Pictures = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PICTURE]...",
+        help="Files, folders (with -r), patterns; - is the bytes of a picture on standard input. "
+        "Without any, standard input lists paths, one a line.",
+    ),
+]
+Recursive = Annotated[
+    bool, typer.Option("--recursive", "-r", help="Caption the pictures in folders, too.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
+]
+Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its caption.")]
+Sidecar = Annotated[
+    bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Let --sidecar replace files that are there.")
+]
+Attention = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw where the model looked at each word: a .png, .gif, .html or .npz file. For "
+        "several pictures a folder/, a name with {name} in it, or one .html with all of them.",
+    ),
+]
+Show = Annotated[bool, typer.Option("--show", help="Draw where the model looked in the terminal.")]
+Batch = Annotated[int, typer.Option(min=1, help="Pictures computed at a time.")]
+
+
+@with_settings
+def caption(
+    pictures: Pictures = None,
+    *,
+    model: Model,
+    recursive: Recursive = False,
+    output: Output = None,
+    format: Annotated[Format, typer.Option(help="How to write the captions.")] = "text",
+    scores: Scores = False,
+    sidecar: Sidecar = False,
+    overwrite: Overwrite = False,
+    attention: Attention = None,
+    show: Show = False,
+    search: SearchConfig,
+    hard_decode: HardDecode = None,
+    batch: Batch = BATCH,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Caption pictures: JPEG, PNG, WebP, GIF, BMP or TIFF of any kind.
+
+    One picture gives its caption, several give "picture <TAB> caption", in order. A picture that
+    cannot be read costs one line on stderr, and exit status 1 at the end; its row has no caption.
+
+    With --nbest above 1 each caption has a row, its score before it. TSV is picture, caption and
+    score. JSON lines hold image, caption and, for each output, text, score, log_prob and pieces.
+    HTML is one page, with the pictures in it: point at a word and see where the model looked.
+
+    Example:
+      attn caption -m runs/cap photo.jpg
+      attn caption -m runs/cap -r photos -o captions.tsv
+      attn caption -m runs/cap --attention maps.html photos/*.jpg
+      find . -name '*.png' | attn caption -m runs/cap --sidecar
+    """
+    names = pictures or []
+    _check(names, search, format, sidecar=sidecar, overwrite=overwrite, show=show)
+    alone = is_alone(names)
+    with open_attention(attention, alone=alone) as draw:
+        captioner = read_as(_load(model, device, threads), hard_decode, seed=search.seed)
+        layout = Layout(format, alone, search.nbest > 1, scores, captioner.reads)
+        results = caption_pictures(
+            _groups(names, recursive),
+            captioner,
+            search=search,
+            attention=bool(attention) or show or format == "html",
+            batch=batch,
+        )
+        with (
+            open_output(output) as write,
+            _progress(names, recursive, shown=not alone and _is_away(output)) as advance,
+        ):
+            to = Sinks(write, draw, show, sidecar, overwrite)
+            failed = _write_all(results, layout, to, advance)
+    if failed:
+        raise typer.Exit(1)
+
+
+class Sinks(NamedTuple):
+    """Where outcomes go."""
+
+    write: Write
+    draw: Draw
+    show: bool
+    sidecar: bool
+    overwrite: bool
+
+
+def _check(
+    names: Sequence[str],
+    search: SearchConfig,
+    format: Format,
+    *,
+    sidecar: bool,
+    overwrite: bool,
+    show: bool,
+) -> None:
+    check_search(search)
+    if not names and (sys.stdin is None or sys.stdin.isatty()):
+        raise typer.BadParameter("none given, and no list of them", param_hint="'[PICTURE]...'")
+    if show and format != "text":
+        raise typer.BadParameter(f"maps among {format}", param_hint="'--show'")
+    if sidecar and STDIN in names:
+        raise typer.BadParameter("standard input has no file beside it", param_hint="'--sidecar'")
+    if overwrite and not sidecar:
+        raise typer.BadParameter("needs --sidecar", param_hint="'--overwrite'")
+
+
+def _load(model: Path, device: str, threads: int) -> Captioner:
+    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
+    from models import load_captioner
+
+    use_threads(threads)
+    return load_captioner(model, device=choose_device(device))
+
+
+def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[PictureFile]]:
+    if names:
+        yield from named_pictures(names, recursive=recursive)
+    else:
+        with open_input(None) as stream:
+            yield from listed_pictures(stream)
+
+
+def _write_all(
+    results: Iterator[list[Outcome]], layout: Layout, to: Sinks, advance: console.Advance
+) -> int:
+    """Write and report outcomes as they come; returns how much went wrong."""
+    count = failed = 0
+    watch = Watch()
+    to.write(opening(layout))
+    for outcomes in results:
+        to.write(rendered(outcomes, layout) if not to.show else _shown(outcomes, layout))
+        to.draw(outcomes)
+        notes = [outcome.note for outcome in outcomes if outcome.note]
+        if to.sidecar:
+            notes += write_sidecars(outcomes, overwrite=to.overwrite)
+        for note in notes:
+            console.warn(note)
+        watch.see(outcomes)
+        count, failed = count + len(outcomes), failed + len(notes)
+        advance(count, f"{count:,} pictures")
+    to.write(closing(layout))
+    for note in watch.notes():
+        console.warn(note)
+    return failed
+
+
+def _shown(outcomes: list[Outcome], layout: Layout) -> bytes:
+    """The rows, with the maps under them."""
+    from attncli.render.image_attention.terminal import current_screen, drawn_as_text
+
+    screen = current_screen(is_terminal=sys.stdout.isatty())
+    parts = []
+    for outcome in outcomes:
+        parts.append(rendered([outcome], layout))
+        if outcome.look:
+            parts.append(drawn_as_text(outcome.look, screen).encode("utf-8", "replace"))
+    return b"".join(parts)
+
+
+def _is_away(output: Path | None) -> bool:
+    """Whether a person who watches would see no results go by."""
+    if output is not None and str(output) != "-":
+        return True
+    return console.is_terminal() and sys.stdout is not None and not sys.stdout.isatty()
+
+
+@contextmanager
+def _progress(names: Sequence[str], recursive: bool, *, shown: bool) -> Iterator[console.Advance]:
+    """A display of the pictures captioned, where the results are not on the screen."""
+    if not shown:
+        yield lambda done, note="": None
+        return
+    total = count_pictures(names, recursive=recursive) if names else None
+    with console.progress("captioning", total=total) as advance:
+        yield advance

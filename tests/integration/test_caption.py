@@ -1,0 +1,353 @@
+"""``attn caption`` through the real command line: what goes in, comes out and is said."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from attncli import app
+from models import load_captioner
+from models.config import SearchConfig
+from models.images import open_image
+
+ROOT = Path(__file__).parents[2]
+SHORT = ["--max-caption", "7", "--device", "cpu"]
+SEARCH = SearchConfig(max_caption=7)
+
+Run = Callable[..., tuple[str, list[str], int]]
+
+
+@pytest.fixture
+def caption(
+    soft_captioner: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Runs the command: its output, the lines it said, and its status."""
+    monkeypatch.setenv("ATTN_MODEL", str(soft_captioner))
+
+    def run(*arguments: object, stdin: bytes = b"") -> tuple[str, list[str], int]:
+        with monkeypatch.context() as context:
+            context.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            status = app.run(["caption", *SHORT, *map(str, arguments)])
+        shown = capsys.readouterr()
+        return shown.out, shown.err.splitlines(), status
+
+    return run
+
+
+def started(model: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "attncli", "caption", "-m", str(model), *SHORT, *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def files(photos: Path) -> list[Path]:
+    return sorted(path for path in photos.rglob("*.*"))
+
+
+def expected(model: Path, paths: list[Path], search: SearchConfig = SEARCH) -> list[str]:
+    """The captions in Python, each picture by itself."""
+    captioner = load_captioner(model)
+    pictures = [open_image(path, least=32) for path in paths]
+    found = [captioner.caption([picture], search=search)[0].text for picture in pictures]
+    return [re.sub(r"[\r\n\t]", " ", text) for text in found]
+
+
+def rows(paths: list[Path], captions: list[str]) -> str:
+    return "".join(f"{path}\t{text}\n" for path, text in zip(paths, captions, strict=True))
+
+
+def test_one_picture_gives_its_caption_alone(
+    caption: Run, soft_captioner: Path, photos: Path
+) -> None:
+    for path in files(photos):
+        [text] = expected(soft_captioner, [path])
+        assert caption(path) == (f"{text}\n", [], 0)
+        assert caption("-", stdin=path.read_bytes()) == (f"{text}\n", [], 0)
+
+
+def test_several_are_rows_in_order_however_they_are_named(
+    caption: Run, soft_captioner: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = files(photos)
+    wanted = rows(paths, expected(soft_captioner, paths))
+    listed = "".join(f"{path}\n" for path in paths).encode()
+    (photos / "notes.txt").write_text("no picture")
+    (photos / ".hidden.png").write_bytes(b"no picture")
+    for batch in ("1", "2", "32"):
+        assert caption(*paths, "--batch", batch) == (wanted, [], 0)
+    assert caption("-r", photos) == (wanted, [], 0)
+    assert caption(photos / "**" / "*.[pjwg]*[!t]") == (wanted, [], 0)
+    assert caption(stdin=listed) == (wanted, [], 0)
+    assert caption(stdin=listed.replace(b"\n", b"\r\n").removesuffix(b"\r\n")) == (wanted, [], 0)
+    monkeypatch.chdir(photos)
+    assert caption("*.png")[0].startswith("a.png\t")
+
+
+def test_what_is_no_picture_costs_a_line_and_the_rest_is_captioned(
+    caption: Run, soft_captioner: Path, photos: Path
+) -> None:
+    paths = files(photos)
+    captions = expected(soft_captioner, paths)
+    (photos / "cut.jpg").write_bytes((photos / "b.jpg").read_bytes()[:200])
+    bad = ["nowhere.jpg", photos / "cut.jpg", photos, "no*.png"]
+    output, said, status = caption(*bad, *paths)
+    assert status == 1
+    assert output == rows([*map(Path, map(str, bad)), *paths], [""] * 4 + captions)
+    assert [line.split(";")[0].split(" (")[0] for line in said] == [
+        "attn: no file nowhere.jpg",
+        f"attn: {photos / 'cut.jpg'} cannot be read",
+        f"attn: {photos} is a folder",
+        "attn: no file matches no*.png",
+    ]
+    assert caption("nowhere.jpg")[0::2] == ("", 1)
+    output, said, status = caption("-", stdin=b"no picture")
+    assert (output, status, len(said)) == ("", 1, 1) and said[0].startswith("attn: -: the picture")
+
+
+def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
+    output, said, status = caption(stdin=f"\n{photos / 'a.png'}\nnowhere\n\xff\n".encode("latin1"))
+    assert [row.split("\t")[0] for row in output.splitlines()] == [
+        "",
+        str(photos / "a.png"),
+        "nowhere",
+        "\ufffd",
+    ]
+    assert status == 1 and [line[:28] for line in said] == [
+        "attn: line 1 names no pictur",
+        "attn: no file nowhere; expec",
+        "attn: line 4 is not valid UT",
+    ]
+    output, said, status = caption(stdin=(photos / "a.png").read_bytes())
+    assert (output, status) == ("", 1)
+    assert said[0].endswith("say `attn caption -`")
+    assert caption() == ("", [], 0)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
+def test_pictures_of_every_mode_have_captions(mode: str, caption: Run, tmp_path: Path) -> None:
+    path = tmp_path / ("x.jpg" if mode == "CMYK" else "x.png")
+    if mode == "I;16":
+        Image.fromarray(np.arange(1200, dtype=np.uint16).reshape(30, 40)).save(path)
+    else:
+        Image.new("RGB", (40, 30), "red").convert(mode).save(path)
+    output, said, status = caption(path)
+    assert output.strip() and not said and status == 0
+
+
+def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Path) -> None:
+    paths = files(photos)[:2]
+    captioner = load_captioner(soft_captioner)
+    search = SearchConfig(max_caption=7, nbest=2)
+    pictures = [open_image(path, least=32) for path in paths]
+    found = [c.hypotheses for c in captioner.caption(pictures, search=search)]
+
+    def text(hypothesis: object) -> str:
+        return re.sub(r"[\r\n\t]", " ", hypothesis.text)  # type: ignore[attr-defined]
+
+    listed = [(path, h) for path, two in zip(paths, found, strict=True) for h in two]
+    nbest = "".join(f"{path}\t{h.score:.4f}\t{text(h)}\n" for path, h in listed)
+    tsv = "".join(f"{path}\t{text(h)}\t{h.score:.4f}\n" for path, h in listed)
+    assert caption(*paths, "-n", 2)[0] == nbest
+    assert caption(*paths, "-n", 2, "--format", "tsv")[0] == tsv
+    [best, _] = found[0]
+    assert caption(paths[0], "--scores")[0] == f"{best.score:.4f}\t{text(best)}\n"
+    lines = caption(*paths, "nowhere", "-n", 2, "--format", "jsonl")[0].splitlines()
+    first, _, missing = map(json.loads, lines)
+    assert (first["image"], first["caption"]) == (str(paths[0]), best.text)
+    assert (first["read"], "error" in first) == ("soft", False)
+    assert [tuple(h.values()) for h in first["hypotheses"]] == [
+        (h.text, pytest.approx(h.score, abs=1e-4), pytest.approx(h.log_prob, abs=1e-3), list(h[3]))
+        for h in found[0]
+    ]
+    assert (missing["caption"], missing["hypotheses"]) == (None, [])
+    assert missing["error"].startswith("no file nowhere")
+
+
+def test_samples_depend_on_the_seed_and_not_on_the_batch(caption: Run, photos: Path) -> None:
+    paths = files(photos)
+    sampling = ["--method", "sample", "--seed"]
+    together = caption(*paths, *sampling, 3)[0]
+    apart = "".join(f"{path}\t{caption(path, *sampling, 3)[0]}" for path in paths)
+    assert together == apart != caption(*paths, *sampling, 4)[0]
+
+
+def test_every_output_of_a_hard_model_says_how_it_was_read(
+    caption: Run, hard_captioner: Path, photos: Path, tmp_path: Path
+) -> None:
+    model = ["-m", hard_captioner, photos / "a.png"]
+    for decode in ("argmax", "sample", "expected"):
+        read = f"hard {decode}"
+        for kind in ("text", "tsv", "jsonl", "html"):
+            output, said, status = caption(*model, "--hard-decode", decode, "--format", kind)
+            assert (said[0], status) == (f"hard attention, read by {decode}", 0)
+            assert (read in output) == (kind != "text")
+        assert read in caption(*model, "--hard-decode", decode, "--show")[0]
+        caption(*model, "--hard-decode", decode, "--attention", tmp_path / "x.npz")
+        assert str(np.load(tmp_path / "x.npz")["read"]) == read
+    output, said, status = caption(photos / "a.png", "--hard-decode", "sample")
+    assert (output, status) == ("", 1) and "not hard" in said[-1]
+
+
+def test_text_beside_pictures(caption: Run, soft_captioner: Path, photos: Path) -> None:
+    paths = files(photos)
+    captions = expected(soft_captioner, paths)
+    mine = photos / "a.txt"
+    mine.write_text("my notes")
+    output, said, status = caption("-r", photos, "--sidecar")
+    assert status == 1 and [line for line in said if "a.txt is there already; kept" in line]
+    assert mine.read_text() == "my notes"
+    assert output == rows(paths, captions)
+    for path, text in list(zip(paths, captions, strict=True))[1:]:
+        assert path.with_suffix(".txt").read_text() == " ".join(text.split()) + "\n"
+    assert caption("-r", photos, "--sidecar", "--overwrite")[1:] == ([], 0)
+    assert mine.read_text() == " ".join(captions[0].split()) + "\n"
+
+
+def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Path) -> None:
+    path = photos / "a.png"
+    plain = caption(path)[0]
+    for suffix in ("png", "gif", "html", "npz"):
+        output, said, status = caption(path, "--attention", photos / f"maps.{suffix}")
+        assert (output, status) == (plain, 0)
+        assert [line[:40] for line in said] == ["attn: the maps hardly differ from word t"]
+    pictures = [open_image(path, least=32)]
+    [found] = load_captioner(soft_captioner).caption(pictures, search=SEARCH, attention=True)
+    look = found.attention
+    assert look is not None and look.gates is not None
+    arrays = np.load(photos / "maps.npz")
+    assert tuple(arrays["words"]) == look.words
+    np.testing.assert_allclose(arrays["maps"], look.maps.numpy(), atol=1e-6)
+    np.testing.assert_allclose(arrays["gates"], look.gates.numpy(), atol=1e-6)
+    assert Image.open(photos / "maps.gif").n_frames == len(look.words) + 1  # type: ignore[attr-defined]
+
+
+def test_maps_of_several_pictures_have_files_of_their_own_or_one_page(
+    caption: Run, photos: Path, tmp_path: Path
+) -> None:
+    (photos / "more" / "a.png").write_bytes((photos / "a.png").read_bytes())
+    paths = [*files(photos), "nowhere.jpg"]
+    folder = tmp_path / "new" / "maps"
+    caption(*paths, "--attention", f"{folder}/")
+    names = ["a-2.png", "a.png", "b.png", "c.png", "d.png", "e.png"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    caption(*paths, "--attention", f"{folder}/{{name}}.map.npz", "--batch", 2)
+    assert len(list(folder.glob("*.map.npz"))) == 6
+    caption(*paths, "--attention", tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text()
+    assert page.count("<figure>") == 7 and "no file nowhere.jpg" in page
+    assert page.endswith("</html>\n") and caption(*paths, "--format", "html")[0] == page
+
+
+@pytest.mark.parametrize(
+    "options, status, said",
+    [
+        (["-r", ".", "--attention", "maps.png"], 2, "put {name} into its name"),
+        (["x.png", "--attention", "maps.bmp"], 1, "ending in .png, .gif, .html, .npz"),
+        (["x.png", "--attention", "nowhere/maps.png"], 1, "no folder nowhere"),
+        (["x.png", "--show", "--format", "tsv"], 2, "maps among tsv"),
+        (["-", "--sidecar"], 2, "no file beside it"),
+        (["x.png", "--overwrite"], 2, "needs --sidecar"),
+        (["x.png", "-m", "nowhere"], 1, "nowhere"),
+        (["x.png", "--method", "greedy", "-n", "2"], 2, "--nbest"),
+    ],
+)
+def test_wrong_usage_is_one_line(caption: Run, options: list[str], status: int, said: str) -> None:
+    output, lines, found = caption(*options)
+    assert (output, found) == ("", status)
+    assert said in lines[-1]
+
+
+def test_a_text_model_is_refused(caption: Run, tiny_bundle: Path, photos: Path) -> None:
+    output, said, status = caption("-m", tiny_bundle, photos / "a.png")
+    assert (output, status, len(said)) == ("", 1, 1) and "use `attn translate`" in said[0]
+
+
+def test_a_file_of_results_is_whole_and_progress_is_said(
+    caption: Run, photos: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "captions.tsv"
+    plain = caption("-r", photos)[0]
+    output, said, status = caption("-r", photos, "-o", target)
+    assert (output, said, status) == ("", ["captioning 100 %  5 pictures"], 0)
+    assert target.read_text() == plain
+
+
+# a live program with both ends open
+
+
+def test_each_path_is_answered_while_the_list_stays_open(
+    soft_captioner: Path, photos: Path
+) -> None:
+    with started(soft_captioner) as program:
+        assert program.stdin and program.stdout
+        for path in files(photos)[:3]:
+            program.stdin.write(f"{path}\n".encode())
+            program.stdin.flush()
+            assert program.stdout.readline().startswith(f"{path}\t".encode())
+        program.send_signal(signal.SIGINT)
+        assert program.communicate() == (b"", b"")
+    assert program.returncode == 130
+
+
+def test_an_endless_list_and_a_reader_that_leaves(soft_captioner: Path, photos: Path) -> None:
+    line = "set -o pipefail; yes $0 | $@ | head -1; echo ${PIPESTATUS[1]}"
+    model = ["-m", str(soft_captioner), *SHORT]
+    command = [sys.executable, "-m", "attncli", "caption", *model]
+    ended = subprocess.run(
+        ["bash", "-c", line, str(photos / "a.png"), *command],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+    )
+    assert ended.stderr == b"" and ended.stdout.endswith(b"\n0\n")
+
+
+def test_a_terminal_gets_colour_unless_it_is_refused(soft_captioner: Path, photos: Path) -> None:
+    import pty
+
+    command = [sys.executable, "-m", "attncli", "caption", "-m", str(soft_captioner), *SHORT]
+    for refused, name in ((False, "COLORTERM"), (True, "NO_COLOR")):
+        person, terminal = pty.openpty()
+        plain = {key: value for key, value in os.environ.items() if "COLOR" not in key}
+        environment = {**plain, "COLUMNS": "60", "TERM": "xterm", name: "truecolor"}
+        with subprocess.Popen(
+            [*command, "--show", str(photos / "a.png")],
+            cwd=ROOT,
+            stdout=terminal,
+            stderr=subprocess.PIPE,
+            env={
+                key: value
+                for key, value in environment.items()
+                if key == name or key[-5:] != "COLOR"
+            },
+        ) as program:
+            os.close(terminal)
+            shown = drained(person)
+        assert program.returncode == 0
+        assert (b"\x1b[38;2;" in shown) != refused
+        assert "soft attention" in shown.decode()
+
+
+def drained(descriptor: int) -> bytes:
+    """What a program writes to a terminal until it ends."""
+    shown, deadline = b"", time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            block = os.read(descriptor, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        shown += block
+    os.close(descriptor)
+    return shown

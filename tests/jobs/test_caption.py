@@ -1,0 +1,44 @@
+"""What a user is told of a captioner after all its captions."""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image
+
+from attncli.data.picture_files import PictureFile
+from attncli.jobs.caption import Watch
+from attncli.render.captions import Outcome
+from attncli.render.image_attention.look import Look
+from models.types import Hypothesis
+
+
+def outcome(text: str, maps: np.ndarray | None = None) -> Outcome:
+    look = None
+    if maps is not None:
+        words = tuple("w" * len(maps))
+        nothing = np.zeros(len(maps), np.float32)
+        look = Look("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
+    return Outcome(PictureFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), look)
+
+
+def told(outcomes: list[Outcome]) -> list[str]:
+    watch = Watch()
+    for one in outcomes:
+        watch.see([one])
+    return list(watch.notes())
+
+
+def test_maps_that_hardly_differ_are_told() -> None:
+    same = np.full((5, 2, 2), 0.25, np.float32)
+    moving = np.eye(4, dtype=np.float32).reshape(4, 2, 2)
+    [note] = told([outcome("a", same), outcome("b", same), outcome("c", moving)])
+    assert note.startswith("in 2 of 3 pictures the maps hardly differ from word to word")
+    assert told([outcome("a", same), outcome("b", moving), outcome("c", moving)]) == []
+    assert told([outcome("a", same[:1])]) == []  # one word has nothing to differ from
+
+
+def test_one_caption_for_most_pictures_is_told() -> None:
+    [note] = told([outcome("a dog" if n % 3 else f"{n}") for n in range(30)])
+    assert note == "20 of 30 pictures have the same caption, 'a dog'"
+    assert told([outcome("a dog")] * 9) == []
+    assert told([outcome(f"{n // 2}") for n in range(30)]) == []

@@ -1,0 +1,207 @@
+"""Pictures of image attention show what the maps say, in every kind of file."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from attncli.render.image_attention import WRITERS, writer_of
+from attncli.render.image_attention.look import DARK, Look, lit, sameness, smooth
+from attncli.render.image_attention.page import Other, fault, figure
+from attncli.render.image_attention.terminal import (
+    SHADES,
+    Screen,
+    drawn_as_text,
+    screen_of,
+)
+from models.errors import ModelError
+
+WORDS = ("a", "<b>red</b>", "円", "on")
+GREY = np.full((32, 32, 3), 200, np.uint8)
+
+
+def one_cell(row: int, column: int, side: int = 4) -> np.ndarray:
+    found = np.zeros((side, side), np.float32)
+    found[row, column] = 1
+    return found
+
+
+MAPS = np.stack([one_cell(0, 0), one_cell(3, 3), one_cell(0, 3), np.full((4, 4), 1 / 16)])
+MAPS = MAPS.astype(np.float32)
+GATES = np.array([0.25, 0.5, 0.75, 1.0], np.float32)
+ENTROPY = np.array([0, 0, 0, np.log(16)], np.float32)
+PIXELS = np.random.default_rng(1).integers(0, 255, (32, 32, 3), np.uint8)
+LOOK = Look("dogs & cats.jpg", Image.fromarray(PIXELS), WORDS, MAPS, GATES, ENTROPY, "hard argmax")
+
+
+def without_colour(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def width(line: str) -> int:
+    return sum(2 if letter == "円" else 1 for letter in line)
+
+
+def test_a_map_is_smooth_and_highest_where_the_word_looked() -> None:
+    large = smooth(MAPS[1], 64)
+    assert (large.min(), large.max()) == (0, 1)
+    assert np.unravel_index(large.argmax(), large.shape) > (48, 48)
+    assert np.abs(np.diff(large, axis=0)).max() < 0.2  # no edges between cells
+    assert np.array_equal(smooth(MAPS[3], 64), np.ones((64, 64)))
+    assert np.array_equal(smooth(np.zeros((4, 4), np.float32), 8), np.zeros((8, 8)))
+
+
+def test_what_was_looked_at_is_as_it_is_and_the_rest_is_dark_and_grey() -> None:
+    everywhere = np.asarray(lit(LOOK, 3, 32))
+    assert np.array_equal(everywhere, PIXELS)
+    corner = np.asarray(lit(LOOK, 0, 32))
+    assert np.array_equal(corner[0, 0], PIXELS[0, 0])
+    far = corner[31, 31]
+    assert far.max() == far.min() < DARK * 255
+
+
+def test_sameness_is_the_share_of_attention_that_stays() -> None:
+    assert sameness(np.stack([MAPS[0]] * 5)) == pytest.approx(1)
+    assert sameness(MAPS[:2]) == pytest.approx(0.5)
+    assert sameness(MAPS[:3]) == pytest.approx(1 / 3)
+    assert sameness(MAPS[:0]) == 0
+
+
+def test_a_panel_for_each_word() -> None:
+    content = WRITERS[".png"](LOOK)
+    sheet = Image.open(io.BytesIO(content))
+    assert sheet.format == "PNG" and content == WRITERS[".png"](LOOK)
+    shown = np.asarray(sheet.convert("RGB"), np.int16)
+    picture = np.asarray(LOOK.picture.resize((224, 224)), np.int16)
+    panels = [
+        (top, left)
+        for top in range(shown.shape[0] - 224)
+        for left in range(0, shown.shape[1] - 224)
+        if (shown[top, left : left + 4] == picture[0, :4]).all()
+        and (shown[top : top + 224, left : left + 224] == picture).all()
+    ]
+    assert len(panels) == 1  # the picture itself
+    dark = (shown.max(2) < DARK * 256).mean()
+    assert dark > 3 * 0.6 * 224 * 224 / shown[..., 0].size  # three words looked at a corner
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 40])
+def test_any_number_of_words_can_be_drawn(count: int) -> None:
+    words = tuple("x" * (n % 30 + 1) for n in range(count))
+    maps = np.random.default_rng(1).random((count, 7, 7)).astype(np.float32)
+    look = Look("x", LOOK.picture, words, maps, None, np.zeros(count, np.float32), "soft")
+    for write in WRITERS.values():
+        assert write(look)
+    assert "β" not in drawn_as_text(look, Screen(80))
+
+
+def test_a_frame_for_each_word_after_the_picture() -> None:
+    film = Image.open(io.BytesIO(WRITERS[".gif"](LOOK)))
+    assert film.format == "GIF" and film.n_frames == len(WORDS) + 1
+    assert film.info["loop"] == 0
+    frames = []
+    for number in range(film.n_frames):
+        film.seek(number)
+        frames.append(np.asarray(film.convert("RGB"), np.float32)[:384, :384].mean())
+    assert frames[0] > 2 * max(frames[1:4]) and frames[4] == pytest.approx(frames[0], rel=0.05)
+
+
+def test_arrays_come_back_without_pickle() -> None:
+    found = np.load(io.BytesIO(WRITERS[".npz"](LOOK)), allow_pickle=False)
+    assert np.array_equal(found["picture"], PIXELS) and np.array_equal(found["maps"], MAPS)
+    assert np.array_equal(found["gates"], GATES) and np.array_equal(found["entropy"], ENTROPY)
+    assert tuple(found["words"]) == WORDS
+    assert (str(found["read"]), str(found["name"])) == ("hard argmax", LOOK.name)
+
+
+class Page(HTMLParser):
+    """What a page refers to, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.sources: list[str] = []
+        self.text = ""
+        self.tags: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_page_needs_no_other_file() -> None:
+    content = WRITERS[".html"](LOOK).decode()
+    page = Page(content)
+    assert all(source.startswith("data:image/") for source in page.sources)
+    assert "script" not in page.tags and "link" not in page.tags and "url(" not in content
+    assert len(page.sources) == 1 + len(WORDS)
+    assert "<b>red</b>" in page.text and "b" not in page.tags
+    assert "hard argmax" in page.text and "β 0.25  H 0.00" in page.text
+    for source, kind in zip(page.sources, ["JPEG", *["PNG"] * 4], strict=True):
+        image = Image.open(io.BytesIO(base64.b64decode(source.partition("base64,")[2])))
+        assert image.format == kind
+    shade = np.asarray(image)[..., 1]  # of the last word, which looked everywhere
+    assert image.mode == "LA" and not shade.any()
+
+
+def test_a_page_has_other_captions_and_faults() -> None:
+    assert "a &lt;dog&gt; <i>-1.5000</i>" in figure(LOOK, [Other("a <dog>", -1.5)])
+    assert Page(fault("x<y.jpg", "no file x<y.jpg")).text == "x<y.jpgno file x<y.jpg\n"
+
+
+@pytest.mark.parametrize("colours", [0, 256, 1 << 24])
+@pytest.mark.parametrize("columns", [10, 20, 40, 79, 80, 200])
+def test_the_terminal_is_never_too_narrow(columns: int, colours: int) -> None:
+    drawn = drawn_as_text(LOOK, Screen(columns, colours))
+    *lines, note = without_colour(drawn).splitlines()
+    assert max(map(width, lines)) <= columns
+    assert note == "β gate, H entropy in nats; hard argmax attention"
+    assert ("\x1b[" in drawn) == bool(colours)
+    assert ("\x1b[38;2;" in drawn) == (colours > 256)
+    assert "円" in drawn
+
+
+def test_shades_are_dark_where_the_word_looked() -> None:
+    look = LOOK._replace(words=("corner",), maps=MAPS[:1], gates=None, entropy=ENTROPY[:1])
+    lines = drawn_as_text(look, Screen(32)).splitlines()
+    assert lines[0].startswith(SHADES[-1]) and set(lines[-4]) <= {" "}
+    assert [line.strip() for line in lines[-3:-1]] == ["corner", "H 0.00"]
+
+
+@pytest.mark.parametrize(
+    "environment, is_terminal, colours",
+    [
+        ({}, True, 256),
+        ({"COLORTERM": "truecolor"}, True, 1 << 24),
+        ({"COLORTERM": "truecolor", "NO_COLOR": "1"}, True, 0),
+        ({"TERM": "dumb"}, True, 0),
+        ({"COLORTERM": "truecolor"}, False, 0),
+    ],
+)
+def test_colours_are_those_of_the_terminal(
+    environment: dict[str, str], is_terminal: bool, colours: int
+) -> None:
+    found = screen_of(80, is_terminal=is_terminal, environment=environment)
+    assert found == Screen(80, colours)
+
+
+def test_the_256_colours_are_near_the_24_bit_ones() -> None:
+    flat = LOOK._replace(picture=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words="x")
+    assert "38;5;198" in drawn_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
+    assert "48;2;255;0;102" in drawn_as_text(flat, Screen(40, 1 << 24))
+
+
+def test_the_suffix_chooses_the_writer() -> None:
+    assert writer_of(Path("maps.PNG")) is WRITERS[".png"]
+    with pytest.raises(ModelError, match=r"maps.bmp; expected a name ending in .png, .gif"):
+        writer_of(Path("maps.bmp"))
