@@ -7,17 +7,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NamedTuple
 
 import typer
 
 from attncli import console
+from attncli.commands.drawing import Picture, check_drawing, screen
 from attncli.data.lines import Outcome, read_chunks
 from attncli.data.streams import Write, open_input, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
+from attncli.jobs.align import aligner_of
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.markup import piece_looks
 from attncli.jobs.translate import LongLines, translate_lines
+from attncli.jobs.translate_align import with_alignments
 from attncli.options import (
     BatchTokens,
     Device,
@@ -28,6 +31,8 @@ from attncli.options import (
     read_as,
     with_settings,
 )
+from attncli.render.alignment.terminal import Screen
+from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
 from models.config import SearchConfig
 
@@ -51,6 +56,19 @@ KeepTags = Annotated[
     bool,
     typer.Option("--keep-tags", help="Carry tags and placeholders over, placed by the attention."),
 ]
+Align = Annotated[
+    bool, typer.Option("--align", help="Write which source word each word came from.")
+]
+Show = Annotated[bool, typer.Option("--show", help="Draw each output's attention under it.")]
+PictureFile = Annotated[
+    Path | None, typer.Option(help="Draw the attention of the outputs: .svg, .png, .pdf, .html.")
+]
+Chosen = Annotated[
+    str | None, typer.Option("--pairs", metavar="1-20,35", help="Which lines to draw.")
+]
+UnitsOf = Annotated[
+    Literal["word", "piece", "char"] | None, typer.Option(help="What is aligned and drawn.")
+]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
@@ -66,6 +84,11 @@ def translate(
     search: SearchConfig,
     hard_decode: HardDecode = None,
     keep_tags: KeepTags = False,
+    align: Align = False,
+    units: UnitsOf = None,
+    show: Show = False,
+    picture: PictureFile = None,
+    pairs: Chosen = None,
     long: Long = "split",
     max_batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
@@ -85,11 +108,17 @@ def translate(
     ${var} are no text: the model does not see them, and each stands in the output by the words it
     stood by. As many come out as went in, rightly nested; entities are read as their characters.
 
+    With --align, `output ||| 0-0 2-1` says which source word, counted from 0, each word came from;
+    TSV has one more column, JSON lines have links and weights.
+
     Example:
       attn translate -m runs/demo "The old dog sees a small house."
       attn translate -m runs/demo < test.en > test.de
     """
     check_search(search)
+    drawing = check_drawing(picture, pairs, drawn=show)
+    aligned = align or show or picture is not None
+    _check_alignment(aligned, keep_tags, units)
     with _source(text, input) as source:
         translator = read_as(_load(model, device, threads), hard_decode, seed=search.seed)
         outcomes = translate_lines(
@@ -100,9 +129,16 @@ def translate(
             max_batch_tokens=max_batch_tokens,
             aligner=partial(piece_looks, translator) if keep_tags else None,
         )
-        layout = Layout(format, nbest=search.nbest > 1, scores=scores, read=translator.reads)
+        if aligned:
+            changes = {"units": units} if units else {}
+            heads, size = drawing.heads, max_batch_tokens
+            aligner = aligner_of(translator, changes, heads=heads, max_batch_tokens=size)
+            outcomes = with_alignments(outcomes, aligner)
+        layout = Layout(format, search.nbest > 1, scores, translator.reads, align)
+        shown = Shown(layout, Picture(drawing), screen() if show else None)
         with open_output(output) as write, _progress(source, shown=output is not None) as advance:
-            refused = _write_all(outcomes, layout, write, advance)
+            refused = _write_all(outcomes, shown, write, advance)
+        shown.picture.draw()
     if refused:
         raise typer.Exit(1)
 
@@ -121,13 +157,42 @@ def _load(model: Path, device: str, threads: int) -> Translator:
     return load_translator(model, device=choose_device(device))
 
 
+class Shown(NamedTuple):
+    """How outcomes are written, and what is drawn of them."""
+
+    layout: Layout
+    picture: Picture
+    screen: Screen | None  # for heat maps among the lines
+
+
+def _rows(outcomes: list[Outcome], shown: Shown) -> bytes:
+    """The lines of some outcomes; with heat maps, each above its own."""
+    if shown.screen is None:
+        return rendered(outcomes, shown.layout)
+    style, rows = Style(screen=shown.screen), b""
+    for outcome in outcomes:
+        best = filter(shown.picture.drawing.wants, outcome.alignments[:1])
+        rows += rendered([outcome], shown.layout) + written(list(best), "terminal", style)
+    return rows
+
+
+def _check_alignment(aligned: bool, keep_tags: bool, units: str | None) -> None:
+    if aligned and keep_tags:
+        raise typer.BadParameter(
+            "draws and writes what is text alone: not with --keep-tags", param_hint="'--align'"
+        )
+    if units and not aligned:
+        raise typer.BadParameter("needs --align, --show or --picture", param_hint="'--units'")
+
+
 def _write_all(
-    results: Iterable[list[Outcome]], layout: Layout, write: Write, advance: console.Advance
+    results: Iterable[list[Outcome]], shown: Shown, write: Write, advance: console.Advance
 ) -> int:
     """Write and report outcomes as they come; returns how many lines were refused."""
     size = count = refused = 0
     for outcomes in results:
-        write(rendered(outcomes, layout))
+        write(_rows(outcomes, shown))
+        shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
         for outcome in outcomes:
             if outcome.note:
                 console.warn(outcome.note)

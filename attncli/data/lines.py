@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
+from attncli.data.panels import AlignedPair
 from models.types import Translation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
@@ -40,6 +41,8 @@ class Outcome(NamedTuple):
     line: Line
     translation: Translation | None  # None: the line could not be translated, `note` says why
     note: str = ""  # what the user should know about the line
+    parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
+    alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
 
 
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:

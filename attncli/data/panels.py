@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.links import Link
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from attncli.data.links import Link
 
 
 class Panel(NamedTuple):

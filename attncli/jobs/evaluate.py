@@ -55,7 +55,7 @@ def translate_test_set(
         [outcomes] = translate_lines(
             [chunk], translator, search=search, max_batch_tokens=max_batch_tokens
         )
-        for line, translation, note in outcomes:
+        for line, translation, note, *_ in outcomes:
             hypotheses[line.number - 1] = _one_line(translation.text) if translation else ""
             notes += [note] if note else []
         done, count = done + size, count + len(chunk)

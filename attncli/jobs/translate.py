@@ -100,7 +100,7 @@ def _fits(text: str, translator: Translates) -> bool:
 def _outcome(plan: _Plan, results: list[Translation]) -> Outcome:
     if plan.refused:
         return Outcome(plan.line, None, plan.note)
-    return Outcome(plan.line, _joined(plan.line.text, results), plan.note)
+    return Outcome(plan.line, _joined(plan.line.text, results), plan.note, tuple(results))
 
 
 def _with_markup(

@@ -2,10 +2,11 @@
 
 - ``text``: the best output of each line; with scores, the score and a tab before it. With
   ``--nbest`` above 1, the n-best lists of Moses: ``index ||| output ||| score``, index from 0.
-- ``tsv``: source, output and score of each output.
-- ``jsonl``: an object for each line: source, hypotheses with text, score, log_prob and pieces,
-  how the memory was read if the attention is hard, and an error where the line could not be
-  translated.
+  With alignments the links follow, ``output ||| 0-0 2-1``, as Marian writes them.
+- ``tsv``: source, output and score of each output, and its links with alignments.
+- ``jsonl``: an object for each line: source, hypotheses with text, score, log_prob and pieces (and
+  alignment: units of source and target, links, a row of weights for each target unit), how the
+  memory was read if the attention is hard, and an error where the line could not be translated.
 
 The score is what the search sorts by; log_prob the natural logarithm of the probability. A line
 break or a tab inside an output or a source (a model that spells with bytes can write anything)
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from attncli.data.lines import Outcome
+from attncli.render.alignment.lines import linked, record_of
 from models.types import Hypothesis
 
 Format = Literal["text", "tsv", "jsonl"]
@@ -31,6 +33,7 @@ class Layout(NamedTuple):
     nbest: bool = False  # whether a line may have more than one output
     scores: bool = False  # whether plain text has scores
     read: str = ""  # how the model read its memory
+    align: bool = False  # whether links follow each output
 
 
 def rendered(outcomes: list[Outcome], layout: Layout) -> bytes:
@@ -44,28 +47,31 @@ def _text(outcome: Outcome, layout: Layout) -> Iterator[str]:
     hypotheses = _hypotheses(outcome)
     if layout.nbest:
         index = outcome.line.number - 1
-        for hypothesis in hypotheses:
-            yield f"{index} ||| {_one_line(hypothesis.text)} ||| {hypothesis.score:.4f}"
+        for rank, hypothesis in enumerate(hypotheses):
+            links = _links(outcome, rank, layout, " ||| ")
+            yield f"{index} ||| {_one_line(hypothesis.text)} ||| {hypothesis.score:.4f}{links}"
         if not hypotheses:
             yield f"{index} |||  ||| "
         return
     best = hypotheses[0] if hypotheses else None
     score = f"{best.score:.4f}\t" if best and outcome.line.text.strip() else "\t"
-    yield (score if layout.scores else "") + (_one_line(best.text) if best else "")
+    text = (score if layout.scores else "") + (_one_line(best.text) if best else "")
+    yield text + _links(outcome, 0, layout, " ||| ")
 
 
 def _tsv(outcome: Outcome, layout: Layout) -> Iterator[str]:
     source = _one_cell(outcome.line.text)
-    for hypothesis in _hypotheses(outcome):
-        yield f"{source}\t{_one_cell(hypothesis.text)}\t{hypothesis.score:.4f}"
+    for rank, hypothesis in enumerate(_hypotheses(outcome)):
+        links = _links(outcome, rank, layout, "\t") or "\t" * layout.align
+        yield f"{source}\t{_one_cell(hypothesis.text)}\t{hypothesis.score:.4f}{links}"
     if outcome.translation is None:
-        yield f"{source}\t\t"
+        yield f"{source}\t\t" + "\t" * layout.align
 
 
 def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
     record: dict[str, object] = {
         "source": outcome.line.text,
-        "hypotheses": [_record(hypothesis) for hypothesis in _hypotheses(outcome)],
+        "hypotheses": [_record(outcome, rank) for rank in range(len(_hypotheses(outcome)))],
     }
     if layout.read.startswith("hard"):
         record["read"] = layout.read
@@ -88,13 +94,26 @@ def _hypotheses(outcome: Outcome) -> tuple[Hypothesis, ...]:
     return outcome.translation.hypotheses if outcome.translation else ()
 
 
-def _record(hypothesis: Hypothesis) -> dict[str, object]:
-    return {
+def _record(outcome: Outcome, rank: int) -> dict[str, object]:
+    hypothesis = _hypotheses(outcome)[rank]
+    record: dict[str, object] = {
         "text": hypothesis.text,
         "score": hypothesis.score,
         "log_prob": hypothesis.log_prob,
         "pieces": hypothesis.pieces,
     }
+    if outcome.alignments:
+        pair = outcome.alignments[rank]
+        units = {"source": pair.source, "target": pair.target}
+        record["alignment"] = {**units, **record_of(pair.panels[0])}
+    return record
+
+
+def _links(outcome: Outcome, rank: int, layout: Layout, separator: str) -> str:
+    """What follows an output that was aligned; an empty line stays empty."""
+    if not layout.align or not outcome.alignments:
+        return ""
+    return separator + linked(outcome.alignments[rank].panels[0], 0, probabilities=False)
 
 
 def _one_line(text: str) -> str:

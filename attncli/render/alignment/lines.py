@@ -41,13 +41,13 @@ def naacl(pair: AlignedPair, probabilities: bool = False) -> str:
 def jsonl(pair: AlignedPair) -> str:
     """An object with all there is to know of the pair."""
     first, *others = pair.panels
-    record: dict[str, Any] = {"source": pair.source, "target": pair.target, **_record(first)}
+    record: dict[str, Any] = {"source": pair.source, "target": pair.target, **record_of(first)}
     if pair.score is not None:
         record["score"] = round(pair.score, 6)
     if pair.note:
         record["note"] = pair.note
     if others:
-        record["views"] = {panel.name: _record(panel) for panel in others}
+        record["views"] = {panel.name: record_of(panel) for panel in others}
     row = json.dumps(record, ensure_ascii=False)
     for mark in LINE_ENDS:
         row = row.replace(mark, f"\\u{ord(mark):04x}")
@@ -69,7 +69,8 @@ def _link(panel: Panel, i: int, j: int, base: int, probabilities: bool) -> str:
     return f"{i + base}-{j + base}{known}"
 
 
-def _record(panel: Panel) -> dict[str, Any]:
+def record_of(panel: Panel) -> dict[str, Any]:
+    """Links and weights as JSON holds them."""
     record: dict[str, Any] = {"links": in_order(panel)}
     if panel.weights is not None:
         record["weights"] = [[round(float(x), DIGITS) for x in row] for row in panel.weights]

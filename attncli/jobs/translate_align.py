@@ -1,0 +1,85 @@
+"""Align outputs with their sources: what the model looked at while it said each word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from attncli.data.lines import Outcome
+from attncli.data.panels import AlignedPair, Panel
+from attncli.jobs.align import Aligner, every_head
+from models.types import Translation
+
+if TYPE_CHECKING:
+    from models.alignment import Alignment
+
+
+def with_alignments(results: Iterable[list[Outcome]], aligner: Aligner) -> Iterator[list[Outcome]]:
+    """Outcomes with an alignment of each hypothesis, piece by piece as the model said it.
+
+    A line that was translated in parts is aligned in parts.
+    """
+    from models.alignment import align_translations
+
+    for outcomes in results:
+        asked = [(n, said) for n, outcome in enumerate(outcomes) for said in _said(outcome)]
+        parts = [part for _, said in asked for part in said]
+        found = align_translations(
+            aligner.translator,
+            parts,
+            config=aligner.config,
+            max_batch_tokens=aligner.max_batch_tokens,
+        )
+        heads = every_head(aligner, [(part.source, part.text) for part in parts])
+        each = zip(found, heads, strict=True)
+        aligned: dict[int, list[AlignedPair]] = {}
+        for n, said in asked:
+            whole = _whole(outcomes[n], [next(each) for _ in said])
+            aligned.setdefault(n, []).append(whole)
+        yield [
+            outcome._replace(alignments=tuple(aligned.get(n, ())))
+            for n, outcome in enumerate(outcomes)
+        ]
+
+
+def _said(outcome: Outcome) -> list[tuple[Translation, ...]]:
+    """The parts of each hypothesis; none of a line that was empty or not translated."""
+    ranks = zip(*(part.hypotheses for part in outcome.parts), strict=False)
+    return [
+        tuple(
+            Translation(part.source, (hypothesis,))
+            for part, hypothesis in zip(outcome.parts, rank, strict=True)
+        )
+        for rank in ranks
+    ]
+
+
+def _whole(outcome: Outcome, parts: list[tuple[Alignment, Any]]) -> AlignedPair:
+    """The alignment of a hypothesis from those of its parts, which do not look at each other."""
+    source: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    links = set()
+    for alignment, _ in parts:
+        links |= {(i + len(source), j + len(target)) for i, j in alignment.links}
+        source, target = source + alignment.source, target + alignment.target
+    score = sum(alignment.score for alignment, _ in parts) / len(parts)
+    note = "; ".join(alignment.note for alignment, _ in parts if alignment.note)
+    weights = _blocks([alignment.weights.numpy() for alignment, _ in parts])
+    heads = parts[0][1] if len(parts) == 1 else None
+    panel = Panel("", frozenset(links), weights, heads)
+    return AlignedPair(outcome.line.number, source, target, (panel,), score, note)
+
+
+def _blocks(tables: list[Any]) -> Any:
+    """Tables (J, I) along the diagonal of one, with nothing between them."""
+    import numpy
+
+    if len(tables) == 1:
+        return tables[0]
+    shape = [sum(table.shape[side] for table in tables) for side in (0, 1)]
+    whole, j, i = numpy.zeros(shape, tables[0].dtype), 0, 0
+    for table in tables:
+        rows, columns = table.shape
+        whole[j : j + rows, i : i + columns] = table
+        j, i = j + rows, i + columns
+    return whole
