@@ -9,7 +9,7 @@ from itertools import accumulate
 from attncli.markup.marks import Part
 from attncli.markup.words import has_word
 
-OPAQUE = re.compile("code|kbd|samp|var|script|style")
+OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
 NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
