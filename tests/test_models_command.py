@@ -13,6 +13,7 @@ from attncli import app
 from attncli.jobs.models import Shown, catalogue, show
 from attncli.training.config import from_toml, run_config
 from models import build, registry, zoo
+from models.config import AttentionConfig, fields_of
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -69,6 +70,18 @@ def test_a_part_is_shown_with_equation_and_source(capsys: pytest.CaptureFixture[
     assert "v^T tanh(" in text and "Source: Bahdanau" in text
     assert text.endswith("attn train -s model.attention.score=additive\n")
     assert "transformer-tiny" in shown(capsys, "show", "transformer").splitlines()[-1]
+
+
+def test_a_part_is_shown_with_its_options_defaults_and_docs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = shown(capsys, "show", "hard")
+    assert "model.attention.read_soft = 0.5 " in text and "Options:" not in text
+    assert fields_of(AttentionConfig)["read_soft"].metadata["doc"] in text
+    assert "model.attention.coverage = false " in shown(capsys, "show", "additive")
+    assert " = " not in shown(capsys, "show", "dot").partition("Source:")[2]
+    [hard] = [e for e in json.loads(shown(capsys, "--json"))["reads"] if e["name"] == "hard"]
+    assert hard["settings"][0]["name"] == "model.attention.read_decode"
 
 
 def test_a_bundle_is_shown_with_its_size(

@@ -87,10 +87,10 @@ def _summary(entry: Entry) -> str:
 
 
 def _list_as_json(entries: list[Entry]) -> str:
-    record: dict[str, list[dict[str, str]]] = {name: [] for name in zoo.KINDS.values()}
-    for kind, name, summary, detail, source in entries:
-        known = {"name": name, "summary": summary, "detail": detail, "source": source}
-        record[zoo.KINDS[kind]].append(known)
+    record: dict[str, list[dict[str, object]]] = {name: [] for name in zoo.KINDS.values()}
+    for entry in entries:
+        known = entry._asdict() | {"settings": [row._asdict() for row in entry.settings]}
+        record[zoo.KINDS[str(known.pop("kind"))]].append(known)
     return json_format.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -100,11 +100,15 @@ def _part(entry: Entry) -> str:
         usage = f"attn train -s model.image.encoder={entry.name}"
     if entry.kind == "family":
         usage = f"presets: {', '.join(zoo.presets_of(entry.name))}"
-    return "".join(f"{line}\n" for line in [*_about(entry), "", usage])
+    rows = [(f"{row.name} = {row.default}", row.doc) for row in entry.settings]
+    settings = ["", *columns(rows, left=2).splitlines()] if rows else []
+    return "".join(f"{line}\n" for line in [*_about(entry), *settings, "", usage])
 
 
 def _about(entry: Entry) -> list[str]:
-    return [f"{entry.kind} {entry.name}", entry.summary, *entry.detail.splitlines()]
+    """What a part says of itself; its options come with more than their names elsewhere."""
+    said = [line for line in entry.detail.splitlines() if not line.startswith("Options:")]
+    return [f"{entry.kind} {entry.name}", entry.summary, *said]
 
 
 def _model(shown: Shown) -> str:

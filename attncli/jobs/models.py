@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from attncli.training.config import run_config, to_toml
 from models import registry, zoo
-from models.config import ModelConfig, SearchConfig, TokenizerConfig, from_dict, option
+from models.config import (
+    AttentionConfig,
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+    fields_of,
+    from_dict,
+    option,
+)
 from models.errors import unknown_name
 
 KINDS = {
@@ -23,6 +31,14 @@ KINDS = {
 }
 
 
+class Setting(NamedTuple):
+    """An option of a part of the attention."""
+
+    name: str  # as -s takes it
+    default: str
+    doc: str
+
+
 class Entry(NamedTuple):
     """A name of the zoo."""
 
@@ -31,6 +47,7 @@ class Entry(NamedTuple):
     summary: str  # one line
     detail: str  # the rest: equation, source, traps
     source: str  # the paper
+    settings: tuple[Setting, ...] = ()
 
 
 class Vocabulary(NamedTuple):
@@ -140,4 +157,12 @@ def _preset(name: str) -> Entry:
 
 def _part(kind: str, name: str) -> Entry:
     found = registry.describe(kind, name)
-    return Entry(kind, name, found.summary, found.detail, found.source)
+    known = [option for option in found.options if option in fields_of(AttentionConfig)]
+    settings = tuple(map(_setting, known))
+    return Entry(kind, name, found.summary, found.detail, found.source, settings)
+
+
+def _setting(name: str) -> Setting:
+    """One of a part's options, with default and doc from where they are written."""
+    field = fields_of(AttentionConfig)[name]
+    return Setting(f"model.attention.{name}", str(field.default).lower(), field.metadata["doc"])

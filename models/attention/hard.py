@@ -31,7 +31,8 @@ class Hard(Read):
     Options: read_decode, read_soft, read_mix, read_temperature, read_seed.
     The weights handed on are those with which the values were read: 1 for the slot, 0 elsewhere.
     While training, log-probability and entropy of the draw come along, for REINFORCE. Half of the
-    sentences are read by expectation then, from first to last, which lowers the variance. A
+    sentences are read by expectation then, from first to last, which lowers the variance. The
+    weights of REINFORCE and entropy, and the baseline's decay, are settings of train.attention. A
     sample in use depends on the seed and the step alone, not on the batch or on earlier draws.
     """
 
