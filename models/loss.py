@@ -52,6 +52,8 @@ class LossSum(nn.Module):
         if torch.is_autocast_enabled(features.device.type):
             features = features.to(torch.get_autocast_dtype(features.device.type))
         zero = weight.new_zeros(weight.shape[0]) if bias is None else bias
+        if not torch.is_grad_enabled():  # which no autograd function can see from inside
+            features, weight, zero = features.detach(), weight.detach(), zero.detach()
         return SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)
 
 

@@ -22,7 +22,7 @@ from models.errors import unknown_name
 Link = tuple[int, int]  # source unit, target unit, counted from 0
 Links = frozenset[Link]
 
-ROUNDS = 50  # of Sinkhorn's algorithm
+ROUNDS = 25  # of Sinkhorn's algorithm
 FLOOR = 1e-6  # weight of a pair that has none: without it there may be no coupling
 
 
@@ -66,8 +66,8 @@ def coupling(weights: Tensor) -> Tensor:
     """The coupling (.., J, I) of uniform units nearest to weights, by Sinkhorn's algorithm."""
     plan = weights.double().clamp_min(FLOOR)
     for _ in range(ROUNDS):
-        plan = plan / plan.sum(-1, keepdim=True) / plan.shape[-2]
-        plan = plan / plan.sum(-2, keepdim=True) / plan.shape[-1]
+        plan /= plan.sum(-1, keepdim=True) * plan.shape[-2]
+        plan /= plan.sum(-2, keepdim=True) * plan.shape[-1]
     return plan
 
 

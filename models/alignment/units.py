@@ -100,20 +100,23 @@ def _content(processor: Any, number: int) -> bytes:
 
 def shares(pieces: Sequence[Span], spans: Sequence[Span]) -> Tensor:
     """Which part (P, N) of each piece belongs to each unit; a lone space to the next one."""
-    table = torch.zeros(len(pieces), len(spans))
-    for row, (start, end) in enumerate(pieces):
+    rows, first = [], 0
+    for start, end in pieces:
+        row = [0.0] * len(spans)
+        rows.append(row)
         if end <= start:
             continue
-        overlaps = {
-            n: min(end, b) - max(start, a)
-            for n, (a, b) in enumerate(spans)
-            if a < end and start < b
-        }
-        if not overlaps:
-            overlaps = {n: 1 for n, (a, _) in enumerate(spans) if a == end}
-        for n, overlap in overlaps.items():
-            table[row, n] = overlap / sum(overlaps.values())
-    return table
+        while first < len(spans) and spans[first][1] <= start:
+            first += 1  # pieces and units both go forward
+        for n in range(first, len(spans)):
+            if spans[n][0] >= end:
+                break
+            row[n] = float(min(end, spans[n][1]) - max(start, spans[n][0]))
+        if total := sum(row):
+            row[:] = [part / total for part in row]
+        elif first < len(spans):
+            row[first] = 1.0
+    return torch.tensor(rows).view(len(pieces), len(spans))
 
 
 def without_marks(table: Tensor, pieces: Sequence[str]) -> Tensor:

@@ -120,3 +120,10 @@ def test_without_gradients_the_value_is_the_same() -> None:
         silent, _ = LossSum(0.1)(*given)
     torch.testing.assert_close(silent, LossSum(0.1)(*given)[0])
     assert not silent.requires_grad
+
+
+def test_without_gradients_none_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = inputs()
+    monkeypatch.setattr(loss.Gradients, "like", lambda *_: pytest.fail("gradients for nothing"))
+    with torch.inference_mode():
+        LossSum(0.1)(*given)
