@@ -23,6 +23,7 @@ from attncli.data.caption_examples import CaptionExamples, TwoStages
 from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.pictures import Pictures, content_hash, open_pictures
 from attncli.data.tokens import Dropped, Side, SideWriter, id_type, read_side
+from attncli.training import drawn
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev_captions import DevCaptions
 from attncli.training.material import (
@@ -64,6 +65,9 @@ class Read(NamedTuple):
 
 def load(config: RunConfig, folder: Path, show: Show) -> Data:
     """The run's data, made in the run folder the first time."""
+    if not config.data.captions:
+        data = drawn.demonstration(config.data, config.train.seed, folder)
+        config = replace(config, data=data)
     read, place = read_parts(config.data), folder / "data"
     if not place.exists():
         write_folder(place, lambda part: make(config, read, part, show))

@@ -53,6 +53,7 @@ class DataConfig:
     )
     max_length: int = option(256, "pairs with a longer side, in pieces, are left out")
     demo_pairs: int = option(8000, "pairs drawn from the embedded grammar if no files are given")
+    demo_scenes: int = option(2000, "scenes drawn for a captioner if no pictures are given")
     demo_source: str = option("en", "source language of the embedded grammar: en, de or fr")
     demo_target: str = option("de", "target language of the embedded grammar: en, de or fr")
 
@@ -149,7 +150,7 @@ CHOICES = {
 ABOVE_0 = (
     *("train.lr", "train.batch_tokens", "train.accumulate", "train.log_every"),
     *("train.plateau_factor", "train.plateau_patience"),
-    *("data.max_length", "data.demo_pairs"),
+    *("data.max_length", "data.demo_pairs", "data.demo_scenes"),
     *("tokenizer.coverage", "tokenizer.sample", "search.beam", "search.nbest"),
     *("model.embedding", "model.hidden", "model.max_source", "model.heads"),
     *("model.decoder_layers", "model.attention.heads", "model.image.size"),

@@ -1,0 +1,42 @@
+"""Scenes drawn into the run folder where a captioner is given no pictures."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+from attncli.data import scenes
+from attncli.training.config import DataConfig
+from models.files import write_bytes, write_text
+
+DEV_SCENES = 200  # dev and test each
+
+
+def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+    """The scenes as a TAR file and tables of captions, and the data settings that name them."""
+    if not (folder / "data").exists():  # else the files were written before it
+        write_scenes(data.demo_scenes, seed, folder)
+    return replace(
+        data,
+        images=str(folder / "images.tar"),
+        captions=str(folder / "train.tsv"),
+        dev_captions=str(folder / "dev.tsv"),
+    )
+
+
+def write_scenes(count: int, seed: int, folder: Path) -> None:
+    """Draw scenes into images.tar, with their captions in train.tsv, dev.tsv and test.tsv."""
+    parts = scenes.split(count, DEV_SCENES, DEV_SCENES, seed=seed)
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, part in zip(parts._fields, parts, strict=True):
+            rows = []
+            for number, scene in enumerate(part):
+                content, member = scenes.png(scene), tarfile.TarInfo(f"{name}-{number:05}.png")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+                rows.append("\t".join([member.name, *(c.text for c in scene.captions)]) + "\n")
+            write_text(folder / f"{name}.tsv", "".join(rows))
+    write_bytes(folder / "images.tar", stream.getvalue())
