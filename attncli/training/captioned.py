@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncli.data import corpus
+from attncli.data.augment import Augmentation
 from attncli.data.caption_examples import CaptionExamples, TwoStages
 from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.pictures import Pictures, content_hash, open_pictures
@@ -88,9 +89,11 @@ def examples_of(
     stages = [
         CaptionExamples(target, sight.cache.rows(keys)[pictures], sight.views) for sight in found
     ]
-    if len(stages) == 1:
-        return stages[0]
-    return TwoStages(stages[0], stages[1], turn=config.encoder_from - 1)
+    *frozen, last = stages
+    if config.encoder_from:
+        augment = Augmentation(config.flip, config.crop)
+        last = replace(last, views=replace(last.views, augment=augment))
+    return TwoStages(frozen[0], last, turn=config.encoder_from - 1) if frozen else last
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:

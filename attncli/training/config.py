@@ -101,6 +101,8 @@ class TrainConfig:
         0, "captioners: the epoch with which a pretrained encoder learns too (0: it stays frozen)"
     )
     encoder_lr: float = option(0.00005, "peak learning rate of a pretrained encoder that learns")
+    flip: float = option(0.5, "while it learns: share of the pictures that are mirrored")
+    crop: float = option(0.8, "while it learns: smallest share of a picture that is shown (1: all)")
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
     tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")
@@ -149,7 +151,7 @@ CHOICES = {
 }
 ABOVE_0 = (
     *("train.lr", "train.batch_tokens", "train.accumulate", "train.log_every"),
-    *("train.plateau_factor", "train.plateau_patience"),
+    *("train.plateau_factor", "train.plateau_patience", "train.crop", "train.encoder_lr"),
     *("data.max_length", "data.demo_pairs", "data.demo_scenes"),
     *("tokenizer.coverage", "tokenizer.sample", "search.beam", "search.nbest"),
     *("model.embedding", "model.hidden", "model.max_source", "model.heads"),
@@ -159,6 +161,7 @@ BELOW_1 = (
     *("model.dropout", "model.attention_dropout", "train.label_smoothing", "train.ema"),
     *("train.beta1", "train.beta2"),
 )
+SHARES = ("train.flip", "train.crop")
 
 
 def check(config: RunConfig) -> None:
@@ -191,6 +194,8 @@ def _check_setting(place: str, value: Any) -> None:
         raise ModelError(f"{place} = {value}", "no less than 0")
     if place in ABOVE_0 and value == 0:
         raise ModelError(f"{place} = {value}", "more than 0")
+    if place in SHARES and value > 1:
+        raise ModelError(f"{place} = {value}", "from 0 to 1")
     if place in BELOW_1 and value >= 1:
         raise ModelError(f"{place} = {value}", "at least 0 and below 1")
 
@@ -211,6 +216,8 @@ def _check_kind(config: RunConfig) -> None:
             "a preset that captions",
             "--preset show-attend-tell-soft-small",
         )
+    if config.train.encoder_from and not config.sees_pictures:
+        raise ModelError(f"train.encoder_from = {config.train.encoder_from} for {named}", "0")
     if config.train.metric == "cider" and not config.sees_pictures:
         raise ModelError(f"train.metric = 'cider' for {named}", "bleu or loss")
 

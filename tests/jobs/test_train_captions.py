@@ -14,20 +14,29 @@ from safetensors.torch import load_file
 
 from attncli.jobs.train import dry_run
 from attncli.training import keep, seeing
-from attncli.training.events import Evaluated, Interrupted, Kept, Started
+from attncli.training.events import Evaluated, Interrupted, Kept, Started, Stepped
 from attncli.training.settings import settings
 from models.bundle import read
 from models.captioner import Captioner
+from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
 from models.images import open_image
 from tests.training.small import assert_same, run
-from tests.training.small_captions import PATCHES, Files, as_tar, small_config, write_pictures
+from tests.training.small_captions import (
+    PATCHES,
+    PRETRAINED,
+    Files,
+    as_tar,
+    small_config,
+    write_pictures,
+)
 
 HARD = "show-attend-tell-hard-nano"
 VARIANTS = {
     "frozen": ("show-attend-tell-soft-nano", [*PATCHES, "train.average=2"]),
     "hard": (HARD, [*PATCHES, "train.ema=0.9"]),
     "learned": ("show-attend-tell-soft-nano", ["train.steps=8", "train.evaluate_every=3"]),
+    "fine-tuned": (HARD, [*PRETRAINED, "train.encoder_from=2", "train.epochs=3"]),
     "metric": ("show-attend-tell-soft-nano", [*PATCHES, "train.metric=cider"]),
 }
 
@@ -36,6 +45,19 @@ VARIANTS = {
 def files(tmp_path: Path) -> Files:
     """Pictures and captions of a minute run."""
     return write_pictures(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that the small image network can start from."""
+
+    def fill(self: SmallCnn, weights: str) -> None:
+        random = torch.Generator().manual_seed(7)
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.normal_(std=0.1, generator=random)
+
+    monkeypatch.setattr(SmallCnn, "load", fill)
 
 
 @pytest.fixture
@@ -166,13 +188,62 @@ def test_captions_as_they_were_written(files: Files, tmp_path: Path) -> None:
     assert "<0x41>" in texts[0] and "<0x41>" not in texts[1]  # no capital was ever seen
 
 
-def test_frozen_weights_are_no_part_of_the_state(files: Files, tmp_path: Path) -> None:
-    config = small_config(files, "train.steps=2", "train.average=1")
-    run(config, tmp_path / "learned")
-    names = load_file(tmp_path / "learned" / "checkpoint.safetensors")
-    assert any(name.startswith("model/encoder.") for name in names)
-    bundle = read(tmp_path / "learned")
-    assert any(name.startswith("encoder.") for name, _ in bundle.model.named_parameters())
+def encoder_of(folder: Path) -> dict[str, torch.Tensor]:
+    """The image network's weights in a bundle."""
+    found = load_file(folder / "model.safetensors")
+    return {name: tensor for name, tensor in found.items() if name.startswith("encoder.body.")}
+
+
+def test_frozen_weights_are_in_the_bundle_and_no_part_of_the_state(
+    files: Files, tmp_path: Path
+) -> None:
+    run(small_config(files, *PRETRAINED, "train.epochs=1", "train.ema=0.5"), tmp_path / "run")
+    fresh = SmallCnn(small_config(files).model.image)
+    fresh.load("DEFAULT")
+    kept = encoder_of(tmp_path / "run")
+    for name, parameter in fresh.named_parameters():
+        assert torch.equal(kept[f"encoder.body.{name}"], parameter), name
+    names = load_file(tmp_path / "run" / "checkpoint.safetensors")
+    assert names and not any("encoder." in name for name in names)
+    snapshots = list((tmp_path / "run" / "snapshots").iterdir())
+    assert snapshots and not any("encoder." in name for name in load_file(snapshots[0]))
+
+
+def test_the_encoder_learns_from_its_epoch_on(files: Files, tmp_path: Path) -> None:
+    weights = {}
+    for name, change in {
+        "never": "train.encoder_from=0",
+        "later": "train.encoder_from=3",
+        "then": "train.encoder_from=2",
+        "still": "train.encoder_from=2",
+    }.items():
+        more = ["train.encoder_lr=1e-9", "train.crop=1", "train.flip=0"] if name == "still" else []
+        config = small_config(
+            files, *PRETRAINED, "train.epochs=2", "train.average=0", change, *more
+        )
+        run(config, tmp_path / name)
+        weights[name] = encoder_of(tmp_path / name)
+    for name in weights["never"]:
+        assert torch.equal(weights["later"][name], weights["never"][name]), name
+        assert torch.allclose(weights["still"][name], weights["never"][name], atol=1e-6), name
+    assert any(
+        not torch.allclose(weights["then"][name], weights["never"][name], atol=1e-4)
+        for name in weights["never"]
+    )
+
+
+def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
+    files: Files, tmp_path: Path
+) -> None:
+    losses = []
+    for name, changes in {
+        "features": ["train.encoder_from=0"],
+        "pixels": ["train.encoder_from=1", "train.encoder_lr=1e-9", "train.crop=1", "train.flip=0"],
+    }.items():
+        more = ["train.precision=fp32", "model.dropout=0", "train.epochs=3", *changes]
+        events = run(small_config(files, *PRETRAINED, *more), tmp_path / name)
+        losses.append([event.nll for event in events if isinstance(event, Stepped)])
+    assert losses[0] == pytest.approx(losses[1], rel=2e-3)
 
 
 def test_a_dry_run_says_what_it_would_be(files: Files) -> None:

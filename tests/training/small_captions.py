@@ -20,6 +20,7 @@ SMALL = (
     *("train.warmup=4", "train.log_every=1", "train.steps=14", "train.evaluate_every=5"),
     *("search.method=greedy", "search.max_caption=30", "tokenizer.size=340", "train.lr=0.01"),
 )
+PRETRAINED = ("model.image.weights=DEFAULT", "train.batch_tokens=300", "train.steps=0")
 PATCHES = ("model.image.encoder=patches", "model.image.weights=DEFAULT")
 
 

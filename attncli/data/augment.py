@@ -1,0 +1,29 @@
+"""Pictures as they might have been taken: mirrored, and from a little nearer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import affine_grid, grid_sample
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Draws anew for every picture, from torch's random numbers, which checkpoints hold."""
+
+    flip: float  # share of pictures that are mirrored
+    crop: float  # smallest share of a picture's area that is kept; 1: all of it
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """Other pictures (B, 3, h, w) of pictures of that shape."""
+        count = len(images)
+        scale = (1 - torch.rand(count) * (1 - self.crop)).sqrt()  # of either side
+        mirror = torch.where(torch.rand(count) < self.flip, -1.0, 1.0)
+        shift = (2 * torch.rand(2, count) - 1) * (1 - scale)  # of the middle
+        theta = torch.zeros(count, 2, 3)  # from places in the new picture to those in the old
+        theta[:, 0, 0], theta[:, 1, 1] = scale * mirror, scale
+        theta[:, :, 2] = shift.T
+        grid = affine_grid(theta, list(images.shape), align_corners=False)
+        return grid_sample(images, grid, padding_mode="border", align_corners=False)
