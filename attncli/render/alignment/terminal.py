@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.shades import shade
 from attncli.render.width import fitted, padded, printable, width
 
 NUMBERS, SHADES = 5, 2  # columns of a cell
 GAP = "   "  # between panels side by side
 MARKS = " ░▒▓█"
+FAINT = 0.05
+GREY, BLUE = (115, 125, 140), (0, 95, 255)  # from no weight to all of it
 
 
 class Screen(NamedTuple):
@@ -134,11 +135,11 @@ def _mark(weight: float, linked: bool, colour: bool) -> str:
 
 
 def _coloured(text: str, weight: float) -> str:
-    if weight < 0.005:
+    """A cell on its colour; small weights on none, whether the terminal is dark or light."""
+    if weight < FAINT:
         return text
-    found = shade(weight)
-    front = "97" if found.dark else "30"
-    return f"\x1b[{front};48;2;{found.red};{found.green};{found.blue}m{text}\x1b[0m"
+    colour = ";".join(str(round(a + weight * (b - a))) for a, b in zip(GREY, BLUE, strict=True))
+    return f"\x1b[97;48;2;{colour}m{text}\x1b[0m"
 
 
 def _beside(blocks: Sequence[Block]) -> list[str]:

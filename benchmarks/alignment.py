@@ -1,0 +1,242 @@
+"""Word alignment on English-French Hansards: our attention beside eflomal, one table.
+
+    pip install eflomal          # it compiles C; any environment, --eflomal says where it is
+    python benchmarks/alignment.py --tatoeba DIR --gold DIR/enfr.dev --work WORK
+
+Both learn from Tatoeba's English-French training pairs and from the sentences of the gold, whose
+links neither of them sees: unsupervised, as eflomal's users do it. All text is lower-cased and
+written as the gold writes it (`hansard_text.py`). Ours also reads the pairs joined to longer ones,
+as the Hansards are longer than anything in Tatoeba. The models are trained with `attn train` where
+WORK has none (hours on a core) and none is given with --model and --reverse-model.
+
+Layer, head, shift, the way to links and the symmetrisation are chosen on one half of the gold and
+scored on the other, and the other way round; rows "default" choose nothing. AER in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hansard_text import Data, Pair, prepare
+
+from attncli.alignment_scoring import score_alignments
+from attncli.data.links import Link, Links, read_links
+from attncli.render.columns import columns
+
+Found = list[frozenset[Link]]
+
+SPEED_PAIRS = 10_000
+UNSAID = ("units", "symmetrise", "flavour")  # of the settings that are chosen
+METHODS = ("intersection", "grow-diag", "grow-diag-final-and", "union")
+RECIPE = (
+    "tokenizer.size=8000",
+    "model.dropout=0.1",
+    "train.steps=12000",
+    "train.warmup=1000",
+    "train.ema=0.999",
+    "train.metric=loss",
+    "train.evaluate_every=500",
+    "train.patience=0",
+)
+
+
+def main() -> None:
+    """Parse; prepare and train what is not there; align; write the table."""
+    options = parsed()
+    data = Data(options.work / "data")
+    if not data.file("eflomal", "fr").exists():
+        prepare(options.tatoeba, options.gold, data)
+    if options.prepare:
+        return
+    models = [options.model or train(data, "en", "fr", options.work)]
+    models += [options.reverse_model or train(data, "fr", "en", options.work)]
+    pairs = data.pairs("gold")
+    lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
+    gold = read_links(options.gold.with_name(options.gold.name + ".gold"), lengths)
+    print(f"gold counts from {gold.base} ({gold.reason})\n")
+    found = {"diagonal": diagonals(lengths)}
+    if eflomal := shutil.which(options.eflomal):
+        found |= by_eflomal(eflomal, data, options.work, len(pairs))
+    else:
+        print(f"{options.eflomal} is not there: its rows are left out")
+    found |= by_attention(models[0], models[1], pairs, list(gold.rows))
+    print(table(found, gold.rows))
+    print(speed(models[0], data, options.work))
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--tatoeba", type=Path, required=True, help="folder of eng-fra.*.tsv")
+    parser.add_argument("--gold", type=Path, required=True, help="path before .src-tgt and .gold")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--model", type=Path, help="English to French")
+    parser.add_argument("--reverse-model", type=Path, help="French to English")
+    parser.add_argument("--eflomal", default="eflomal-align", help="its command")
+    parser.add_argument("--prepare", action="store_true", help="write the texts and stop")
+    return parser.parse_args()
+
+
+def train(data: Data, source: str, target: str, work: Path) -> Path:
+    """The model of the work folder, trained or trained further where it is not done."""
+    folder = work / f"{source}-{target}"
+    arguments = ["train", *(str(data.file("train", side)) for side in (source, target))]
+    arguments += ["--dev", *(str(data.file("dev", side)) for side in (source, target))]
+    arguments += ["-o", str(folder), "--preset", "transformer-tiny"]
+    attn(*arguments, *(word for setting in RECIPE for word in ("-s", setting)))
+    return folder
+
+
+def diagonals(lengths: Sequence[tuple[int, int]]) -> Found:
+    """What knows nothing: each target word linked with the source word at its place."""
+    from models.alignment import diagonal
+
+    return [frozenset(diagonal(source, target)) for source, target in lengths]
+
+
+def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Found]:
+    """The links of eflomal for the last pairs of what it has read."""
+    files = [work / "eflomal.forward", work / "eflomal.reverse"]
+    texts = ["-s", data.file("eflomal", "en"), "-t", data.file("eflomal", "fr")]
+    start = time.perf_counter()
+    command_line = [command, *texts, "-f", files[0], "-r", files[1], "--overwrite"]
+    subprocess.run(list(map(str, command_line)), check=True, stdout=subprocess.DEVNULL)
+    print(f"eflomal: {time.perf_counter() - start:.0f} s for both directions")
+    forward, reverse = (
+        [row.sure for row in read_links(file, index="0").rows[-count:]] for file in files
+    )
+    return directions("eflomal", forward, reverse)
+
+
+def by_attention(
+    model: Path, reverse: Path, pairs: list[Pair], gold: list[Links]
+) -> dict[str, Found]:
+    """The links of both models, by default and by settings chosen on the other half."""
+    from models import load_translator
+    from models.alignment import AlignConfig, align
+
+    there, back = load_translator(model), load_translator(reverse)
+    plain = AlignConfig()
+    forward = [one.links for one in align(there, pairs, config=plain)]
+    others = align(back, [(b, a) for a, b in pairs], config=plain)
+    backward = [seen(one.links, turn=True) for one in others]
+    found = directions("attn, default", forward, backward)
+    chosen: dict[str, dict[int, frozenset[Link]]] = {}
+    halves = [range(0, len(pairs), 2), range(1, len(pairs), 2)]
+    for learned, scored in (halves, halves[::-1]):
+        for name, links in crossed(there, back, pairs, gold, learned, scored).items():
+            chosen.setdefault(name, {}).update(zip(scored, links, strict=True))
+    for name, links in chosen.items():
+        found[name] = [links[n] for n in range(len(pairs))]
+    return found
+
+
+def crossed(
+    there: object,
+    back: object,
+    pairs: list[Pair],
+    gold: list[Links],
+    learned: Sequence[int],
+    scored: Sequence[int],
+) -> dict[str, Found]:
+    """The links of one half of the pairs, by settings chosen on the other half."""
+    known = [gold[n] for n in learned]
+    forward, own = chosen_links(there, pairs, gold, learned, scored, turn=False)
+    backward, other = chosen_links(back, pairs, gold, learned, scored, turn=True)
+    on_known = {method: both(own, other, method) for method in METHODS}
+    best = min(METHODS, key=lambda m: score_alignments(m, on_known[m], known).error_rate)
+    print(f"chosen on a half: {best}")
+    return {
+        "attn, chosen: forward": forward,
+        "attn, chosen: reverse": backward,
+        "attn, chosen: both": both(forward, backward, best),
+    }
+
+
+def chosen_links(
+    translator: object,
+    pairs: list[Pair],
+    gold: list[Links],
+    learned: Sequence[int],
+    scored: Sequence[int],
+    *,
+    turn: bool,
+) -> tuple[Found, Found]:
+    """Links of the half to score and of the half chosen by, as (source, target) of the pairs."""
+    from models.alignment import GoldLinks, align, tune
+
+    texts = [pair[::-1] if turn else pair for pair in pairs]
+    links = [GoldLinks(*(seen(side, turn) for side in row[:2])) for row in gold]
+    config = tune(translator, [texts[n] for n in learned], [links[n] for n in learned])
+    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in UNSAID}
+    print(f"chosen on a half, {'reverse' if turn else 'forward'}: {settings}")
+    halves = ([texts[n] for n in half] for half in (scored, learned))
+    first, second = (align(translator, half, config=config) for half in halves)
+    return [seen(one.links, turn) for one in first], [seen(one.links, turn) for one in second]
+
+
+def seen(links: frozenset[Link], turn: bool) -> frozenset[Link]:
+    """Links, or the same from the other side."""
+    return frozenset((i, j) for j, i in links) if turn else links
+
+
+def directions(name: str, forward: Found, reverse: Found) -> dict[str, Found]:
+    """Rows of both directions alone and together."""
+    rows = {f"{name}: forward": forward, f"{name}: reverse": reverse}
+    return rows | {f"{name}: {method}": both(forward, reverse, method) for method in METHODS}
+
+
+def both(forward: Found, reverse: Found, method: str) -> Found:
+    """The links of both directions symmetrised, as Moses does it."""
+    from models.alignment import symmetrise
+
+    return [symmetrise(a, b, method) for a, b in zip(forward, reverse, strict=True)]
+
+
+def table(found: dict[str, Found], gold: Sequence[Links]) -> str:
+    """A row for each aligner, in percent."""
+    rows = [["", "AER", "precision", "recall", "F", "links"]]
+    for name, links in found.items():
+        scores = score_alignments(name, links, gold)
+        shares = scores.error_rate, scores.precision, scores.recall, scores.f
+        rows.append([name, *(f"{100 * share:.2f}" for share in shares), f"{scores.links:,}"])
+    return columns(rows)
+
+
+def speed(model: Path, data: Data, work: Path) -> str:
+    """Pairs a second and memory of `attn align` over files, by number of threads."""
+    sides = []
+    for language in ("en", "fr"):
+        side = work / f"speed.{language}"
+        lines = data.file("pairs", language).read_text("utf-8").splitlines()[:SPEED_PAIRS]
+        side.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        sides.append(str(side))
+    rows = [["threads", "seconds", "pairs/s", "processor s", "peak MB so far"]]
+    for threads in (1, 2):
+        start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        output = ["-o", str(work / "speed.links"), "--threads", str(threads)]
+        attn("align", "-m", str(model), *output, *sides)
+        seconds = time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        counts = [f"{SPEED_PAIRS / seconds:,.0f}", f"{busy:.1f}", f"{after.ru_maxrss / 1024:,.0f}"]
+        rows.append([str(threads), f"{seconds:.1f}", *counts])
+    return f"attn align, {SPEED_PAIRS:,} pairs of Tatoeba, loading included\n\n{columns(rows)}"
+
+
+def attn(*arguments: str) -> None:
+    """Run the command line as a user would."""
+    print("$ attn", *arguments, flush=True)
+    subprocess.run([sys.executable, "-m", "attncli", *arguments], check=True)
+
+
+if __name__ == "__main__":
+    main()
