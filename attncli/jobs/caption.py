@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BATCH = 32  # pictures at a time
 SIDE = 448  # of a picture that maps are drawn over, in pixels, at least
-ALIKE = 0.9  # of the attention in the same place at every word: the maps hardly differ
+ALIKE = 0.8  # of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # pictures, before equal captions are strange
 REMEMBERED = 1000  # different captions
 
