@@ -1,7 +1,7 @@
 """Options that several commands share.
 
 A setting of a configuration class becomes an option of the same name: its default and its help
-come from the class, where they are written once. A command says ``@with_settings`` and takes
+come from the class, where they are written once. A command says ``@with_settings()`` and takes
 ``search: SearchConfig`` (or another configuration); its help then lists the fields of it.
 """
 
@@ -62,6 +62,7 @@ FLAGS: dict[tuple[type, str], Flag] = {
     (SearchConfig, "top_p"): Flag(least=0, most=1),
     (SearchConfig, "max_ratio"): Flag(least=0),
     (SearchConfig, "max_extra"): Flag(least=0),
+    (SearchConfig, "max_caption"): Flag(least=1),
     (AlignConfig, "units"): Flag(choices=Literal["word", "piece", "char"]),
     (AlignConfig, "layer"): Flag(least=0),
     (AlignConfig, "head"): Flag(least=0),
@@ -90,16 +91,25 @@ class AlignChanges(Changes):
     of = AlignConfig
 
 
-def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose configuration parameters are options, one for each of their fields."""
+def with_settings(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A command whose configuration parameters are options, one for each of their fields.
+
+    without: fields that mean nothing to the command, and keep their defaults.
+    """
+    return functools.partial(_with_settings, without=without)
+
+
+def _with_settings(command: Callable[..., Any], without: tuple[str, ...]) -> Callable[..., Any]:
     own = inspect.signature(command, eval_str=True).parameters.values()
     configs = {p.name: p.annotation for p in own if _is_config(p.annotation)}
-    parameters = {p.name: p for parameter in own for p in _expanded(parameter)}
+    parameters = {
+        p.name: p for parameter in own for p in _expanded(parameter) if p.name not in without
+    }
 
     @functools.wraps(command)
     def run(**values: Any) -> Any:  # the names are those of the signature below
         for name, kind in configs.items():
-            settings = {field: values.pop(field) for field in fields_of(_class(kind))}
+            settings = {f: values.pop(f) for f in fields_of(_class(kind)) if f in values}
             if issubclass(kind, Changes):
                 settings = {field: value for field, value in settings.items() if value is not None}
             values[name] = kind(**settings)

@@ -83,7 +83,7 @@ SkipBad = Annotated[
 ]
 
 
-@with_settings
+@with_settings()
 def align(
     files: Files = None,
     *,

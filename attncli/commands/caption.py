@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Pictures = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[PICTURE]...",
+        metavar="PICTURE",
         help="Files, folders (with -r), patterns; - is the bytes of a picture on standard input. "
         "Without any, standard input lists paths, one a line.",
     ),
@@ -63,7 +63,7 @@ Show = Annotated[bool, typer.Option("--show", help="Draw where the model looked 
 Batch = Annotated[int, typer.Option(min=1, help="Pictures computed at a time.")]
 
 
-@with_settings
+@with_settings("max_ratio", "max_extra")
 def caption(
     pictures: Pictures = None,
     *,
@@ -141,7 +141,7 @@ def _check(
 ) -> None:
     check_search(search)
     if not names and (sys.stdin is None or sys.stdin.isatty()):
-        raise typer.BadParameter("none given, and no list of them", param_hint="'[PICTURE]...'")
+        raise typer.BadParameter("none given, and no list of them", param_hint="'PICTURE...'")
     if show and format != "text":
         raise typer.BadParameter(f"maps among {format}", param_hint="'--show'")
     if sidecar and STDIN in names:

@@ -29,6 +29,7 @@ from attncli.commands.evaluate_captions import (
     score_captions,
 )
 from attncli.commands.evaluate_options import (
+    MODEL_NAME,
     QUANTILES,
     STEP,
     ByLength,
@@ -42,6 +43,9 @@ from attncli.commands.evaluate_options import (
     Source,
     Step,
     Tokenize,
+    check_places,
+    check_source,
+    refuse,
 )
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
@@ -56,7 +60,7 @@ from attncli.options import (
     read_as,
     with_settings,
 )
-from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
+from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring import (
     Evaluation,
@@ -68,15 +72,12 @@ from attncli.scoring import (
     metrics,
 )
 from models.config import SearchConfig
-from models.errors import ModelError
 
 if TYPE_CHECKING:
     from models.translator import Translator
 
-MODEL_NAME = "{model}"  # in the name of a file to save
 
-
-@with_settings
+@with_settings()
 def evaluate(
     files: Files = None,
     *,
@@ -131,9 +132,9 @@ def evaluate(
     folders = _folders(model, hypotheses)
     if images or captions or part:
         _check_search(search)
-        _refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
-        _refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)
-        _check_places(folders, None, save)
+        refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
+        refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)
+        check_places(folders, None, save)
         wanted_captions = WantedCaptions(
             captions_file(captions, files),
             part,
@@ -150,7 +151,7 @@ def evaluate(
         score_captions(wanted_captions, json=json)
         return
     if alignments:
-        _refuse(confidence=confidence, by_length=by_length, plot=plot, save=save, source=source)
+        refuse(confidence=confidence, by_length=by_length, plot=plot, save=save, source=source)
         wanted = Wanted(
             alignments,
             files or [],
@@ -167,8 +168,8 @@ def evaluate(
     lengths = Lengths(length_step, length_quantiles) if by_length or plot else None
     scoring = Scoring(tokenize, lowercase, confidence)
     _check_search(search)
-    _check_source(folders, source, lengths)
-    _check_places(folders, plot, save)
+    check_source(folders, source, lengths)
+    check_places(folders, plot, save)
     metrics(scoring)  # a tokenizer that is not installed, before the work
     test_set = read_test_set(files) if folders else read_references(files, source)
     others = [read_system(path, test_set) for path in hypotheses or []]
@@ -248,44 +249,10 @@ def _names(folders: list[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
-def _refuse(**options: object) -> None:
-    """Refuse options that would have no effect on alignments or captions."""
-    for name, value in options.items():
-        if value:
-            hint = f"'--{name.replace('_', '-')}'"
-            raise typer.BadParameter("is for the score of translations", param_hint=hint)
-
-
 def _check_search(search: SearchConfig) -> None:
     check_search(search)
     if search.nbest > 1:
         raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")
-
-
-def _check_source(folders: list[Path], source: Path | None, lengths: Lengths | None) -> None:
-    if folders and source:
-        raise typer.BadParameter(
-            "with a model, the first file is the source", param_hint="'--source'"
-        )
-    if lengths and not folders and not source:
-        raise typer.BadParameter(
-            "lengths of what? give the source with --source", param_hint="'--by-length'"
-        )
-
-
-def _check_places(folders: list[Path], plot: Path | None, save: Path | None) -> None:
-    """Refuse places that cannot be written before the work, not after it."""
-    if save and not folders:
-        raise typer.BadParameter("needs --model", param_hint="'--save'")
-    if save and len(folders) > 1 and MODEL_NAME not in str(save):
-        raise typer.BadParameter(
-            f"one file for several models; put {MODEL_NAME} into its name", param_hint="'--save'"
-        )
-    if plot:
-        check_picture(plot)
-    for place in filter(None, [plot, save]):
-        if not place.parent.is_dir():
-            raise ModelError(f"cannot write {place}: no folder {place.parent}")
 
 
 def _warn_of_tokens(systems: list[System], scoring: Scoring) -> None:

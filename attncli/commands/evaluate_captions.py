@@ -11,6 +11,7 @@ import typer
 from attncli import console
 from attncli.caption_scoring.meteor import why_not
 from attncli.caption_scoring.systems import CaptionSet, CaptionSystem, evaluate_captions
+from attncli.commands.evaluate_options import MODEL_NAME
 from attncli.data.pictures import open_pictures
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
@@ -26,8 +27,6 @@ from models.config import SearchConfig
 
 if TYPE_CHECKING:
     from models.captioner import Captioner
-
-MODEL_NAME = "{model}"  # in the name of a file to save
 
 Part = Literal["train", "dev", "test"]
 Images = Annotated[

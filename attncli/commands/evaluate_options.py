@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from attncli.options import MODEL
+from attncli.render.plots import check_picture
 from attncli.scoring import Lengths, Tokenizer
+from models.errors import ModelError
 
+MODEL_NAME = "{model}"  # in the name of a file to save
 STEP, QUANTILES = Lengths()
 
 Files = Annotated[
@@ -51,3 +54,38 @@ Plot = Annotated[
 Save = Annotated[
     Path | None, typer.Option(help="Write the outputs; {model} in the name is the model's.")
 ]
+
+
+def refuse(**options: object) -> None:
+    """Refuse options that would have no effect on alignments or captions."""
+    for name, value in options.items():
+        if value:
+            hint = f"'--{name.replace('_', '-')}'"
+            raise typer.BadParameter("is for the score of translations", param_hint=hint)
+
+
+def check_source(folders: list[Path], source: Path | None, lengths: Lengths | None) -> None:
+    """Refuse a source that is not needed, and lengths of one that is not there."""
+    if folders and source:
+        raise typer.BadParameter(
+            "with a model, the first file is the source", param_hint="'--source'"
+        )
+    if lengths and not folders and not source:
+        raise typer.BadParameter(
+            "lengths of what? give the source with --source", param_hint="'--by-length'"
+        )
+
+
+def check_places(folders: list[Path], plot: Path | None, save: Path | None) -> None:
+    """Refuse places that cannot be written before the work, not after it."""
+    if save and not folders:
+        raise typer.BadParameter("needs --model", param_hint="'--save'")
+    if save and len(folders) > 1 and MODEL_NAME not in str(save):
+        raise typer.BadParameter(
+            f"one file for several models; put {MODEL_NAME} into its name", param_hint="'--save'"
+        )
+    if plot:
+        check_picture(plot)
+    for place in filter(None, [plot, save]):
+        if not place.parent.is_dir():
+            raise ModelError(f"cannot write {place}: no folder {place.parent}")

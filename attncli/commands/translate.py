@@ -72,7 +72,7 @@ UnitsOf = Annotated[
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
-@with_settings
+@with_settings("max_caption")
 def translate(
     text: Text = None,
     *,

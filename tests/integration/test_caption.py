@@ -260,6 +260,8 @@ def test_maps_of_several_pictures_have_files_of_their_own_or_one_page(
         (["-", "--sidecar"], 2, "no file beside it"),
         (["x.png", "--overwrite"], 2, "needs --sidecar"),
         (["x.png", "-m", "nowhere"], 1, "nowhere"),
+        (["x.png", "--max-ratio", "2"], 2, "--max-ratio"),  # it is for texts
+        (["x.png", "--max-caption", "0"], 2, "--max-caption"),
         (["x.png", "--method", "greedy", "-n", "2"], 2, "--nbest"),
     ],
 )

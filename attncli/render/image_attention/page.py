@@ -30,7 +30,8 @@ figcaption { padding-top: .5rem }
 .word:hover, .word:focus { background: #c2410c; color: #fff; outline: 0 }
 .word img, .word small { display: none; position: absolute; pointer-events: none }
 .word img { left: 0; top: 0 }
-.word small { right: 0; top: 384px; transform: translateY(-100%); color: #fff; background: #c2410c; padding: 0 .4em }
+.word small { right: 0; top: 384px; transform: translateY(-100%); padding: 0 .4em }
+.word small { color: #fff; background: #c2410c }
 .word:hover img, .word:focus img, .word:hover small, .word:focus small { display: block }
 .name, .others, .fault { color: #6a6a6a; font-size: .85rem; overflow-wrap: anywhere }
 .fault { color: #b91c1c }
