@@ -89,10 +89,9 @@ def events(run: Run, show: Show, stop: Stop) -> Iterator[RunEvent]:
 
 def updates(run: Run, beat: Heartbeat, stop: Stop) -> Iterator[Event]:
     """The loop's events, each taken into account before it is yielded."""
-    config, saved = run.config.train, time.monotonic()
-    for event in fit(
-        run.state, run.data.prepared.examples, evaluator(run, beat), config, run.dtype
-    ):
+    config, data, saved = run.config.train, run.data.prepared, time.monotonic()
+    evaluate = evaluator(run, beat)
+    for event in fit(run.state, data.examples, evaluate, config, run.dtype, data.critic):
         match event:
             case Stepped():
                 log_step(run, event)
@@ -126,7 +125,8 @@ def log_step(run: Run, event: Stepped) -> None:
     """Log every so many updates."""
     if event.step % run.config.train.log_every == 0:
         speed = event.tokens / max(event.seconds, 1e-9)
-        run.log.write("train", {**event._asdict(), "tokens_per_second": speed})
+        known = {name: value for name, value in event._asdict().items() if value is not None}
+        run.log.write("train", {**known, "tokens_per_second": speed})
 
 
 def log_scores(run: Run, event: Evaluated) -> None:

@@ -36,6 +36,7 @@ from attncli.training.material import (
     size_for,
 )
 from attncli.training.seeing import Broken, Sight, see, sights
+from attncli.training.self_critical import SelfCritical
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import refused, write_bytes, write_folder, write_text
@@ -77,7 +78,9 @@ def load(config: RunConfig, folder: Path, show: Show) -> Data:
     if broken:
         raise ModelError(few(broken.values()), "the pictures that the run began with")
     examples = examples_of(place, list(made.train.values()), found, config.train)
-    prepared = Prepared(tokenizer, examples, Dropped(made.empty, made.long), notes(made))
+    dropped = Dropped(made.empty, made.long)
+    reward = critic(config, read.train, made, place, tokenizer)
+    prepared = Prepared(tokenizer, examples, dropped, notes(made), reward)
     return Data(prepared, dev_set(read.dev, made.dev, found[-1], config.data.caption_style))
 
 
@@ -94,6 +97,18 @@ def examples_of(
         augment = Augmentation(config.flip, config.crop)
         last = replace(last, views=replace(last.views, augment=augment))
     return TwoStages(frozen[0], last, turn=config.encoder_from - 1) if frozen else last
+
+
+def critic(
+    config: RunConfig, train: list[Captioned], made: Made, folder: Path, tokenizer: Tokenizer
+) -> SelfCritical | None:
+    """What captions are rewarded for, where the run is to learn from reward."""
+    if not config.train.self_critical_from:
+        return None
+    captions = {image.image: image.captions for image in train}
+    _, pictures = read_captions_of(folder)
+    most = config.search.max_caption
+    return SelfCritical((captions[name] for name in made.train), pictures, tokenizer, most)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:

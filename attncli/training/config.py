@@ -103,6 +103,10 @@ class TrainConfig:
     encoder_lr: float = option(0.00005, "peak learning rate of a pretrained encoder that learns")
     flip: float = option(0.5, "while it learns: share of the pictures that are mirrored")
     crop: float = option(0.8, "while it learns: smallest share of a picture that is shown (1: all)")
+    self_critical_from: int = option(
+        0, "captioners: the epoch with which CIDEr-D of sampled captions is learned from (0: never)"
+    )
+    self_critical_lr: float = option(0.00005, "peak learning rate from then on")
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
     tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")
@@ -151,7 +155,8 @@ CHOICES = {
 }
 ABOVE_0 = (
     *("train.lr", "train.batch_tokens", "train.accumulate", "train.log_every"),
-    *("train.plateau_factor", "train.plateau_patience", "train.crop", "train.encoder_lr"),
+    *("train.plateau_factor", "train.plateau_patience", "train.crop"),
+    *("train.encoder_lr", "train.self_critical_lr"),
     *("data.max_length", "data.demo_pairs", "data.demo_scenes"),
     *("tokenizer.coverage", "tokenizer.sample", "search.beam", "search.nbest"),
     *("model.embedding", "model.hidden", "model.max_source", "model.heads"),
@@ -216,8 +221,9 @@ def _check_kind(config: RunConfig) -> None:
             "a preset that captions",
             "--preset show-attend-tell-soft-small",
         )
-    if config.train.encoder_from and not config.sees_pictures:
-        raise ModelError(f"train.encoder_from = {config.train.encoder_from} for {named}", "0")
+    for name in ("encoder_from", "self_critical_from"):
+        if getattr(config.train, name) and not config.sees_pictures:
+            raise ModelError(f"train.{name} = {getattr(config.train, name)} for {named}", "0")
     if config.train.metric == "cider" and not config.sees_pictures:
         raise ModelError(f"train.metric = 'cider' for {named}", "bleu or loss")
 

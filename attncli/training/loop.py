@@ -10,12 +10,14 @@ import math
 import time
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from attncli.data.batching import Examples, epoch_plan, gather
 from attncli.training.config import TrainConfig
 from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
+from attncli.training.material import Critic
 from attncli.training.schedule import learning_rate
 from attncli.training.state import Counters, State
 from models.encoders.image import ImageEncoder
@@ -33,6 +35,7 @@ def fit(
     evaluate: Evaluate | None,
     config: TrainConfig,
     dtype: torch.dtype,
+    critic: Critic | None = None,
 ) -> Iterator[Event]:
     """Train until a limit or early stopping, from wherever the state is."""
     counters = state.counters
@@ -49,10 +52,12 @@ def fit(
                 break
             group = plan[counters.batch : counters.batch + config.accumulate]
             counters.batch += len(group)
-            yield stepper.update(
-                [gather(seen, numbers, stepper.device) for numbers in group],
-                counters.batch / len(plan),
-            )
+            batches = [gather(seen, numbers, stepper.device) for numbers in group]
+            progress = counters.batch / len(plan)
+            if critic and counters.epoch + 1 >= config.self_critical_from:
+                yield stepper.criticise(critic, list(zip(batches, group, strict=True)), progress)
+            else:
+                yield stepper.update(batches, progress)
         if counters.batch >= len(plan):
             counters.epoch, counters.batch = counters.epoch + 1, 0
         counters.ended = counters.ended or limit_reached(counters, config)
@@ -103,14 +108,47 @@ class Stepper:
         for batch in batches:
             batch_loss, batch_nll = self.gradients(batch, tokens)
             loss, nll = loss + batch_loss, nll + batch_nll
-        rate = learning_rate(counters.step, counters.cuts, self.config)
+        return self.stepped(started, progress, loss, nll, tokens)
+
+    def criticise(
+        self, critic: Critic, batches: list[tuple[Batch, np.ndarray]], progress: float
+    ) -> Stepped:
+        """One update from what the critic says of some batches; Rennie et al. 2017."""
+        started = time.perf_counter()
+        self.state.counters.step += 1
+        found = []
+        for batch, numbers in batches:
+            with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+                found.append(critic(self.state.model, batch, numbers))
+            (found[-1].loss / (found[-1].tokens * len(batches))).backward()
+        tokens = sum(part.tokens for part in found)
+        loss, nll = sum(float(p.loss.detach()) for p in found), sum(part.nll for part in found)
+        reward = sum(part.reward for part in found) / len(found)
+        share = self.config.self_critical_lr / self.config.lr
+        return self.stepped(
+            started, progress, loss / tokens, nll / tokens, tokens, reward=reward, share=share
+        )
+
+    def stepped(
+        self,
+        started: float,
+        progress: float,
+        loss: float,
+        nll: float,
+        tokens: int,
+        *,
+        reward: float | None = None,
+        share: float = 1.0,
+    ) -> Stepped:
+        """Apply the gradients, at a share of the scheduled rate, and count the update."""
+        counters = self.state.counters
+        rate = learning_rate(counters.step, counters.cuts, self.config) * share
         norm = self.apply(rate)
         seconds = time.perf_counter() - started
         counters.tokens += tokens
         counters.seconds += seconds
-        return Stepped(
-            counters.step, counters.epoch, progress, loss, nll, rate, norm, tokens, seconds
-        )
+        where = counters.step, counters.epoch, progress
+        return Stepped(*where, loss, nll, rate, norm, reward, tokens, seconds)
 
     def gradients(self, batch: Batch, tokens: int) -> tuple[float, float]:
         """Add a batch's gradients; its share of the mean loss and likelihood."""

@@ -11,6 +11,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
+import numpy as np
+from torch import Tensor
+
 from attncli.data.batching import Examples
 from attncli.data.tokens import Dropped
 from attncli.training.config import TrainConfig
@@ -50,6 +53,22 @@ class Dev(Protocol):
         """Outputs against references, beside the loss."""
 
 
+class Criticised(NamedTuple):
+    """What a batch teaches by reward instead of by example, summed over its pieces."""
+
+    loss: Tensor
+    nll: float  # of what was sampled, in nats
+    reward: float  # mean of what was sampled
+    tokens: int  # pieces sampled
+
+
+class Critic(Protocol):
+    """Samples outputs, and says how much better they are than usual."""
+
+    def __call__(self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray) -> Criticised:
+        """The loss whose gradient makes better outputs likelier; numbers: of the examples."""
+
+
 class Prepared(NamedTuple):
     """Data ready for training."""
 
@@ -57,6 +76,7 @@ class Prepared(NamedTuple):
     examples: Examples
     dropped: Dropped
     notes: tuple[str, ...] = ()  # what the user should know about the data
+    critic: Critic | None = None  # where it is to be learned from reward at some time
 
 
 class Data(NamedTuple):

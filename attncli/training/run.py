@@ -61,7 +61,7 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
 
 def started(run: Run) -> Started:
     """What the run is; the first record of its log."""
-    tokenizer, examples, dropped, notes = run.data.prepared
+    tokenizer, examples, dropped, notes, _ = run.data.prepared
     dev = run.data.dev
     found = Started(
         preset=run.config.preset,

@@ -37,6 +37,10 @@ VARIANTS = {
     "hard": (HARD, [*PATCHES, "train.ema=0.9"]),
     "learned": ("show-attend-tell-soft-nano", ["train.steps=8", "train.evaluate_every=3"]),
     "fine-tuned": (HARD, [*PRETRAINED, "train.encoder_from=2", "train.epochs=3"]),
+    "self-critical": (
+        "show-attend-tell-soft-nano",
+        [*PATCHES, "train.steps=8", "train.self_critical_from=1", "train.ema=0.5"],
+    ),
     "metric": ("show-attend-tell-soft-nano", [*PATCHES, "train.metric=cider"]),
 }
 
