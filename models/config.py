@@ -75,7 +75,9 @@ class AttentionLossConfig:
     guide: float = option(
         0.05, "weight of the loss that guides a head by data.alignments (Garg et al. 2019)"
     )
-    guide_layer: int = option(0, "decoder layer of that head, from 1 (0: the last but one)")
+    guide_layer: int = option(
+        0, "decoder layer of that head, from 1 (0: the last but one of three or more)"
+    )
     guide_head: int = option(1, "number of that head, from 1")
     baseline_decay: float = option(0.9, "hard: decay of the moving mean that rewards are held to")
 
@@ -161,12 +163,14 @@ class AlignConfig:
     """How attention is read as an alignment. Stored in a bundle once it is tuned."""
 
     units: str = option("word", "what is linked: word (between spaces), piece or char")
-    layer: int = option(0, "decoder layer whose weights are read, from 1 (0: the last but one)")
+    layer: int = option(
+        0, "decoder layer whose weights are read, from 1 (0: the last but one of three or more)"
+    )
     head: int = option(0, "head whose weights are read, from 1 (0: the mean of all)")
     shift: int = option(0, "0: weights of the step that says a piece; 1: of the one that reads it")
     marks: bool = option(False, "whether punctuation glued to a word counts with the word")
-    extract: str = option("argmax", "weights to links: argmax, threshold, mutual or transport")
-    threshold: float = option(0.2, "threshold, transport: least weight, or share, of a link")
+    extract: str = option("transport", "weights to links: argmax, threshold, mutual or transport")
+    threshold: float = option(0.3, "threshold, transport: least weight, or share, of a link")
     null_threshold: float = option(
         1.0, "a target unit with more weight than this on no source unit has no link"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -98,7 +99,8 @@ def test_bleu(
 
 
 def alignment(translator: Translator, sets: Sets) -> tuple[float | None, str]:
-    """AER in percent on given translations, and what made the links.
+    """AER in percent on given translations, and what made the links: the largest weights, as in the
+    papers (Luong et al. 2015, section 5.4).
 
     A model without attention has none to show; the diagonal stands in its place as the floor.
     """
@@ -107,7 +109,8 @@ def alignment(translator: Translator, sets: Sets) -> tuple[float | None, str]:
     pairs = list(zip(sets.aligned.sources, sets.aligned.references[0], strict=True))
     attends = translator.model.decoder.attends
     if attends:
-        links = [frozenset(found.links) for found in align(translator, pairs)]
+        plain = dataclasses.replace(translator.alignment, extract="argmax")
+        links = [found.links for found in align(translator, pairs, config=plain)]
     else:
         sizes = [(len(source.split()), len(target.split())) for source, target in pairs]
         links = [frozenset(diagonal(*size)) for size in sizes]

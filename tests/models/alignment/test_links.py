@@ -16,8 +16,8 @@ NULL = torch.tensor([0.1, 0.1, 0.4])
 @pytest.mark.parametrize(
     ("config", "links"),
     [
-        (AlignConfig(), {(0, 0), (0, 1), (1, 2)}),
-        (AlignConfig(null_threshold=0.3), {(0, 0), (0, 1)}),
+        (AlignConfig(extract="argmax"), {(0, 0), (0, 1), (1, 2)}),
+        (AlignConfig(extract="argmax", null_threshold=0.3), {(0, 0), (0, 1)}),
         (
             AlignConfig(extract="threshold", threshold=0.25),
             {(0, 0), (1, 0), (0, 1), (1, 2), (2, 2)},
@@ -33,11 +33,13 @@ def test_links_by_hand(config: AlignConfig, links: set[tuple[int, int]]) -> None
 def test_a_unit_nobody_looks_from_has_no_link() -> None:
     weights = torch.tensor([[0.0, 0.0], [0.2, 0.1]])
     for name in ("argmax", "threshold", "mutual"):
-        found = extract(weights, torch.zeros(2), AlignConfig(extract=name))
+        found = extract(weights, torch.zeros(2), AlignConfig(extract=name, threshold=0.2))
         assert found == {(0, 1)}, name
     for name in ("argmax", "threshold", "mutual", "transport"):
         for shape in ((0, 3), (3, 0)):
-            nothing = extract(torch.zeros(shape), torch.zeros(shape[0]), AlignConfig(extract=name))
+            nothing = extract(
+                torch.zeros(shape), torch.zeros(shape[0]), AlignConfig(extract=name, threshold=0.2)
+            )
             assert nothing == set()
 
 
@@ -49,7 +51,7 @@ def test_the_coupling_has_uniform_sums() -> None:
 
 def test_transport_shares_a_source_word_that_everything_looks_at() -> None:
     weights = torch.tensor([[0.9, 0.1], [0.6, 0.4]])
-    assert extract(weights, torch.zeros(2), AlignConfig()) == {(0, 0), (0, 1)}
+    assert extract(weights, torch.zeros(2), AlignConfig(extract="argmax")) == {(0, 0), (0, 1)}
     # u, v with plan = diag(u) W diag(v): odds ratio 0.9 * 0.4 / (0.1 * 0.6) = 6 is kept, and
     # with rows and columns of 1/2 the diagonal holds a = sqrt(6) / (1 + sqrt(6)) of each half
     torch.testing.assert_close(
