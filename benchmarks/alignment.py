@@ -222,7 +222,7 @@ def speed(model: Path, data: Data, work: Path) -> str:
     rows = [["threads", "seconds", "pairs/s", "processor s", "peak MB so far"]]
     for threads in (1, 2):
         start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        output = ["-o", str(work / "speed.links"), "--threads", str(threads)]
+        output = ["-o", str(work / "speed.txt"), "--threads", str(threads)]
         attn("align", "-m", str(model), *output, *sides)
         seconds = time.perf_counter() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
