@@ -1,15 +1,13 @@
-"""``attn evaluate``: parse, translate the test set, score, write the tables and the picture."""
+"""``attn evaluate``: parse, and score translations, alignments or captions."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
-from attncli import console
 from attncli.commands.evaluate_alignments import (
     Alignments,
     GoldIndex,
@@ -29,7 +27,6 @@ from attncli.commands.evaluate_captions import (
     score_captions,
 )
 from attncli.commands.evaluate_options import (
-    MODEL_NAME,
     QUANTILES,
     STEP,
     ByLength,
@@ -44,12 +41,9 @@ from attncli.commands.evaluate_options import (
     Step,
     Tokenize,
     check_places,
-    check_source,
     refuse,
 )
-from attncli.data.streams import open_output
-from attncli.jobs.device import choose_device, use_threads
-from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
+from attncli.commands.evaluate_texts import WantedScores, Work, evaluate_texts
 from attncli.options import (
     MODEL,
     BatchTokens,
@@ -57,24 +51,10 @@ from attncli.options import (
     HardDecode,
     Threads,
     check_search,
-    read_as,
     with_settings,
 )
-from attncli.render.plots import Bar, Curve, bleu_by_length
-from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring import (
-    Evaluation,
-    Lengths,
-    Scoring,
-    System,
-    evaluate_systems,
-    looks_tokenised,
-    metrics,
-)
+from attncli.scoring import Lengths, Scoring
 from models.config import SearchConfig
-
-if TYPE_CHECKING:
-    from models.translator import Translator
 
 
 @with_settings()
@@ -130,8 +110,9 @@ def evaluate(
       attn evaluate --captions captions.tsv --hypotheses other.tsv
     """
     folders = _folders(model, hypotheses)
+    names = _names(folders)
+    _check_search(search)
     if images or captions or part:
-        _check_search(search)
         refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
         refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)
         check_places(folders, None, save)
@@ -140,7 +121,7 @@ def evaluate(
             part,
             images,
             folders,
-            _names(folders),
+            names,
             hypotheses or [],
             save,
             search,
@@ -148,87 +129,32 @@ def evaluate(
             device,
             threads,
         )
-        score_captions(wanted_captions, json=json)
-        return
+        return score_captions(wanted_captions, json=json)
     if alignments:
         refuse(confidence=confidence, by_length=by_length, plot=plot, save=save, source=source)
         wanted = Wanted(
             alignments,
             files or [],
             folders,
-            _names(folders),
+            names,
             reverse_model,
             hypotheses or [],
             Reading(gold_index, index, skip_bad, hard_decode),
         )
-        evaluate_alignments(wanted, device=device, threads=threads, json=json)
-        return
-    if not files:
-        raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
-    lengths = Lengths(length_step, length_quantiles) if by_length or plot else None
-    scoring = Scoring(tokenize, lowercase, confidence)
-    _check_search(search)
-    check_source(folders, source, lengths)
-    check_places(folders, plot, save)
-    metrics(scoring)  # a tokenizer that is not installed, before the work
-    test_set = read_test_set(files) if folders else read_references(files, source)
-    others = [read_system(path, test_set) for path in hypotheses or []]
-    work = Work(test_set.sources, search, hard_decode, max_batch_tokens, device, threads)
-    systems = [*_translated(folders, work, save), *others]
-    _warn_of_tokens(systems, scoring)
-    evaluations = evaluate_systems(systems, test_set, scoring, lengths)
-    if plot:
-        bleu_by_length(plot, *_picture(evaluations))
-    rendered = (scores_as_json if json else scores_as_text)(evaluations, len(test_set.references))
-    with open_output(None) as write:
-        write(rendered.encode())
-
-
-class Work(NamedTuple):
-    """What each model is to do, and with what."""
-
-    sources: list[str]
-    search: SearchConfig
-    hard_decode: str | None
-    max_batch_tokens: int
-    device: str
-    threads: int
-
-
-def _translated(folders: list[Path], work: Work, save: Path | None) -> Iterator[System]:
-    """The outputs of each model, written as soon as they are there."""
-    for name, folder in zip(_names(folders), folders, strict=True):
-        loaded = _load(folder, work.device, work.threads)
-        translator = read_as(loaded, work.hard_decode, seed=work.search.seed)
-        total = sum(map(translator.source_length, work.sources))
-        with console.progress(f"translating, {name}", total=total) as advance:
-            system = translate_test_set(
-                name,
-                work.sources,
-                translator,
-                search=work.search,
-                max_batch_tokens=work.max_batch_tokens,
-                advance=advance,
-            )
-        system = system._replace(read=translator.reads)
-        for note in system.notes:
-            console.warn(f"{name}: {note}")
-        if save:
-            _write(system, save)
-        yield system
-
-
-def _load(model: Path, device: str, threads: int) -> Translator:
-    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
-    from models import load_translator
-
-    use_threads(threads)
-    return load_translator(model, device=choose_device(device))
-
-
-def _write(system: System, save: Path) -> None:
-    with open_output(Path(str(save).replace(MODEL_NAME, system.name))) as write:
-        write("".join(f"{text}\n" for text in system.hypotheses).encode("utf-8", "replace"))
+        return evaluate_alignments(wanted, device=device, threads=threads, json=json)
+    wanted_scores = WantedScores(
+        files or [],
+        source,
+        folders,
+        names,
+        hypotheses or [],
+        Scoring(tokenize, lowercase, confidence),
+        Lengths(length_step, length_quantiles) if by_length or plot else None,
+        plot,
+        save,
+        Work(search, hard_decode, max_batch_tokens, device, threads),
+    )
+    evaluate_texts(wanted_scores, json=json)
 
 
 def _folders(models: list[Path] | None, hypotheses: list[Path] | None) -> list[Path]:
@@ -253,22 +179,3 @@ def _check_search(search: SearchConfig) -> None:
     check_search(search)
     if search.nbest > 1:
         raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")
-
-
-def _warn_of_tokens(systems: list[System], scoring: Scoring) -> None:
-    for system in systems:
-        if scoring.tokenize == "13a" and looks_tokenised(system):
-            console.warn(
-                f"{system.name} looks tokenised already; --tokenize none scores it as it is"
-            )
-
-
-def _picture(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:
-    """A curve for each system, its points at the middle of their ranges; counts as bars."""
-    buckets = evaluations[0].buckets
-    middles = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
-    curves = [
-        Curve(system.name, middles, [bucket.bleu for bucket in found])
-        for system, _, found in evaluations
-    ]
-    return curves, [Bar(b.shortest - 0.5, b.longest + 0.5, b.sentences) for b in buckets]

@@ -10,7 +10,7 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
 from attncli import app, scoring
-from attncli.commands import evaluate as command
+from attncli.commands import evaluate_texts as command
 from attncli.data.grammar import Pair
 from attncli.jobs.evaluate import read_system, read_test_set, translate_test_set
 from attncli.scoring import EvaluationSet, Lengths, Scoring, System
@@ -30,7 +30,7 @@ def files(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_load", lambda model, device, threads: Upper())
+    monkeypatch.setattr(command, "_load", lambda model, work: Upper())
     monkeypatch.delenv("ATTN_MODEL", raising=False)
 
 
