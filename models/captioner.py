@@ -23,7 +23,7 @@ from models.tokenizer import END, START
 from models.translator import wrong_kind
 from models.types import Batch, Hypothesis
 
-Picture = Image.Image | Tensor  # or the features (S, V) of one
+Picture = Image.Image | Tensor  # or its pixels (3, h, w), or its features (S, V)
 
 
 class ImageAttention(NamedTuple):
@@ -103,23 +103,22 @@ class Captioner:
         """
         config, found = search or self.search, []
         for start in range(0, len(images), batch):
-            part = images[start : start + batch]
-            keys = [key(image, self.config) for image in part]
+            part = [self._pixels(image) for image in images[start : start + batch]]
+            keys = [key(pixels) if config.method == "sample" else "" for pixels in part]
             found += self._caption(self.features(part), keys, config, attention)
         return found
 
     @torch.no_grad()
     def features(self, images: Sequence[Picture]) -> Tensor:
         """Features (N, S, V) of pictures; those that are given as features stay what they are."""
-        pixels = [to_tensor(i, self.config.image) for i in images if isinstance(i, Image.Image)]
-        seen = self.encoder.features(torch.stack(pixels).to(self.device)) if pixels else ()
-        rest: Iterator[Tensor] = iter(seen)
-        return torch.stack(
-            [
-                next(rest) if isinstance(image, Image.Image) else image.to(self.device).float()
-                for image in images
-            ]
-        )
+        given = [self._pixels(image).to(self.device) for image in images]
+        pixels = [image for image in given if image.dim() == 3]
+        seen: Iterator[Tensor] = iter(self.encoder.features(torch.stack(pixels)) if pixels else ())
+        return torch.stack([next(seen) if i.dim() == 3 else i.float() for i in given])
+
+    def _pixels(self, image: Picture) -> Tensor:
+        """Pixels (3, size, size) of a picture; features (S, V) as they are."""
+        return to_tensor(image, self.config.image) if isinstance(image, Image.Image) else image
 
     @torch.inference_mode()
     def _caption(
@@ -179,9 +178,8 @@ class Captioner:
         )
 
 
-def key(image: Picture, config: ModelConfig) -> str:
+def key(pixels: Tensor) -> str:
     """What random numbers for a picture are seeded with: the same in any batch."""
-    pixels = to_tensor(image, config.image) if isinstance(image, Image.Image) else image
     return f"{zlib.crc32(pixels.contiguous().cpu().numpy().tobytes()):08x}"
 
 
