@@ -76,6 +76,12 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
         settings = [setting(part.strip()) for part in name.split(",")]
         assigned = [f"{place}={value}" for place, value in settings]
         mechanism = Mechanism(canonical(settings), overridden(base, assigned))
+    if base.sees_pictures or mechanism.config.sees_pictures:
+        captioner = base.preset if base.sees_pictures else name
+        raise ModelError(
+            f"preset {captioner}, which captions pictures, in a comparison of translations",
+            "presets for texts",
+        )
     check(mechanism.config)
     return mechanism
 

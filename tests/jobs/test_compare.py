@@ -47,6 +47,13 @@ def test_a_wrong_name_is_refused(name: str, said: str) -> None:
         find(name, BASE)
 
 
+def test_captioners_are_not_compared_with_translators() -> None:
+    with pytest.raises(ModelError, match="show-attend-tell-soft-nano, which captions pictures"):
+        find("show-attend-tell-soft-nano", BASE)
+    with pytest.raises(ModelError, match="captioner-transformer-nano, which captions pictures"):
+        find("none", run_config("captioner-transformer-nano"))
+
+
 def test_every_mechanism_of_the_default_list_can_be_built() -> None:
     compare.check_all(mechanisms(LITERATURE, BASE, []))
 
