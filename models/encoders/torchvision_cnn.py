@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -117,35 +116,21 @@ def downloaded(name: str) -> Mapping[str, Tensor]:
         raise ModelError(
             f"the weights of {name} could not be fetched ({error})",
             f"a connection to fetch {best.url}",
-            "fetch it elsewhere and give --encoder-weights PATH, or none to train from scratch",
+            "give --encoder-weights PATH, a .safetensors file, or none to train from scratch",
         ) from None
     return found
 
 
 def stored(path: Path) -> Mapping[str, Tensor]:
-    """The weights in a file: safetensors, or a .pth as torchvision publishes them.
-
-    Of a .pth only tensors are taken: PyTorch's reader refuses anything that would run code.
-    """
+    """The weights in a safetensors file; a .pth is a pickle, and none is opened."""
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    found: Any
     try:
-        if path.suffix == ".safetensors":
-            found = load_file(path)
-        else:
-            found = torch.serialization.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damaged files lead to errors of a dozen kinds
-        reason = " ".join(str(error).split())[:100] or type(error).__name__
-        raise not_weights(path, reason) from None
-    if not isinstance(found, Mapping):
-        raise not_weights(path, f"it holds a {type(found).__name__}")
-    return found
-
-
-def not_weights(path: Path, reason: str) -> ModelError:
-    """The error for a file that holds no weights."""
-    return ModelError(
-        f"{path} cannot be read as weights ({reason})",
-        "a .safetensors or .pth of torchvision's weights",
-    )
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"{path} cannot be read as weights ({error})",
+            "torchvision's weights as a .safetensors file",
+            "safetensors.torch.save_file(network.state_dict(), PATH) writes one",
+        ) from None
