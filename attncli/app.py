@@ -12,6 +12,7 @@ import importlib
 import inspect
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, NamedTuple
@@ -55,6 +56,8 @@ def main() -> None:
     with suppress(KeyboardInterrupt):  # one that came before or after a command
         status = run()
     _flush_or_drop()
+    if threading.active_count() > 1:  # one interrupted inside C++, which would abort the clean-up
+        os._exit(status)
     sys.exit(status)
 
 

@@ -39,9 +39,10 @@ def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
 def alone(batch: Batch, row: int) -> Batch:
     """One pair of a batch, without its padding."""
     slots, steps = int(batch.source_mask[row].sum()), int(batch.target_mask[row].sum())
-    source, target = (part[row : row + 1] for part in batch[:2]), batch[2:]
+    source, target = batch[:2], batch[2:5]
     return Batch(
-        *(part[:, :slots] for part in source), *(part[row : row + 1, :steps] for part in target)
+        *(part[row : row + 1, :slots] for part in source),
+        *(part[row : row + 1, :steps] for part in target),
     )
 
 
