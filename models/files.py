@@ -10,6 +10,11 @@ from pathlib import Path
 
 from models.errors import ModelError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, flush it to the disk, and rename it."""
@@ -71,3 +76,19 @@ def refused(path: Path) -> Iterator[None]:
             "a folder that can be written, with room",
             "what was written before is whole",
         ) from None
+
+
+def taken(descriptor: int) -> bool:
+    """Lock an open file for this process; False if another holds it.
+
+    The kernel drops the lock of a process that was killed. Where there are no locks, it is taken.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

@@ -21,12 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.errors import ModelError
-from models.files import refused, write_text
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from models.files import refused, taken, write_text
 
 KEY = 64  # letters of a content hash
 CACHE = "ATTN_CACHE"  # the environment's name for the folder of all caches
@@ -96,7 +91,7 @@ class FeatureCache:
         with refused(self.folder):
             file = (self.folder / ".lock").open("a")
         with file:
-            while not _taken(file.fileno()):
+            while not taken(file.fileno()):
                 waiting()
                 time.sleep(WAIT)
             self.refresh()
@@ -141,15 +136,3 @@ def _append(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _taken(descriptor: int) -> bool:
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True

@@ -8,12 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.errors import ModelError
-from models.files import refused
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from models.files import refused, taken
 
 NAME = ".lock"
 
@@ -29,7 +24,7 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / NAME).open("a+", encoding="ascii")
     with file:
-        if fcntl and not _taken(file.fileno()):
+        if not taken(file.fileno()):
             file.seek(0)
             raise ModelError(
                 f"another `attn train` is at work in {folder} (process {file.read().strip()})",
@@ -40,13 +35,3 @@ def locked(folder: Path) -> Iterator[None]:
             os.ftruncate(file.fileno(), 0)
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
         yield
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
