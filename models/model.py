@@ -18,6 +18,7 @@ from models.decoders.base import Decoder
 from models.errors import ModelError
 from models.layers import Embedding
 from models.types import Batch, Memory
+from models.unrolled import unrolled
 
 
 class Step(NamedTuple):
@@ -91,9 +92,10 @@ class EncoderDecoder(nn.Module):
         want_heads: decoder layers, from 0, whose heads' weights are wanted each for itself.
         """
         prepared, state = self.start(self.encode(batch.source, batch.source_mask))
-        advanced = self.decoder.advance(
-            batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads
-        )
+        with unrolled(self.decoder):
+            advanced = self.decoder.advance(
+                batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads
+            )
         features, _, *others = advanced
         return Forced(features, *others)
 

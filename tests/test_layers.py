@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.errors"],
     ["models.files", "models.config", "models.registry"],
-    ["models.types", "models.zoo", "models.tokenizer", "models.dropout"],
+    ["models.types", "models.zoo", "models.tokenizer", "models.dropout", "models.unrolled"],
     ["models.layers"],
     ["models.attention"],
     ["models.encoders"],

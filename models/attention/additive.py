@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from models.attention.base import History, Score
 from models.config import AttentionConfig
+from models.unrolled import StepLinear
 
 
 class Additive(Score):
@@ -30,7 +31,7 @@ class Additive(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
-        self.query = nn.Linear(query_size, size, bias=False)  # W
+        self.query = StepLinear(query_size, size, bias=False)  # W
         self.key = nn.Linear(key_size, size)  # U
         self.energy = _drawn(size)  # v
         self.remembers = config.coverage

@@ -145,7 +145,7 @@ class Attention(nn.Module):
     def prepare(self, memory: Memory, keys: Tensor | None = None) -> Prepared:
         """Keys and values of a memory, once per source; the score may see other keys (B, S, K)."""
         seen = memory.values if keys is None else keys
-        return Prepared(self.score.prepare(seen), memory.values, memory.mask)
+        return Prepared(self.score.prepare(seen), rounded_once(memory.values), memory.mask)
 
     def begin(self, prepared: Prepared) -> History | None:
         """The history before the first query, a row per sentence; None if no part asks for it."""
@@ -183,6 +183,18 @@ class Attention(nn.Module):
                 *(part.unsqueeze(1).expand(-1, queries, *part.shape[1:]) for part in first)
             )
         return None if history is None else history.grouped(sentences)
+
+
+def rounded_once(values: Tensor) -> Tensor:
+    """Values (B, S, V) as products under autocast want them, unless they learn.
+
+    Features of a frozen encoder are the largest thing a captioner holds: autocast would round them
+    anew at every step. The gradients of values that learn are summed over the steps in fp32.
+    """
+    kind = values.device.type
+    if values.requires_grad or not torch.is_autocast_enabled(kind):
+        return values
+    return values.to(torch.get_autocast_dtype(kind))
 
 
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 from models.attention.base import Score
 from models.config import AttentionConfig
 from models.errors import ModelError
+from models.unrolled import StepLinear
 
 CHUNK_ELEMENTS = 2**20  # hidden units held at a time: 4 MB in fp32
 
@@ -36,7 +37,7 @@ class FeedForwardScore(Score):
                 "set model.attention.depth",
             )
         size = config.size or query_size
-        self.query = nn.Linear(query_size, size, bias=False)  # W_1, left half
+        self.query = StepLinear(query_size, size, bias=False)  # W_1, left half
         self.key = nn.Linear(key_size, size)  # W_1, right half, and b_1
         self.layers = nn.ModuleList(nn.Linear(size, size) for _ in range(config.depth - 1))
         self.energy = nn.Linear(size, 1, bias=False)  # v

@@ -19,6 +19,7 @@ from models.attention.base import Attention, History, Prepared
 from models.config import AttentionConfig
 from models.errors import ModelError
 from models.types import Attended, Memory
+from models.unrolled import StepLinear
 
 
 def attention(query_size: int, value_size: int, config: AttentionConfig) -> Attention | Heads:
@@ -69,7 +70,7 @@ class Heads(nn.Module):
                     "a size that the heads divide evenly",
                     "set model.attention.heads",
                 )
-        self.query = nn.Linear(query_size, query_size, bias=False)
+        self.query = StepLinear(query_size, query_size, bias=False)
         self.value = nn.Linear(value_size, value_size, bias=False)
         one, size = dataclasses.replace(config, heads=1), query_size // count
         heads = [Attention(size, size, one) for _ in range(count)]

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from models.attention.base import History, View, Window
 from models.config import AttentionConfig
 from models.errors import ModelError
+from models.unrolled import StepLinear
 
 
 class Global(Window):
@@ -63,7 +64,7 @@ class LocalPredictive(Window):
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
         self.reach = checked_reach(config)
-        self.hidden = nn.Linear(query_size, query_size, bias=False)  # W
+        self.hidden = StepLinear(query_size, query_size, bias=False)  # W
         self.place = nn.Linear(query_size, 1, bias=False)  # v
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:

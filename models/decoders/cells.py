@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from models.config import ModelConfig
 from models.dropout import Dropout
+from models.unrolled import StepLinear
 
 
 class GruCell(nn.Module):
@@ -22,7 +23,7 @@ class GruCell(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.recurrent = nn.Linear(hidden, 3 * hidden)
+        self.recurrent = StepLinear(hidden, 3 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         """The next state (R, 1, H) from the inputs' part of the gates (R, 3H) and the state."""
@@ -42,7 +43,7 @@ class LstmCell(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.recurrent = nn.Linear(hidden, 4 * hidden)
+        self.recurrent = StepLinear(hidden, 4 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         """The next state (R, 2, H) from the inputs' part of the gates (R, 4H) and the state."""
@@ -66,7 +67,7 @@ class Recurrence(nn.Module):
         self.cells = nn.ModuleList(cell(config.hidden) for _ in range(layers))
         self.gate_size = cell.gates * config.hidden
         self.inputs = nn.ModuleList(
-            nn.Linear(config.hidden, self.gate_size) for _ in range(layers - 1)
+            StepLinear(config.hidden, self.gate_size) for _ in range(layers - 1)
         )
         self.dropout = Dropout(config.dropout)
         self.state_shape = (layers, 2 if cell is LstmCell else 1, config.hidden)

@@ -20,6 +20,7 @@ from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathe
 from models.dropout import Dropout
 from models.layers import Embedding
 from models.types import Memory
+from models.unrolled import StepLinear
 
 
 class LuongDecoder(Decoder):
@@ -37,8 +38,8 @@ class LuongDecoder(Decoder):
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
-        self.feed_gates = nn.Linear(self.size, gates, bias=False) if config.input_feeding else None
-        self.combine = nn.Linear(value_size + config.hidden, self.size, bias=False)  # W_c
+        self.feed_gates = StepLinear(self.size, gates, bias=False) if config.input_feeding else None
+        self.combine = StepLinear(value_size + config.hidden, self.size, bias=False)  # W_c
         self.dropout = Dropout(config.dropout)
 
     def prepare(self, memory: Memory) -> RnnMemory:

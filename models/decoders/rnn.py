@@ -23,6 +23,7 @@ from models.dropout import Dropout
 from models.errors import ModelError
 from models.layers import Embedding
 from models.types import Attended, Memory
+from models.unrolled import StepLinear
 
 
 class RnnMemory(NamedTuple):
@@ -79,7 +80,7 @@ class RnnDecoder(Decoder):
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
-        self.context_gates = nn.Linear(context_size, gates, bias=False)
+        self.context_gates = StepLinear(context_size, gates, bias=False)
         self.token_out = nn.Linear(config.embedding, 2 * readout)
         self.state_out = nn.Linear(config.hidden, 2 * readout, bias=False)
         self.context_out = nn.Linear(context_size, 2 * readout, bias=False)

@@ -22,6 +22,7 @@ from models.dropout import Dropout
 from models.errors import ModelError
 from models.layers import Embedding
 from models.types import Memory
+from models.unrolled import StepLinear
 
 
 class ShowAttendTellDecoder(Decoder):
@@ -43,7 +44,7 @@ class ShowAttendTellDecoder(Decoder):
         self.attention_shape = (1, config.attention.heads)
         self.gate = nn.Linear(config.hidden, 1) if config.gate else None  # f_beta
         self.token_gates = nn.Linear(size, self.recurrence.gate_size)
-        self.context_gates = nn.Linear(value_size, self.recurrence.gate_size, bias=False)
+        self.context_gates = StepLinear(value_size, self.recurrence.gate_size, bias=False)
         self.state_out = nn.Linear(config.hidden, size)  # L_h
         self.context_out = nn.Linear(value_size, size, bias=False)  # L_z
         self.dropout = Dropout(config.dropout)

@@ -76,8 +76,9 @@ class ImageEncoder(nn.Module):
         values = self.features(source) if source.dim() == 4 else source.float()
         if self.norm is not None:
             values = self.norm(values)
-        real = mask.unsqueeze(-1).to(values.dtype)  # (B, S, 1)
-        mean = (values * real).sum(1) / real.sum(1).clamp_min(1)
+        real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
+        with torch.autocast(values.device.type, enabled=False):  # a product needs no second copy
+            mean = (real @ values).squeeze(1) / real.sum(2).clamp_min(1)  # (B, V)
         return Memory(values, mask, final=mean, grid=self.grid)
 
 
