@@ -157,25 +157,55 @@ class Unfilled(TorchFunctionMode):
 
 def load_weights(model: nn.Module, path: Path) -> None:
     """Fill a model's weights from a safetensors file; a ModelError if they do not fit."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        stored = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise ModelError(
-            f"{path} is missing or damaged ({error})", "weights written by `attn train`"
-        ) from None
-    wanted = stored_tensors(model)
-    shapes = {name: tuple(tensor.shape) for name, tensor in stored.items()}
-    if shapes != {name: tuple(tensor.shape) for name, tensor in wanted.items()}:
-        odd = sorted(set(shapes) ^ set(wanted)) or sorted(
-            name for name in shapes if shapes[name] != tuple(wanted[name].shape)
-        )
+    stored, wanted = stored_weights(path), stored_tensors(model)
+    if odd := misfits(stored, wanted):
         raise ModelError(
             f"{path} does not fit its config.json (first at {odd[0]})",
             "the weights and the configuration of one model",
         )
+    fill(wanted, stored)
+
+
+def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
+    """Fill a model of other settings, but with weights of the same shapes, from a bundle.
+
+    others: whether the bundle may hold weights that the model, then a part of one, does not have.
+    """
+    stored, wanted = stored_weights(folder / "model.safetensors"), stored_tensors(model)
+    if others:
+        stored = {name: tensor for name, tensor in stored.items() if name in wanted}
+    if odd := misfits(stored, wanted):
+        raise ModelError(
+            f"{len(odd)} weights of the model in {folder} do not fit these settings "
+            f"(first {odd[0]})",
+            "settings that leave every weight its shape",
+            "leave out what changes sizes or parts of the model",
+        )
+    fill(wanted, stored)
+
+
+def stored_weights(path: Path) -> dict[str, Tensor]:
+    """What a safetensors file holds; a ModelError if it cannot be read."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"{path} is missing or damaged ({error})", "weights written by `attn train`"
+        ) from None
+
+
+def misfits(stored: dict[str, Tensor], wanted: dict[str, Tensor]) -> list[str]:
+    """Names that only one of them has; if there are none, those of another shape."""
+    return sorted(stored.keys() ^ wanted.keys()) or sorted(
+        name for name, tensor in stored.items() if tensor.shape != wanted[name].shape
+    )
+
+
+def fill(wanted: dict[str, Tensor], stored: dict[str, Tensor]) -> None:
+    """Copy the stored weights."""
     with torch.no_grad():
         for name, tensor in wanted.items():
             tensor.copy_(stored[name])

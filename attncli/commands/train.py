@@ -63,6 +63,14 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of t
 Preset = Annotated[
     str | None, typer.Option("--preset", "-p", help="Where to start from; `attn models` lists all.")
 ]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="MODEL",
+        help="A trained model to begin with: its weights, pieces and settings.",
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -86,6 +94,7 @@ def train(
     encoder_weights: EncoderWeights = "",
     output: Output = None,
     preset: Preset = None,
+    start: From = None,
     set: Set = None,
     dry_run: DryRun = False,
     device: Device = "auto",
@@ -100,10 +109,12 @@ def train(
     Example:
       attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
       attn train -o runs/demo
+      attn train mine.en mine.de --from runs/en-de -o runs/mine -s train.lr=0.0005
       attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
     """
     pictures = Pictures(images, captions, dev_captions, encoder, encoder_weights)
-    config = settings(*train_files(files or [], dev or []), preset, set or [], pictures=pictures)
+    named = train_files(files or [], dev or [])
+    config = settings(*named, preset, set or [], start=start, pictures=pictures)
     use_threads(threads)
     where = choose_device(device)
     if dry_run:

@@ -37,6 +37,7 @@ from attncli.training.material import (
 )
 from attncli.training.seeing import Broken, Sight, see, sights
 from attncli.training.self_critical import SelfCritical
+from attncli.training.start import pieces
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import refused, write_bytes, write_folder, write_text
@@ -133,7 +134,7 @@ def make(config: RunConfig, read: Read, folder: Path, show: Show) -> None:
     if not train:
         raise ModelError(f"no picture can be shown ({few(broken.values())})", "pictures")
     texts = [styled(text, config.data.caption_style) for image in train for text in image.captions]
-    tokenizer = learned(texts, config.tokenizer, show)
+    tokenizer = pieces(config, lambda: learned(texts, config.tokenizer, show))
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
     dropped = write_captions(train, tokenizer, folder, config.data)

@@ -118,6 +118,7 @@ class RunConfig:
     """Everything a run depends on."""
 
     preset: str = option("transformer-tiny", "the preset that the settings below start from")
+    start_from: str = option("", "a trained model, whose weights and pieces the run begins with")
     data: DataConfig = option(DataConfig, "data")
     model: ModelConfig = option(ModelConfig, "model")
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")

@@ -127,11 +127,17 @@ def card(config: RunConfig, state: State, which: str) -> str:
         f"An attn model of family `{config.model.family}`, "
         f"{state.model.parameter_count():,} parameters.\n\n"
         f"- Trained on: {data}\n"
+        f"{begun_with(config)}"
         f"{guided_by(config)}"
         f"- Weights: {which}\n"
         f"- Best dev score ({config.train.metric}): {_best(state.counters)}\n"
         f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n"
     )
+
+
+def begun_with(config: RunConfig) -> str:
+    """The card's line on the model that the run began with, if there was one."""
+    return f"- Began with: {Path(config.start_from).name}\n" if config.start_from else ""
 
 
 def guided_by(config: RunConfig) -> str:

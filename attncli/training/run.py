@@ -15,9 +15,10 @@ from attncli.training.folder import RunFolder
 from attncli.training.log import Log
 from attncli.training.machine import precision
 from attncli.training.material import Data, Prepared
+from attncli.training.start import first_weights
 from attncli.training.state import State
 from models.bundle import build, sizes_of
-from models.encoders.image import ImageEncoder, load_pretrained
+from models.encoders.image import ImageEncoder
 
 
 class Run(NamedTuple):
@@ -51,10 +52,9 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     """A new model of this run's seed, before its first update."""
     torch.manual_seed(config.train.seed)
     model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
-    if isinstance(model.encoder, ImageEncoder):
-        load_pretrained(model.encoder, config.model.image)
-        if config.train.encoder_from:  # it is part of the state from the beginning
-            model.encoder.trainable(True)
+    first_weights(model, config)
+    if config.train.encoder_from and isinstance(model.encoder, ImageEncoder):
+        model.encoder.trainable(True)  # it is part of the state from the beginning
     torch.manual_seed(config.train.seed)
     return State(model.to(device), config.train)
 

@@ -17,8 +17,9 @@ from attncli.data.caption_examples import Views
 from attncli.data.features import FeatureCache, RowKind, cache_folder
 from attncli.training.config import RunConfig
 from attncli.training.material import Show
+from attncli.training.start import first_encoder_weights
 from models.config import ImageConfig
-from models.encoders.image import ImageEncoder, identity, load_pretrained
+from models.encoders.image import ImageEncoder, identity
 from models.errors import ModelError
 from models.images import open_image, to_tensor
 
@@ -43,10 +44,10 @@ class Sight(NamedTuple):
 
 
 def first_encoder(config: RunConfig) -> ImageEncoder:
-    """The encoder that a run begins with; its own network's weights as far as they are given."""
+    """The encoder that a run begins with; weights of its network as far as they are given."""
     torch.manual_seed(config.train.seed)
     encoder = ImageEncoder(config.model)
-    load_pretrained(encoder, config.model.image)
+    first_encoder_weights(encoder, config)
     return encoder.eval()
 
 

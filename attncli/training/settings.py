@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.data.captions import has_parts
 from attncli.training.config import RunConfig, from_toml, run_config
+from attncli.training.folder import RunFolder, read_config
 from models.config import merged
 from models.errors import ModelError
+from models.registry import IMAGE_FAMILIES
 
 CAPTIONER = "show-attend-tell-soft-small"  # the preset for captions where none is named
 DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
@@ -32,12 +34,15 @@ def settings(
     preset: str | None = None,
     assignments: Iterable[str] = (),
     *,
+    start: Path | None = None,
     pictures: Pictures = Pictures(),  # noqa: B008  # it cannot change
 ) -> RunConfig:
     """A TOML file among the files is where to start from, the others are data.
 
     The paths of the data become absolute, so that the run can go on from any folder. A file of
-    captions with splits serves for evaluation, too, if no other is named.
+    captions with splits serves for evaluation, too, if no other is named. `start` is a trained
+    model that the run begins with: its settings of the model, its pieces and its search hold, but
+    for what the TOML file and the assignments say.
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
@@ -52,8 +57,46 @@ def settings(
         values["data"] = {**_table(values, "data"), **named}
     image = {"encoder": pictures.encoder, "weights": pictures.encoder_weights}
     assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
+    if start:
+        _no_preset(preset, start)
+        values = _begun(values, start)
     chosen = _preset(values, preset, assignments)
     return _absolute(run_config(chosen, {**values, "preset": chosen}, assignments))
+
+
+def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
+    """The values over those of the model to begin with, and the preset that it was trained by."""
+    from models.bundle import read_settings  # imports torch
+
+    stored, run = read_settings(start), RunFolder(start)
+    if run.config.exists():
+        preset = read_config(run).preset
+    else:
+        preset = CAPTIONER if stored["model"].get("family") in IMAGE_FAMILIES else RunConfig.preset
+    tables = {
+        name: nested(stored[name], _table(values, name))
+        for name in ("model", "tokenizer", "search")
+    }
+    return {"preset": preset, **values, **tables, "start_from": str(start.absolute())}
+
+
+def _no_preset(preset: str | None, start: Path) -> None:
+    if preset:
+        raise ModelError(
+            f"--preset {preset} beside --from {start}",
+            "one of them",
+            "change the model's settings with -s",
+        )
+
+
+def nested(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables of settings, one over the other."""
+    found = dict(below)
+    for name, value in above.items():
+        if isinstance(value, Mapping) and isinstance(found.get(name), Mapping):
+            value = nested(found[name], value)
+        found[name] = value
+    return found
 
 
 def _tables(files: list[Path]) -> dict[str, Any]:
@@ -78,8 +121,10 @@ def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
     """The preset to start from; one named twice over would leave the other's settings standing."""
-    if any(assignment.partition("=")[0].strip() == "preset" for assignment in assignments):
-        raise ModelError("the preset given with -s", "--preset NAME")
+    given = {assignment.partition("=")[0].strip() for assignment in assignments}
+    for name, option in (("preset", "--preset NAME"), ("start_from", "--from MODEL")):
+        if name in given:
+            raise ModelError(f"{name} given with -s", option)
     stored = str(values.get("preset", ""))
     if preset and stored and preset != stored:
         raise ModelError(

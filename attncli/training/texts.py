@@ -19,6 +19,7 @@ from attncli.training.material import (
     interruptible,
     size_for,
 )
+from attncli.training.start import pieces
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import write_bytes, write_folder, write_text
@@ -113,7 +114,10 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None
     source, target, total = sampled_lines(data, config.tokenizer.sample, config.train.seed)
     show("learning pieces", 0, 0)
     size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
-    tokenizer = interruptible(lambda: train_tokenizer(source, target, size, config.tokenizer))
+    tokenizer = pieces(
+        config,
+        lambda: interruptible(lambda: train_tokenizer(source, target, size, config.tokenizer)),
+    )
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
     dropped = tokens.write_pairs(

@@ -1,0 +1,146 @@
+"""Runs that begin with a trained model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.training import seeing
+from attncli.training.events import Interrupted
+from attncli.training.folder import RunFolder
+from attncli.training.log import read_log
+from attncli.training.prepare import load_data
+from attncli.training.run import open_run
+from attncli.training.settings import Pictures, settings
+from models.bundle import read, weights_of
+from models.encoders.small_cnn import SmallCnn
+from models.errors import ModelError
+from tests.training.small import assert_same, run, small_config, write_texts
+from tests.training.small_captions import PRETRAINED, write_pictures
+from tests.training.small_captions import small_config as small_captioner
+
+CPU = torch.device("cpu")
+FEW = ("train.steps=6", "train.evaluate_every=3", "train.log_every=1")
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained model of texts."""
+    folder = tmp_path_factory.mktemp("begun")
+    run(small_config(write_texts(folder), preset="rnnsearch-nano"), folder / "run")
+    return folder / "run"
+
+
+def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
+    begun: Path, tmp_path: Path
+) -> None:
+    texts = write_texts(tmp_path, train=20, dev=4)
+    config = settings([texts.train], [texts.dev], start=begun)
+    bundle = read(begun)
+    assert (config.preset, config.model) == ("rnnsearch-nano", bundle.model.config)
+    assert config.search == bundle.search
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    data = load_data(config, folder.path, lambda *progress: None)
+    assert data.prepared.tokenizer.files() == bundle.tokenizer.files()
+    opened = open_run(folder, config, data, CPU)
+    for name, tensor in weights_of(opened.state.model).items():
+        assert torch.equal(tensor, weights_of(bundle.model)[name])
+
+
+def test_soft_attention_becomes_hard_and_a_broken_run_goes_on(begun: Path, tmp_path: Path) -> None:
+    texts = write_texts(tmp_path, train=20, dev=4)
+    changes = [*FEW, "model.attention.read=hard", "train.ema=0.5"]
+    config = settings([texts.train], [texts.dev], None, changes, start=begun)
+    run(config, tmp_path / "whole")
+    stops = iter([False, False, True])
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "broken", stop=lambda: next(stops, True))
+    run(config, tmp_path / "broken")
+    assert_same(tmp_path / "broken", tmp_path / "whole")
+    assert read(tmp_path / "whole").model.config.attention.read == "hard"
+    assert "Began with: run" in (tmp_path / "whole" / "card.md").read_text("utf-8")
+    again = settings([tmp_path / "whole" / "config.toml"])
+    assert again == config
+
+
+def test_it_is_better_from_the_first_update_on(begun: Path, tmp_path: Path) -> None:
+    texts = write_texts(tmp_path, train=20, dev=4)
+    losses = []
+    for name, start in (("fresh", None), ("begun", begun)):
+        preset = None if start else "rnnsearch-nano"
+        sizes = [] if start else ["tokenizer.size=330"]
+        config = settings([texts.train], [texts.dev], preset, [*FEW, *sizes], start=start)
+        run(config, tmp_path / name)
+        steps = read_log(tmp_path / name / "log.jsonl")
+        losses.append(next(r["loss"] for r in steps if r["event"] == "train"))
+    assert losses[1] < losses[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "preset", "message"),
+    [
+        ((), "demo", "--preset demo beside --from"),
+        (("preset=demo",), None, "preset given with -s"),
+        (("start_from=x",), None, "start_from given with -s"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    begun: Path, changes: tuple[str, ...], preset: str | None, message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        settings([Path("a"), Path("b")], [], preset, changes, start=begun)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("model.embedding=32", "weights of the model in .* do not fit these settings"),
+        ("model.attention.coverage=true", r"1 weights .*first decoder\.attention"),
+        ("tokenizer.size=300", "settings of the tokenizer beside the model"),
+    ],
+)
+def test_settings_that_do_not_fit_the_weights_are_refused(
+    begun: Path, tmp_path: Path, change: str, message: str
+) -> None:
+    texts = write_texts(tmp_path, train=20, dev=4)
+    config = settings([texts.train], [texts.dev], None, [*FEW, change], start=begun)
+    with pytest.raises(ModelError, match=message):
+        run(config, tmp_path / "run")
+
+
+def test_no_model_to_begin_with_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no model at"):
+        settings([Path("a"), Path("b")], start=tmp_path / "none")
+
+
+def test_a_captioner_goes_on_with_what_its_image_network_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frozen from now on, its features are those of the tuned network, not the pretrained one's."""
+
+    def fill(self: SmallCnn, weights: str) -> None:
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.fill_(0.01)
+
+    monkeypatch.setattr(SmallCnn, "load", fill)
+    files = write_pictures(tmp_path)
+    tuned = small_captioner(files, *PRETRAINED, "train.encoder_from=1", "train.epochs=1")
+    run(tuned, tmp_path / "first")
+    pictures = Pictures(files.images, files.train, files.dev)
+    where = f"data.features={tmp_path / 'features'}"
+    config = settings([], [], None, [*FEW, where], start=tmp_path / "first", pictures=pictures)
+    first = read(tmp_path / "first").model.encoder
+    images = torch.rand(2, 3, 32, 32)
+    with torch.inference_mode():
+        expected = first.features(images)
+        assert torch.equal(seeing.first_encoder(config).features(images), expected)
+        fresh = seeing.first_encoder(tuned).features(images)
+    assert not torch.allclose(fresh, expected)
+    run(config, tmp_path / "second")
+    for name, tensor in first.state_dict().items():
+        if name.startswith("body."):
+            assert torch.equal(read(tmp_path / "second").model.encoder.state_dict()[name], tensor)
