@@ -162,7 +162,7 @@ class AttentionLoss:
         """
         terms: Tensor | float = 0.0
         if self.wants_weights and forced.weights is not None:
-            masks = batch.source_mask, batch.target_mask
+            masks = batch.slots, batch.target_mask
             penalty = coverage_penalty(forced.weights, *masks, kind=self.config.coverage)
             terms = self.config.coverage_weight * penalty
         if forced.heads is not None and batch.links is not None:

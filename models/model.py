@@ -70,6 +70,11 @@ class EncoderDecoder(nn.Module):
         """The memory of source ids (B, S) with mask (B, S)."""
         return self.encoder(source, mask)
 
+    def remember(self, batch: Batch) -> Memory:
+        """The memory for every target of a batch; a source that several share is encoded once."""
+        memory = self.encode(batch.source, batch.source_mask)
+        return memory if batch.rows is None else memory.select(batch.rows)
+
     def start(self, memory: Memory) -> tuple[Any, Any]:
         """The prepared memory, and the decoder's state before the first token."""
         prepared = self.decoder.prepare(memory)
@@ -91,7 +96,7 @@ class EncoderDecoder(nn.Module):
 
         want_heads: decoder layers, from 0, whose heads' weights are wanted each for itself.
         """
-        prepared, state = self.start(self.encode(batch.source, batch.source_mask))
+        prepared, state = self.start(self.remember(batch))
         with unrolled(self.decoder):
             advanced = self.decoder.advance(
                 batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads

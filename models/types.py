@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 class Batch(NamedTuple):
     """Padded sentence pairs, ready for teacher forcing."""
 
-    source: Tensor  # (B, S) ids, end mark included
+    source: Tensor  # (B, S) ids, end mark included; fewer rows where targets share one
     source_mask: Tensor  # (B, S)
     target_in: Tensor  # (B, T) ids, start mark first
     target_out: Tensor  # (B, T) ids, end mark last
     target_mask: Tensor  # (B, T)
     links: Tensor | None = None  # (B, T, S) where to look; a row sums to 1, or 0 where none says so
+
+    rows: Tensor | None = None  # (B,) each target's row of the source, where some share one
+
+    @property
+    def slots(self) -> Tensor:
+        """Which slots of its source are real to every target (B, S)."""
+        return self.source_mask if self.rows is None else self.source_mask[self.rows]
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
         """The batch with every part changed."""

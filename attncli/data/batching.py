@@ -28,6 +28,10 @@ class Examples(Protocol):
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (N,) of every source and of every target; 0 for sources of one size."""
 
+    @property
+    def shared(self) -> np.ndarray | None:
+        """Number (N,) of what every example should share a batch for, if it gains from that."""
+
     def at(self, epoch: int) -> Examples:
         """The examples of an epoch, from 0: of the same number and lengths in all."""
 
@@ -40,13 +44,30 @@ def epoch_plan(examples: Examples, batch_tokens: int, *, seed: int, epoch: int) 
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(examples.count)
     sources, targets = examples.lengths
+    positions = np.maximum(sources, targets)
     plan: list[np.ndarray] = []
     for start in range(0, len(order), POOL):
         pool = order[start : start + POOL]
-        pool = pool[np.lexsort((sources[pool], targets[pool]))]
-        batches = list(cut(pool, np.maximum(sources[pool], targets[pool]), batch_tokens))
+        pool = by_length(pool, examples)
+        batches = list(cut(pool, positions[pool], batch_tokens))
         plan.extend(batches[i] for i in random.permutation(len(batches)))
     return plan
+
+
+def by_length(pool: np.ndarray, examples: Examples) -> np.ndarray:
+    """A pool with examples of like length side by side, or those that share a source.
+
+    These come by the longest of them; what is equal otherwise stays in the pool's order.
+    """
+    (sources, targets), shared = examples.lengths, examples.shared
+    if shared is None:
+        return pool[np.lexsort((sources[pool], targets[pool]))]
+    _, group = np.unique(shared[pool], return_inverse=True)  # (n,) from 0 on
+    longest = np.zeros(group.max() + 1, targets.dtype)
+    np.maximum.at(longest, group, targets[pool])
+    place = np.zeros(len(longest), np.int64)
+    place[group] = np.arange(len(pool))
+    return pool[np.lexsort((place[group], longest[group]))]
 
 
 def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:

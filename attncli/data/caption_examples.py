@@ -44,6 +44,7 @@ class CaptionExamples:
     target: Side
     rows: np.ndarray  # (N,) which row of the views each caption's picture is
     views: Views
+    together: bool = False  # whether captions of one picture share a batch, so that it is seen once
 
     @property
     def count(self) -> int:
@@ -55,13 +56,23 @@ class CaptionExamples:
         """0 for every picture, and the pieces of every caption (N,)."""
         return np.zeros(self.count, np.int64), self.target.lengths
 
+    @property
+    def shared(self) -> np.ndarray | None:
+        """Each caption's picture, where those of one are to be together."""
+        return self.rows if self.together else None
+
     def at(self, epoch: int) -> CaptionExamples:
         """The same in every epoch."""
         return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """The padded batch of some captions with their pictures."""
-        return forced(*self.views.source(self.rows[numbers]), *self.target.padded(numbers))
+        target = self.target.padded(numbers)
+        if not self.together:
+            return forced(*self.views.source(self.rows[numbers]), *target)
+        pictures, rows = np.unique(self.rows[numbers], return_inverse=True)
+        batch = forced(*self.views.source(pictures), *target)
+        return batch._replace(rows=torch.from_numpy(rows))
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,11 @@ class TwoStages:
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """0 for every picture, and the pieces of every caption (N,)."""
         return self.first.lengths
+
+    @property
+    def shared(self) -> np.ndarray | None:
+        """As in the second stage, which takes the most memory."""
+        return self.then.shared
 
     def at(self, epoch: int) -> CaptionExamples:
         """The captions of an epoch, from 0."""

@@ -70,6 +70,10 @@ class TokenPairs:
         """Pieces (N,) of every source and of every target."""
         return self.source.lengths, self.target.lengths
 
+    @property
+    def shared(self) -> None:
+        """Nothing: every pair has a source of its own."""
+
     def at(self, epoch: int) -> TokenPairs:
         """The same in every epoch."""
         return self

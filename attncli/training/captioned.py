@@ -96,7 +96,8 @@ def examples_of(
     *frozen, last = stages
     if config.encoder_from:
         augment = Augmentation(config.flip, config.crop)
-        last = replace(last, views=replace(last.views, augment=augment))
+        views = replace(last.views, augment=augment)
+        last = replace(last, views=views, together=True)  # a large network costs the most
     return TwoStages(frozen[0], last, turn=config.encoder_from - 1) if frozen else last
 
 

@@ -93,8 +93,18 @@ def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
     return kept + round(each * (rows - few))
 
 
-def _first(batch: Batch, rows: int) -> Batch:
-    return batch.map(lambda tensor: tensor[:rows])
+def _first(batch: Batch, sources: int) -> Batch:
+    if batch.rows is None:
+        return batch.map(lambda tensor: tensor[:sources])
+    here = batch.rows < sources
+    return Batch(
+        batch.source[:sources],
+        batch.source_mask[:sources],
+        batch.target_in[here],
+        batch.target_out[here],
+        batch.target_mask[here],
+        rows=batch.rows[here],
+    )
 
 
 def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:

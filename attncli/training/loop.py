@@ -43,7 +43,7 @@ def fit(
     while not counters.ended:
         thaw(state.model, counters.epoch, config)
         seen = examples.at(counters.epoch)
-        plan = epoch_plan(examples, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
+        plan = epoch_plan(seen, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
         # a run may go on from any point of this loop, before an evaluation that is due as well
         while True:
             if evaluate and due(counters, len(plan), config):

@@ -48,7 +48,7 @@ class SelfCritical:
         """
         model.eval()
         with torch.no_grad():
-            memory = model.encode(batch.source, batch.source_mask)
+            memory = model.remember(batch)
             greedy = self.say(model, memory, SearchConfig(method="greedy"))
             seed = int(torch.randint(2**31, ()))
             sampled = self.say(model, memory, SearchConfig(method="sample", seed=seed))
@@ -58,7 +58,7 @@ class SelfCritical:
             for said in (sampled, greedy)
         )
         target, mask = padded([[*ids, END] for ids in sampled], batch.source.device)
-        again = forced(batch.source, batch.source_mask, target, mask)
+        again = forced(batch.source, batch.source_mask, target, mask)._replace(rows=batch.rows)
         advantage = (reward - usual).to(batch.source.device)
         nll = likelihoods(model, again)  # (B, T)
         loss = (advantage.unsqueeze(1) * nll).sum()

@@ -98,7 +98,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
 
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path) -> None:
     config = small_config(
-        files, *PATCHES, "train.steps=200", "train.evaluate_every=100", "model.dropout=0",
+        files, *PATCHES, "train.steps=400", "train.evaluate_every=100", "model.dropout=0",
         "model.hidden=32", "train.batch_tokens=200",
     )  # fmt: skip
     events = run(config, tmp_path / "run")
@@ -245,6 +245,7 @@ def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
         "pixels": ["train.encoder_from=1", "train.encoder_lr=1e-9", "train.crop=1", "train.flip=0"],
     }.items():
         more = ["train.precision=fp32", "model.dropout=0", "train.epochs=3", *changes]
+        more.append("train.batch_tokens=5000")  # one batch: the two make them of other captions
         events = run(small_config(files, *PRETRAINED, *more), tmp_path / name)
         losses.append([event.nll for event in events if isinstance(event, Stepped)])
     assert losses[0] == pytest.approx(losses[1], rel=2e-3)

@@ -1,0 +1,91 @@
+"""Captions of one picture share its way through an encoder that learns."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from attncli.data.batching import epoch_plan, gather
+from attncli.data.caption_examples import CaptionExamples, Views
+from attncli.data.tokens import Side
+from attncli.training.estimate import _first
+from models.bundle import build, sizes_of
+from models.config import AttentionLossConfig, TokenizerConfig
+from models.loss import AttentionLoss
+from models.model import EncoderDecoder
+from models.tokenizer import Tokenizer, train
+from models.types import Batch
+from models.zoo import model_config
+
+CPU = torch.device("cpu")
+PICTURES, EACH = 40, 5
+
+
+@pytest.fixture
+def examples() -> CaptionExamples:
+    """Five captions of 3 to 11 pieces for each of forty pictures, in no order."""
+    random = np.random.default_rng(1)
+    lengths = random.integers(3, 12, PICTURES * EACH)
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    target = Side(random.integers(4, 200, offsets[-1]), offsets)
+    rows = random.permutation(np.repeat(np.arange(PICTURES), EACH))
+    pixels = random.integers(0, 256, (PICTURES, 3, 64, 64), dtype=np.uint8)
+    return CaptionExamples(target, rows, Views(pixels, 64), together=True)
+
+
+def plan(examples: CaptionExamples, tokens: int = 200, epoch: int = 0) -> list[np.ndarray]:
+    return epoch_plan(examples, tokens, seed=1, epoch=epoch)
+
+
+def test_every_caption_comes_once_and_with_the_others_of_its_picture(
+    examples: CaptionExamples,
+) -> None:
+    batches = plan(examples)
+    assert sorted(np.concatenate(batches)) == list(range(PICTURES * EACH))
+    assert all(len(b) * examples.target.lengths[b].max() <= 200 for b in batches)
+    shown = sum(len(gather(examples, numbers, CPU).source) for numbers in batches)
+    assert shown < 1.5 * PICTURES  # a picture at the end of a batch may come again in the next
+    assert [list(b) for b in plan(examples, epoch=1)] != [list(b) for b in batches]
+    alone = dataclasses.replace(examples, together=False)
+    assert gather(alone, batches[0], CPU).rows is None
+
+
+def model() -> EncoderDecoder:
+    torch.manual_seed(1)
+    config = model_config("show-attend-tell-soft-nano")
+    return build(config, sizes_of(pieces(), config.family)).eval()
+
+
+def pieces() -> Tokenizer:
+    return train(["abc " * 9] * 9, [], 300, TokenizerConfig())
+
+
+def unshared(batch: Batch) -> Batch:
+    assert batch.rows is not None
+    return batch._replace(source=batch.source[batch.rows], source_mask=batch.slots, rows=None)
+
+
+def test_a_shared_picture_gives_what_a_picture_each_would(examples: CaptionExamples) -> None:
+    batch, whole = gather(examples, max(plan(examples), key=len), CPU), model()
+    penalty = AttentionLoss(AttentionLossConfig(coverage="doubly_stochastic"), whole)
+    found = []
+    for one in (batch, unshared(batch)):
+        whole.zero_grad()
+        forced = whole.force(one, want_weights=True)
+        terms, _ = penalty(forced, one, torch.zeros(int(one.target_mask.sum())), None)
+        (forced.features[one.target_mask].square().sum() + terms).backward()
+        found.append([forced.features.detach(), *(p.grad for p in whole.encoder.parameters())])
+    assert len(batch.source) < len(batch.target_in)
+    for left, right in zip(*found, strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-4, atol=1e-5)
+
+
+def test_the_first_pictures_of_a_batch_keep_their_captions(examples: CaptionExamples) -> None:
+    batch = gather(examples, max(plan(examples), key=len), CPU)
+    few = _first(batch, 2)
+    assert few.rows is not None and batch.rows is not None
+    assert len(few.source) == 2 and set(few.rows.tolist()) == {0, 1}
+    assert torch.equal(few.target_in, batch.target_in[batch.rows < 2])
