@@ -2,7 +2,8 @@
 
 config.toml              the whole configuration; `attn train config.toml` repeats the run
 inputs.json              fingerprints of the data files
-train.tsv dev.tsv test.tsv   the embedded grammar's sentences, where no data was given
+train.tsv dev.tsv test.tsv   the embedded grammar's sentences, where no data was given, and
+train.links and so on        the true links of their words, Pharaoh
 data/                    the tokenised corpus, whole or not there
 config.json, model.safetensors, tokenizer.model, card.md     the bundle: the best model so far
 log.jsonl, curves.png, tensorboard/    what happened

@@ -61,10 +61,11 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 
 def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
-    """Draw sentences of the embedded grammar into train.tsv, dev.tsv and test.tsv."""
+    """Draw sentences of the embedded grammar into train.tsv and so on, their links beside them."""
     parts = drawn(data, seed)
     for name, pairs in zip(parts._fields, parts, strict=True):
         write_text(folder / f"{name}.tsv", as_tsv(pairs))
+        write_text(folder / f"{name}.links", as_links(pairs))
 
 
 def drawn(data: DataConfig, seed: int) -> grammar.Splits:
@@ -82,6 +83,11 @@ def drawn(data: DataConfig, seed: int) -> grammar.Splits:
 def as_tsv(pairs: Iterable[grammar.Pair]) -> str:
     """Sentence pairs as a table: source, tab, target."""
     return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
+
+
+def as_links(pairs: Iterable[grammar.Pair]) -> str:
+    """The true links of sentence pairs, a Pharaoh line each."""
+    return "".join(" ".join(f"{i}-{j}" for i, j in pair.links) + "\n" for pair in pairs)
 
 
 def prepare(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> Prepared:

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from attncli.data.grammar import generate
+from attncli.data.links import read_links
 from attncli.jobs import train as train_job
 from attncli.jobs.train import dry_run
 from attncli.training import keep
@@ -411,6 +412,12 @@ def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
     french = next(iter(generate(1, target="fr")))
     held_out = (tmp_path / "run" / "dev.tsv").read_text("utf-8").splitlines()[0]
     assert held_out == f"{french.source}\t{french.target}"
+    lengths = [(len(french.source.split()), len(french.target.split()))]
+    (tmp_path / "first").write_text(
+        (tmp_path / "run" / "dev.links").read_text("utf-8").splitlines()[0]
+    )
+    [links] = read_links(tmp_path / "first", lengths, index="0").rows
+    assert links.sure == frozenset(french.links)
     assert isinstance(run(config, tmp_path / "run")[0], Finished)
 
 
