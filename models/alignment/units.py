@@ -75,7 +75,8 @@ def _joins(before: str, character: str) -> bool:
 def spell(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
     """The text that ids stand for, and where in it each stands; control marks nowhere.
 
-    The text begins after the space that SentencePiece puts before it, at -1.
+    The text begins after the space that SentencePiece puts before it, which is at -1. An output
+    may be without: a model can begin with any piece.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, spans = "", []
@@ -83,9 +84,12 @@ def spell(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
         start, content = len(text), _content(processor, number)
         text += decoder.decode(content)
         pending = bool(decoder.getstate()[0])  # a character of which a byte is said
-        spans.append((start - 1, len(text) + pending - 1) if content else (0, 0))
+        spans.append((start, len(text) + pending) if content else (0, 0))
     text += decoder.decode(b"", final=True)
-    return text[1:], spans
+    before = text.startswith(" ")
+    return text[before:], [
+        (start - before, end - before) if end > start else (0, 0) for start, end in spans
+    ]
 
 
 def _content(processor: Any, number: int) -> bytes:

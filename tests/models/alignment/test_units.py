@@ -33,6 +33,17 @@ def test_ids_spell_the_text_they_were_made_from(text: str, tiny_tokenizer: Token
     assert not text or covered == set(range(-1, len(text)))
 
 
+def test_an_output_may_begin_within_a_word(tiny_tokenizer: Tokenizer) -> None:
+    """As SentencePiece decodes it: nothing of its first piece is taken for a space."""
+    processor = tiny_tokenizer.source
+    bare = [i for i in range(len(processor)) if processor.id_to_piece(i).isalpha()]
+    ids = [bare[-1], *tiny_tokenizer.encode("a dog")]
+    spoken, spans = spell(processor, ids)
+    assert spoken == processor.decode(ids)
+    assert spoken[slice(*spans[0])] == processor.id_to_piece(bare[-1])
+    assert not any(start < 0 for start, _ in spans)
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_words_are_those_between_spaces(text: str, tiny_tokenizer: Tokenizer) -> None:
     processor, ids = tiny_tokenizer.source, tiny_tokenizer.encode(text)
