@@ -19,7 +19,7 @@ from attncli.training.config import RunConfig
 from attncli.training.material import Show
 from attncli.training.start import first_encoder_weights
 from models.config import ImageConfig
-from models.encoders.image import ImageEncoder, identity
+from models.encoders.image import PREPROCESSING, ImageEncoder, identity
 from models.errors import ModelError
 from models.images import open_image, to_tensor
 
@@ -81,7 +81,7 @@ def features(encoder: ImageEncoder, config: ImageConfig, place: Path) -> Sight:
 def pixels(encoder: ImageEncoder, config: ImageConfig, place: Path) -> Sight:
     """The pixels of the square that the encoder sees."""
     rows, columns = encoder.grid
-    size, name = config.size, f"pixels-{config.fit}-{config.size}"
+    size, name = config.size, f"pixels-{PREPROCESSING}-{config.fit}-{config.size}"
     cache = FeatureCache(place / name, RowKind((3, size, size), "uint8", name))
 
     def make(images: Tensor) -> np.ndarray:
@@ -107,7 +107,8 @@ def fill(sight: Sight, keys: list[str], read: Read, config: ImageConfig, show: S
         done, images = [], []
         for key in todo[start : start + PORTION]:
             try:
-                images.append(to_tensor(open_image(read(key)), config))
+                image = open_image(read(key), least=config.size)  # as it is captioned
+                images.append(to_tensor(image, config))
                 done.append(key)
             except ModelError as error:
                 broken[key] = str(error)

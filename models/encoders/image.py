@@ -19,7 +19,7 @@ from models.registry import find, names
 from models.types import Memory
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
-PREPROCESSING = 1  # changes when models.images turns pictures into other pixels than before
+PREPROCESSING = 2  # changes when models.images turns pictures into other pixels than before
 
 
 class ImageEncoder(nn.Module):

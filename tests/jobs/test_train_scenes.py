@@ -23,9 +23,7 @@ QUICK = (
     *("train.evaluate_every=500", f"data.demo_scenes={SCENES}", "train.precision=fp32"),
 )
 
-HARD = (  # as the paper's own program has them; with the paper's values it learns much slower
-    *("train.steps=3000", "train.attention.reinforce=0.1", "train.attention.entropy=0.002"),
-)
+HARD = ("train.steps=3000",)
 
 
 def share(weights: Tensor, box: Box) -> float:
