@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file
 
 from attncli.jobs.train import dry_run
@@ -118,7 +119,12 @@ def test_features_are_computed_once_for_all_runs(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = []
-    monkeypatch.setattr(seeing, "open_image", lambda data: opened.append(1) or open_image(data))
+
+    def opening(data: bytes, *, least: int) -> Image.Image:
+        opened.append(1)
+        return open_image(data, least=least)
+
+    monkeypatch.setattr(seeing, "open_image", opening)
     config = small_config(files, *PATCHES, "train.steps=2")
     run(config, tmp_path / "one")
     assert len(opened) == 30
