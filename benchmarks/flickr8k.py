@@ -18,30 +18,43 @@ from typing import NamedTuple
 
 
 class Recipe(NamedTuple):
-    """A preset and the settings that differ from its own."""
+    """Where a model begins, and the settings that differ from there."""
 
-    preset: str
+    start: str  # a preset, or another recipe whose model it goes on from
     settings: tuple[str, ...]
 
 
-FROZEN = (
-    "train.batch_tokens=1792",  # some 130 captions
-    "train.epochs=14",
+EACH = ("train.batch_tokens=1792", "train.ema=0.998")  # some 130 captions
+FRESH = (
+    *EACH,
     "train.lr=0.0015",
-    "train.ema=0.998",
     "model.attention.size=256",
     "model.image.fit=squash",  # as these pictures are already
 )
-# the weights of the paper's released program, which are a tenth and a fifth of ours by default
-RELEASED = ("train.attention.reinforce=0.1", "train.attention.entropy=0.002")
+FURTHER = (*EACH, "train.plateau_patience=1", "search.length_penalty=0.6")
 RECIPES = {
-    "soft": Recipe("show-attend-tell-soft-small", FROZEN),
-    "hard": Recipe("show-attend-tell-hard-small", (*FROZEN, *RELEASED)),
-    "soft-14x14": Recipe(
-        "show-attend-tell-soft-small", (*FROZEN, "model.image.grid=blocks.17.expand")
+    "first": Recipe("show-attend-tell-soft-small", (*FRESH, "train.epochs=10")),
+    "soft": Recipe("first", (*FURTHER, "train.lr=0.0004", "train.warmup=50", "train.epochs=2")),
+    "hard": Recipe(
+        "soft",
+        (
+            *FURTHER,
+            *("train.lr=0.0007", "train.warmup=100", "train.epochs=5"),
+            *("model.attention.read=hard", "train.attention.coverage=none"),
+            *("train.attention.reinforce=0.1", "train.attention.entropy=0.002"),
+        ),
     ),
     "fine-tuned": Recipe(
-        "show-attend-tell-soft-small", (*FROZEN, "train.encoder_from=10", "train.encoder_lr=0.0001")
+        "soft",
+        (
+            *FURTHER,
+            *("train.lr=0.0004", "train.warmup=50", "train.epochs=4"),
+            *("train.encoder_from=1", "train.encoder_lr=0.0001"),
+        ),
+    ),
+    "soft-14x14": Recipe(
+        "show-attend-tell-soft-small",
+        (*FRESH, "train.epochs=10", "model.image.grid=blocks.17.expand"),
     ),
 }
 
@@ -56,10 +69,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("-s", "--setting", action="append", default=[], help="as of attn train")
     options = parser.parse_args()
-    runs = [options.work / f"flickr8k-{name}" for name in options.only]
-    for name, run in zip(options.only, runs, strict=True):
-        train(RECIPES[name], run, options)
-    score(runs, options)
+    for name in options.only:
+        train(name, options)
+    score([folder(name, options.work) for name in options.only], options)
+
+
+def folder(name: str, work: Path) -> Path:
+    """Where the model of a recipe is."""
+    return work / f"flickr8k-{name}"
 
 
 def images(data: Path) -> Path:
@@ -68,12 +85,17 @@ def images(data: Path) -> Path:
     return tar if tar.exists() else data / "images"
 
 
-def train(recipe: Recipe, run: Path, options: argparse.Namespace) -> None:
-    """Train one model, or go on training it."""
-    data: Path = options.data
+def train(name: str, options: argparse.Namespace) -> None:
+    """Train one model, or go on training it; first the one that it begins with."""
+    recipe, data = RECIPES[name], options.data
+    if recipe.start in RECIPES:
+        train(recipe.start, options)
+        start = ["--from", folder(recipe.start, options.work)]
+    else:
+        start = ["--preset", recipe.start, "--encoder-weights", options.cnn]
     arguments = ["--images", images(data), "--captions", data / "train.tsv"]
-    arguments += ["--dev-captions", data / "dev.tsv", "--encoder-weights", options.cnn]
-    arguments += ["-o", run, "--preset", recipe.preset, "--threads", options.threads]
+    arguments += ["--dev-captions", data / "dev.tsv", *start]
+    arguments += ["-o", folder(name, options.work), "--threads", options.threads]
     features = f"data.features={options.work / 'features'}"
     settings = [*recipe.settings, features, *options.setting]
     attn("train", *arguments, *(word for setting in settings for word in ("-s", setting)))
