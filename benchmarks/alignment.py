@@ -7,7 +7,7 @@ Both learn from Tatoeba's English-French training pairs and from the sentences o
 links neither of them sees: unsupervised, as eflomal's users do it. All text is lower-cased and
 written as the gold writes it (`hansard_text.py`). Ours also reads the pairs joined to longer ones,
 as the Hansards are longer than anything in Tatoeba. The models are trained with `attn train` where
-WORK has none (hours on a core) and none is given with --model and --reverse-model.
+WORK has none (an hour on a core each) and none is given with --model and --reverse-model.
 
 Layer, head, shift, the way to links and the symmetrisation are chosen on one half of the gold and
 scored on the other, and the other way round; rows "default" choose nothing. AER in percent.
@@ -39,7 +39,7 @@ METHODS = ("intersection", "grow-diag", "grow-diag-final-and", "union")
 RECIPE = (
     "tokenizer.size=8000",
     "model.dropout=0.1",
-    "train.steps=12000",
+    "train.steps=5000",
     "train.warmup=1000",
     "train.ema=0.999",
     "train.metric=loss",

@@ -76,11 +76,11 @@ class TrainConfig:
     epochs: int = option(100, "passes over the data at most (0: no limit)")
     batch_tokens: int = option(4096, "positions of a batch, padding included, on its longer side")
     accumulate: int = option(1, "batches whose gradients make one update")
-    optimiser: str = option("adam", "adam or adamw")
+    optimiser: str = option("adam", "adam, adamw or rmsprop")
     lr: float = option(0.001, "peak learning rate")
     beta1: float = option(0.9, "Adam's first decay")
-    beta2: float = option(0.98, "Adam's second decay")
-    weight_decay: float = option(0.0, "AdamW's weight decay")
+    beta2: float = option(0.98, "Adam's second decay; RMSProp's")
+    weight_decay: float = option(0.0, "weight decay")
     schedule: str = option("inverse_sqrt", "inverse_sqrt, plateau or constant, after the warm-up")
     warmup: int = option(1000, "updates of linear warm-up")
     plateau_factor: float = option(0.5, "plateau: the rate is multiplied by this")
@@ -143,7 +143,7 @@ def run_config(
 
 
 CHOICES = {
-    "train.optimiser": ("adam", "adamw"),
+    "train.optimiser": ("adam", "adamw", "rmsprop"),
     "train.schedule": ("inverse_sqrt", "plateau", "constant"),
     "train.precision": ("auto", "fp32", "bf16"),
     "train.metric": ("bleu", "cider", "loss"),

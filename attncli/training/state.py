@@ -73,16 +73,19 @@ class State:
 
 
 def optimiser(learned: dict[str, nn.Parameter], config: TrainConfig) -> torch.optim.Optimizer:
-    """Adam or AdamW as configured, in one fused kernel.
+    """Adam or AdamW in one fused kernel, or RMSProp, as configured.
 
     A pretrained encoder that learns has a rate of its own, as a share of the others'.
     """
-    kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
     own = [p for name, p in learned.items() if config.encoder_from and name.startswith(ENCODER)]
     rest = [p for p in learned.values() if all(p is not other for other in own)]
     groups = [{"params": rest, "share": 1.0}]
     if own:
         groups.append({"params": own, "share": config.encoder_lr / config.lr})
+    if config.optimiser == "rmsprop":  # Xu et al. 2015 on Flickr8k
+        decay = config.weight_decay
+        return torch.optim.RMSprop(groups, config.lr, alpha=config.beta2, weight_decay=decay)
+    kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
     return kind(
         groups,
         lr=config.lr,
@@ -144,7 +147,7 @@ def _counters(file: Any) -> Counters:
 
 def _fused(state: State) -> bool:
     """Whether the optimiser wants its step count where its weights are."""
-    return bool(state.optimiser.defaults["fused"])
+    return bool(state.optimiser.defaults.get("fused"))
 
 
 def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

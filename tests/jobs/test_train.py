@@ -49,6 +49,7 @@ VARIANTS = {
         ],
     ),
     "luong": ("luong-nano", ["train.patience=2", "train.evaluate_every=1", "train.steps=0"]),
+    "rmsprop": ("rnnsearch-nano", ["train.optimiser=rmsprop"]),
 }
 
 
