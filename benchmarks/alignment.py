@@ -10,7 +10,8 @@ as the Hansards are longer than anything in Tatoeba. The models are trained with
 WORK has none (an hour on a core each) and none is given with --model and --reverse-model.
 
 Layer, head, shift, the way to links and the symmetrisation are chosen on one half of the gold and
-scored on the other, and the other way round; rows "default" choose nothing. AER in percent.
+scored on the other, and the other way round; rows "default" choose nothing, rows "agreed" what both
+directions agree on in training pairs, without gold. AER in percent.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from attncli.render.columns import columns
 Found = list[frozenset[Link]]
 
 SPEED_PAIRS = 10_000
+AGREED = 400  # pairs of training that two directions are to agree on
 UNSAID = ("units", "symmetrise", "flavour")  # of the settings that are chosen
 METHODS = ("intersection", "grow-diag", "grow-diag-final-and", "union")
 RECIPE = (
@@ -67,7 +69,8 @@ def main() -> None:
         found |= by_eflomal(eflomal, data, options.work, len(pairs))
     else:
         print(f"{options.eflomal} is not there: its rows are left out")
-    found |= by_attention(models[0], models[1], pairs, list(gold.rows))
+    training = data.pairs("train")[:AGREED]
+    found |= by_attention(models[0], models[1], pairs, list(gold.rows), training)
     print(table(found, gold.rows))
     print(speed(models[0], data, options.work))
 
@@ -117,9 +120,9 @@ def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Fo
 
 
 def by_attention(
-    model: Path, reverse: Path, pairs: list[Pair], gold: list[Links]
+    model: Path, reverse: Path, pairs: list[Pair], gold: list[Links], training: list[Pair]
 ) -> dict[str, Found]:
-    """The links of both models, by default and by settings chosen on the other half."""
+    """The links of both models: by default, by agreement, and as chosen on the other half."""
     from models import load_translator
     from models.alignment import AlignConfig, align
 
@@ -129,6 +132,7 @@ def by_attention(
     others = align(back, [(b, a) for a, b in pairs], config=plain)
     backward = [seen(one.links, turn=True) for one in others]
     found = directions("attn, default", forward, backward)
+    found |= by_agreement(there, back, pairs, training)
     chosen: dict[str, dict[int, frozenset[Link]]] = {}
     halves = [range(0, len(pairs), 2), range(1, len(pairs), 2)]
     for learned, scored in (halves, halves[::-1]):
@@ -137,6 +141,27 @@ def by_attention(
     for name, links in chosen.items():
         found[name] = [links[n] for n in range(len(pairs))]
     return found
+
+
+def by_agreement(
+    there: object, back: object, pairs: list[Pair], training: list[Pair]
+) -> dict[str, Found]:
+    """The links of both models by what they agree on in training pairs; no gold is looked at."""
+    from models.alignment import agree, align
+
+    agreed = agree(there, back, training)
+    ours, other = agreed.forward[0].config, agreed.reverse[0].config
+    for name, config in (("forward", ours), ("reverse", other)):
+        print(f"agreed, {name}: {said(config)}")
+    forward = [one.links for one in align(there, pairs, config=ours)]
+    turned = [(b, a) for a, b in pairs]
+    backward = [seen(one.links, turn=True) for one in align(back, turned, config=other)]
+    return directions("attn, agreed", forward, backward)
+
+
+def said(config: object) -> dict[str, object]:
+    """The settings of a choice that were chosen."""
+    return {k: v for k, v in dataclasses.asdict(config).items() if k not in UNSAID}
 
 
 def crossed(
@@ -176,8 +201,7 @@ def chosen_links(
     texts = [pair[::-1] if turn else pair for pair in pairs]
     links = [GoldLinks(*(seen(side, turn) for side in row[:2])) for row in gold]
     config = tune(translator, [texts[n] for n in learned], [links[n] for n in learned])
-    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in UNSAID}
-    print(f"chosen on a half, {'reverse' if turn else 'forward'}: {settings}")
+    print(f"chosen on a half, {'reverse' if turn else 'forward'}: {said(config)}")
     halves = ([texts[n] for n in half] for half in (scored, learned))
     first, second = (align(translator, half, config=config) for half in halves)
     return [seen(one.links, turn) for one in first], [seen(one.links, turn) for one in second]

@@ -11,17 +11,22 @@ from attncli import console
 from attncli.commands.evaluate_alignments import GoldIndex, SkipBad
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
-from attncli.jobs.evaluate_alignments import how_read, read_gold
-from attncli.jobs.tune import Tuned, keep, tune_on
+from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
+from attncli.jobs.tune import Tuned, keep, tune_by_agreement, tune_on
 from attncli.options import Device, Model, Threads
 from attncli.render.columns import columns
 
 if TYPE_CHECKING:
     from models.alignment import Trial
+    from models.translator import Translator
 
 SHOWN = 5  # of the best settings
 
-Gold = Annotated[Path, typer.Option("--gold", help="Links that people made, between words.")]
+Gold = Annotated[Path | None, typer.Option("--gold", help="Links that people made, between words.")]
+ReverseModel = Annotated[
+    Path | None,
+    typer.Option(help="Without gold: a model from target to source, to agree with; tuned as well."),
+]
 Files = Annotated[list[Path], typer.Argument(help="The texts: source and target, or one TSV.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the table, keep nothing.")]
 
@@ -30,43 +35,63 @@ def tune(
     files: Files,
     *,
     model: Model,
-    gold: Gold,
+    gold: Gold = None,
+    reverse_model: ReverseModel = None,
     gold_index: GoldIndex = None,
     skip_bad: SkipBad = False,
     dry_run: DryRun = False,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Choose layer, head, shift and the way to links by gold, and keep the choice in the model.
+    """Choose layer, head, shift and the way to links, and keep the choice in the model.
 
-    Every combination is tried on the same weights; the one with the least alignment error rate is
-    written into the model's config.json, where `attn align` and all others find it. What is
+    Every combination is tried on the same weights; the one with the least alignment error rate on
+    gold is written into the model's config.json, where `attn align` and all others find it. What is
     reported is the error on this gold, which was chosen by; on other text it is higher.
+
+    Without gold, a model of the other direction takes its place: each model's links are gold to the
+    other in turn, until both stay. A few hundred pairs of any text will do. What is reported then
+    is how much the two disagree, and both models keep their choice.
 
     Example:
       attn align tune -m runs/en-de --gold dev.talp dev.en dev.de
+      attn align tune -m runs/en-de --reverse-model runs/de-en some.en some.de
     """
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
-    known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
-    from models import load_translator
-
+    if (gold is None) == (reverse_model is None):
+        raise typer.BadParameter("one of the two", param_hint="'--gold' / '--reverse-model'")
     use_threads(threads)
-    translator = load_translator(model, device=choose_device(device))
-    console.say(f"{gold.name}: {how_read(known.links)}")
-    tuned = tune_on(translator, known)
-    for note in tuned.notes:
+    where = choose_device(device)
+    if gold is not None:
+        known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
+        console.say(f"{gold.name}: {how_read(known.links)}")
+        found = {model: tune_on(_load(model, where), known)}
+    else:
+        assert reverse_model is not None
+        pairs = read_texts(files)
+        both = tune_by_agreement(_load(model, where), _load(reverse_model, where), pairs)
+        found = dict(zip((model, reverse_model), both, strict=True))
+    for note in found[model].notes:
         console.warn(f"{note}; no links")
     with open_output(None) as write:
-        write(table(tuned).encode())
-    if not dry_run:
-        keep(model, tuned.trials[0])
-        console.say(f"kept in {model / 'config.json'}")
+        measure = "AER" if gold else "disagree"
+        write("\n".join(table(tuned, measure) for tuned in found.values()).encode())
+    for path, tuned in found.items():
+        if not dry_run:
+            keep(path, tuned.trials[0])
+            console.say(f"kept in {path / 'config.json'}")
 
 
-def table(tuned: Tuned) -> str:
-    """The settings before, the best ones, and the best of each layer and head."""
-    rows = [["", "AER", "layer", "head", "shift", "extract", "threshold", "null", "marks"]]
+def _load(path: Path, device: str) -> Translator:
+    from models import load_translator  # imports torch
+
+    return load_translator(path, device=device)
+
+
+def table(tuned: Tuned, measure: str) -> str:
+    """The settings before, the best ones, and the best of each layer and head, in percent."""
+    rows = [["", measure, "layer", "head", "shift", "extract", "threshold", "null", "marks"]]
     rows.append(["before", _percent(tuned.before), *[""] * 7])
     names = ["best", *[""] * (SHOWN - 1)]
     rows += [_row(name, trial) for name, trial in zip(names, _ways(tuned.trials), strict=False)]

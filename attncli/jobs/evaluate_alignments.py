@@ -41,10 +41,15 @@ def read_gold(
     if not texts:
         links = read_links(path, index=index, skip_bad=skip_bad)
         return Gold(path.name, (), (UNKNOWN,) * len(links.rows), links)
-    pairs = tuple((pair.source, pair.references[0]) for pair in read_pairs(texts))
+    pairs = read_texts(texts)
     lengths = tuple((len(source.split()), len(target.split())) for source, target in pairs)
     links = read_links(path, lengths, index=index, skip_bad=skip_bad)
     return Gold(path.name, pairs, lengths, links)
+
+
+def read_texts(texts: Sequence[Path]) -> Pairs:
+    """Sentence pairs, of the first reference where there are several."""
+    return tuple((pair.source, pair.references[0]) for pair in read_pairs(texts))
 
 
 def score_file(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.jobs.evaluate_alignments import Gold, score_model
+from attncli.jobs.evaluate_alignments import Gold, Pairs, score_model
 
 if TYPE_CHECKING:
     from models.alignment import Trial
@@ -27,6 +28,24 @@ def tune_on(translator: Translator, gold: Gold) -> Tuned:
     before = score_model("before", translator, gold)
     links = [GoldLinks(row.sure, row.possible) for row in gold.links.rows]
     return Tuned(before.scores.error_rate, trials(translator, gold.pairs, links), before.notes)
+
+
+def tune_by_agreement(
+    forward: Translator, reverse: Translator, pairs: Pairs
+) -> tuple[Tuned, Tuned]:
+    """Every setting of two directions by how much they disagree; nothing is kept yet."""
+    from models.alignment import agree, align, error_rate
+
+    turned = tuple((target, source) for source, target in pairs)
+    found = [
+        align(model, texts, config=dataclasses.replace(model.alignment, units="word"))
+        for model, texts in ((forward, pairs), (reverse, turned))
+    ]
+    ahead, back = ([one.links for one in links] for links in found)
+    before = error_rate(ahead, [frozenset((i, j) for j, i in links) for links in back])
+    notes = tuple(f"pair {n}: {one.note}" for n, one in enumerate(found[0], 1) if one.note)
+    chosen = agree(forward, reverse, pairs)
+    return Tuned(before, chosen.forward, notes), Tuned(before, chosen.reverse)
 
 
 def keep(folder: Path, best: Trial) -> None:

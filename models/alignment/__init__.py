@@ -15,16 +15,18 @@ from models.alignment.align import (
 from models.alignment.links import Link, Links
 from models.alignment.score import GoldLinks, diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
-from models.alignment.tune import Trial, trials, tune
+from models.alignment.tune import Agreement, Trial, agree, trials, tune
 from models.config import AlignConfig
 
 __all__ = [
+    "Agreement",
     "AlignConfig",
     "Alignment",
     "GoldLinks",
     "Link",
     "Links",
     "Trial",
+    "agree",
     "align",
     "align_translation",
     "align_translations",

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment.align import as_batch, batched, both_units, encode, real
+from models.alignment.align import align, as_batch, batched, both_units, encode, real
 from models.alignment.links import EXTRACTS, THRESHOLDED, least, strengths
 from models.alignment.score import GoldLinks
 from models.alignment.weights import Looked, attention_shape, every_head, pooled, shifted
@@ -81,6 +81,50 @@ def trials(
         if head == 0 or heads > 1
     ]
     return sorted(tried, key=lambda trial: trial.error_rate)
+
+
+class Agreement(NamedTuple):
+    """Settings of two directions by which they link alike, every trial of the last round."""
+
+    forward: list[Trial]
+    reverse: list[Trial]
+
+
+def agree(
+    forward: Translator,
+    reverse: Translator,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    rounds: int = 5,
+    max_batch_tokens: int = 1024,
+) -> Agreement:
+    """Settings chosen without gold: each direction's links are gold to the other, in turn.
+
+    Two models err in different places, so what they agree on is mostly right: the idea of
+    alignment by agreement (Liang, Taskar and Klein 2006), here for the choice of a head. It begins
+    with the reverse model's own settings, and ends when a round changes nothing.
+    """
+    pairs = list(pairs)
+    turned = [(target, source) for source, target in pairs]
+    config = dataclasses.replace(reverse.alignment, units="word")
+    for _ in range(rounds):
+        seen = as_gold(reverse, turned, config)
+        ahead = trials(forward, pairs, seen, max_batch_tokens=max_batch_tokens)
+        seen = as_gold(forward, pairs, ahead[0].config)
+        back = trials(reverse, turned, seen, max_batch_tokens=max_batch_tokens)
+        if back[0].config == config:
+            break
+        config = back[0].config
+    return Agreement(ahead, back)
+
+
+def as_gold(
+    translator: Translator, pairs: Sequence[tuple[str, str]], config: AlignConfig
+) -> list[GoldLinks]:
+    """A model's links, as gold of the other direction."""
+    found = align(translator, pairs, config=config)
+    links = [frozenset((j, i) for i, j in one.links) for one in found]
+    return [GoldLinks(turned, turned) for turned in links]
 
 
 def all_ways() -> Iterator[Way]:

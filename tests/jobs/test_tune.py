@@ -62,3 +62,26 @@ def test_a_source_named_tune_is_a_file(
     Path("tune").write_text("The dog sees.\tDer Hund sieht.\n", "utf-8")
     assert app.run(["align", "-m", str(model), "tune"]) == 0
     assert "0-0" in capsys.readouterr().out
+
+
+def test_without_gold_two_directions_choose_what_they_agree_on(
+    model: Path, gold: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, texts = Path(shutil.copytree(model, tmp_path / "other")), gold[2]
+    tune = ["align", "tune", "-m", str(model), "--reverse-model", str(other), texts]
+    assert app.run([*tune, "--dry-run"]) == 0
+    assert "alignment" not in json.loads((model / "config.json").read_text("utf-8"))
+    assert app.run(tune) == 0
+    out, err = capsys.readouterr()
+    assert out.count("disagree") == 4 and err.count("kept in") == 2
+    for folder in (model, other):
+        assert "alignment" in json.loads((folder / "config.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_either_gold_or_a_reverse_model_is_asked_for(
+    both: bool, model: Path, gold: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = [*gold[:2], "--reverse-model", str(model)] if both else []
+    assert app.run(["align", "tune", "-m", str(model), *more, gold[2]]) != 0
+    assert "one of the two" in capsys.readouterr().err

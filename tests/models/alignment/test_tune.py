@@ -11,7 +11,7 @@ import pytest
 
 from attncli.data.grammar import Pair
 from models import load
-from models.alignment import AlignConfig, GoldLinks, align, error_rate, trials, tune
+from models.alignment import AlignConfig, GoldLinks, agree, align, error_rate, trials, tune
 from models.bundle import read, write_alignment
 from models.errors import ModelError
 from models.translator import Translator
@@ -60,3 +60,21 @@ def test_a_bundle_keeps_how_it_is_read(tiny_bundle: Path, tmp_path: Path) -> Non
     assert {name: after[name] for name in before} == before
     assert load(folder).alignment == config
     assert not list(folder.glob(".*"))
+
+
+def test_two_directions_agree_more_than_they_did(
+    tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:12]]
+    turned = [pair[::-1] for pair in pairs]
+
+    def disagreement(forward: AlignConfig, reverse: AlignConfig) -> float:
+        ahead = [one.links for one in align(tiny_translator, pairs, config=forward)]
+        back = [one.links for one in align(tiny_translator, turned, config=reverse)]
+        return error_rate(ahead, [{(i, j) for j, i in links} for links in back])
+
+    found = agree(tiny_translator, tiny_translator, pairs)
+    chosen = found.forward[0].config, found.reverse[0].config
+    assert found.reverse[0].error_rate == pytest.approx(disagreement(*chosen), abs=1e-6)
+    plain = tiny_translator.alignment
+    assert found.reverse[0].error_rate < disagreement(plain, plain)
