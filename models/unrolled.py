@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
 Seen = list[tuple[Tensor, Tensor]]  # inputs (R, I) and gradients (R, O) of steps
@@ -35,9 +36,9 @@ def unrolled(module: nn.Module) -> Iterator[None]:
     layers = [layer for layer in module.modules() if isinstance(layer, StepLinear)]
     if not torch.is_grad_enabled():
         layers = []
-    for layer in layers:
-        layer.steps = Steps(layer) if layer.weight.requires_grad else None
     try:
+        for layer in layers:
+            layer.steps = Steps(layer) if layer.weight.requires_grad else None
         yield
     finally:
         for layer in layers:
@@ -53,7 +54,7 @@ class Steps:
         dtype = torch.get_autocast_dtype(kind) if autocast else layer.weight.dtype
         self.weight = layer.weight.detach().to(dtype)
         self.bias = None if layer.bias is None else layer.bias.detach().to(dtype)
-        self.seen = seen
+        self.seen, self.task = seen, -1  # the backward pass that they were seen in
         self.whole = Whole.apply(layer.weight, layer.bias, seen)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -73,11 +74,16 @@ class Step(torch.autograd.Function):
         return linear(x, steps.weight, steps.bias)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         """The gradient of x; that of y is kept."""
-        (x,), (grad,) = ctx.saved_tensors, grads
-        ctx.steps.seen.append((x.flatten(0, -2), grad.flatten(0, -2)))
-        return grad @ ctx.steps.weight, grad.new_zeros(()), None
+        (x,), (grad,), steps = ctx.saved_tensors, grads, ctx.steps
+        task = torch._C._current_graph_task_id()
+        if steps.task != task:  # an earlier pass may have asked for no weight's gradient
+            steps.seen.clear()
+            steps.task = task
+        steps.seen.append((x.detach().flatten(0, -2), grad.flatten(0, -2)))
+        return grad @ steps.weight, grad.new_zeros(()), None
 
 
 class Whole(torch.autograd.Function):
@@ -90,6 +96,7 @@ class Whole(torch.autograd.Function):
         return weight.new_zeros(())
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None]:
         """Gradients of weight (O, I) and bias (O,)."""
         x, grad = (torch.cat(parts) for parts in zip(*ctx.seen, strict=True))

@@ -29,6 +29,7 @@ from attncli.training.material import Heartbeat, Show
 from attncli.training.prepare import fingerprints, load_data
 from attncli.training.run import Run, open_run, started
 from attncli.training.state import State, read_counters
+from models.errors import ModelError
 
 Stop = Callable[[], bool]  # whether to save and stop
 
@@ -47,6 +48,8 @@ def train(
     is prepared: until then there is nothing to save.
     """
     check_buildable(config)
+    if config.start_from and Path(config.start_from).resolve() == path.resolve():
+        raise ModelError(f"{path} is the model to begin with", "a new folder", "choose another -o")
     folder = RunFolder(path)
     with locked(path):
         claim(folder, config, fingerprints(config))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from attncli.training.config import RunConfig
+from attncli.training.start import check_start
 from models.bundle import build
 from models.families.base import VocabularySizes
 from models.loss import AttentionLoss, guided_head
@@ -19,3 +20,5 @@ def check_buildable(config: RunConfig) -> None:
     AttentionLoss(config.train.attention, model)
     if config.data.alignments:
         guided_head(config.train.attention, model)
+    if config.start_from:
+        check_start(config)

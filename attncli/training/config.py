@@ -251,7 +251,11 @@ def _check_data(data: DataConfig) -> None:
 
 
 PATHS = ("train", "dev", "alignments", "images", "captions", "dev_captions", "features")  # of data
-UNCHECKED = {"preset", *(f"data.{name}" for name in PATHS)}  # what is there is compared instead
+UNCHECKED = {
+    "preset",
+    "start_from",
+    *(f"data.{name}" for name in PATHS),
+}  # what is there is compared instead
 
 
 def differences(new: RunConfig, old: RunConfig) -> list[str]:

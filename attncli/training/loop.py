@@ -88,7 +88,7 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
 
 
 class Stepper:
-    """Makes updates: forward, backward, clip, Adam, moving average."""
+    """Makes updates: forward, backward, clip, optimiser, moving average."""
 
     def __init__(self, state: State, config: TrainConfig, dtype: torch.dtype) -> None:
         self.state, self.config, self.dtype = state, config, dtype

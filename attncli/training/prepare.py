@@ -7,6 +7,7 @@ from pathlib import Path
 from attncli.training import texts
 from attncli.training.config import RunConfig
 from attncli.training.material import Data, Show
+from attncli.training.start import weights_hash
 
 
 def load_data(config: RunConfig, folder: Path, show: Show) -> Data:
@@ -19,9 +20,10 @@ def load_data(config: RunConfig, folder: Path, show: Show) -> Data:
 
 
 def fingerprints(config: RunConfig) -> dict[str, str]:
-    """What the data files hold, so that a folder of other data is recognised."""
+    """What the inputs of a run hold, so that a folder of other ones is recognised."""
+    begun = {"start": weights_hash(Path(config.start_from))} if config.start_from else {}
     if config.sees_pictures:
         from attncli.training import captioned
 
-        return captioned.fingerprints(config.data)
-    return texts.fingerprints(config.data)
+        return captioned.fingerprints(config.data) | begun
+    return texts.fingerprints(config.data) | begun

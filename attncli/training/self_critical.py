@@ -52,6 +52,7 @@ class SelfCritical:
             greedy = self.say(model, memory, SearchConfig(method="greedy"))
             seed = int(torch.randint(2**31, ()))
             sampled = self.say(model, memory, SearchConfig(method="sample", seed=seed))
+        torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
         pictures = self.pictures[numbers].tolist()
         reward, usual = (
             torch.tensor(self.reward([self.text(ids) for ids in said], pictures))

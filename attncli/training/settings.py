@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.data.captions import has_parts
-from attncli.training.config import RunConfig, from_toml, run_config
+from attncli.training.config import DataConfig, RunConfig, from_toml, run_config
 from attncli.training.folder import RunFolder, read_config
 from models.config import merged
 from models.errors import ModelError
-from models.registry import IMAGE_FAMILIES
+from models.zoo import PRESETS
 
 CAPTIONER = "show-attend-tell-soft-small"  # the preset for captions where none is named
+USUAL = {  # the preset that is gone on from, by family, where a model does not say
+    "captioner": CAPTIONER,
+    "captioner-transformer": "captioner-transformer-small",
+    "rnnsearch": "rnnsearch-small",
+    "seq2seq": "seq2seq-small",
+    "luong": "luong-small",
+}
 DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
 
 
@@ -68,16 +75,20 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     """The values over those of the model to begin with, and the preset that it was trained by."""
     from models.bundle import read_settings  # imports torch
 
-    stored, run = read_settings(start), RunFolder(start)
-    if run.config.exists():
-        preset = read_config(run).preset
-    else:
-        preset = CAPTIONER if stored["model"].get("family") in IMAGE_FAMILIES else RunConfig.preset
+    stored = read_settings(start)
+    try:
+        run = read_config(RunFolder(start))
+        preset, style = run.preset, run.data.caption_style
+    except ModelError:  # a bundle alone, or of another version
+        preset, style = "", DataConfig.caption_style
+    if preset not in PRESETS:
+        preset = USUAL.get(str(stored["model"].get("family")), RunConfig.preset)
+    data = {"caption_style": style, **_table(values, "data")}
     tables = {
         name: nested(stored[name], _table(values, name))
         for name in ("model", "tokenizer", "search")
     }
-    return {"preset": preset, **values, **tables, "start_from": str(start.absolute())}
+    return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
 
 
 def _no_preset(preset: str | None, start: Path) -> None:
@@ -147,6 +158,7 @@ def _absolute(config: RunConfig) -> RunConfig:
         tuple(str(Path(path).absolute()) for path in paths) for paths in (data.train, data.dev)
     )
     named = {name: getattr(data, name) for name in (*DATA, "alignments", "features")}
+    start = str(Path(config.start_from).absolute()) if config.start_from else ""
     paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
     if data.captions and not data.dev_captions and has_parts(data.captions):
         paths["dev_captions"] = paths["captions"]
@@ -154,6 +166,7 @@ def _absolute(config: RunConfig) -> RunConfig:
         image = replace(image, weights=str(Path(image.weights).absolute()))
     return replace(
         config,
+        start_from=start,
         data=merged(replace(data, train=train, dev=dev), paths),
         model=replace(config.model, image=image),
     )

@@ -6,32 +6,60 @@ it was frozen, reward after likelihood: each goes on from what is learned alread
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
 from torch import nn
 
 from attncli.training.config import RunConfig
-from models.bundle import fill_from, read_settings
-from models.config import TokenizerConfig, from_dict
+from models.bundle import build, fill_from, read_settings
+from models.config import ModelConfig, TokenizerConfig, from_dict
 from models.encoders.image import ImageEncoder, load_pretrained
 from models.errors import ModelError
+from models.families.base import VocabularySizes
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
 
 
 def pieces(config: RunConfig, learn: Callable[[], Tokenizer]) -> Tokenizer:
     """The pieces of the model that the run begins with, or those it learns."""
-    if not config.start_from:
-        return learn()
+    return Tokenizer.read(Path(config.start_from)) if config.start_from else learn()
+
+
+def check_start(config: RunConfig) -> None:
+    """Refuse what does not fit the model to begin with, before any data is read."""
     folder = Path(config.start_from)
-    stored = from_dict(TokenizerConfig, read_settings(folder)["tokenizer"], where="tokenizer")
+    settings = read_settings(folder)
+    stored = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
     if config.tokenizer != stored:
         raise ModelError(
             f"settings of the tokenizer beside the model in {folder} to begin with",
             "none: the pieces are that model's",
         )
-    return Tokenizer.read(folder)
+    weights = from_dict(ModelConfig, settings["model"], where="model").image.weights
+    if config.model.image.weights != weights:
+        raise ModelError(
+            f"model.image.weights={config.model.image.weights} beside the model in {folder} "
+            "to begin with",
+            "none: the image network is that model's",
+            "let it learn with -s train.encoder_from=1",
+        )
+    with torch.device("meta"):  # nothing is copied, but names and shapes are compared
+        model = build(config.model, VocabularySizes(**settings["vocabulary"]))
+        fill_from(model, folder)
+
+
+def weights_hash(folder: Path) -> str:
+    """A hash of the weights in a model's folder."""
+    try:
+        return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    except OSError as error:
+        raise ModelError(
+            f"cannot read the model in {folder} to begin with ({error.strerror})",
+            "a folder made by `attn train`",
+        ) from None
 
 
 def first_weights(model: EncoderDecoder, config: RunConfig) -> None:

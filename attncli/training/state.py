@@ -49,7 +49,8 @@ class Counters:
 class State:
     """Model, optimiser, moving average and counters.
 
-    What is frozen as the run begins is no part of this: a fresh model has it already.
+    What is frozen as the run begins is no part of this: a fresh model has it already, of its own
+    weights or of the model begun with, which must still be there.
     """
 
     def __init__(self, model: EncoderDecoder, config: TrainConfig) -> None:

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from models.attention.base import Score
 from models.config import AttentionConfig
 from models.errors import ModelError
-from models.unrolled import StepLinear
 
 
 class Location(Score):
@@ -28,7 +27,7 @@ class Location(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.longest = max(1, config.positions)
-        self.logits = StepLinear(query_size, self.longest, bias=False)  # W
+        self.logits = nn.Linear(query_size, self.longest, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:
         """No features (B, S, 0), only their number."""

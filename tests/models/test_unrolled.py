@@ -63,6 +63,26 @@ def test_a_graph_can_be_gone_through_twice() -> None:
         torch.testing.assert_close(one, other)
 
 
+def test_a_pass_that_wants_no_weights_leaves_nothing_to_the_next() -> None:
+    chain, x = Chain(bias=True), torch.ones(1, 4, requires_grad=True)
+    with unrolled(chain):
+        loss = chain(x).sum()
+    torch.autograd.grad(loss, [x], retain_graph=True)
+    after = torch.autograd.grad(loss, list(chain.parameters()))
+    alone = torch.autograd.grad(chain(x).sum(), list(chain.parameters()))
+    for one, other in zip(after, alone, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_what_it_cannot_do_is_an_error_and_not_a_wrong_number() -> None:
+    chain, x = Chain(bias=True), torch.ones(1, 4, requires_grad=True)
+    with unrolled(chain):
+        loss = chain(x).sum()
+    [slope] = torch.autograd.grad(loss, [x], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
+
+
 def test_a_frozen_map_still_passes_the_gradient_on() -> None:
     chain, x = Chain(bias=True).requires_grad_(False), torch.ones(1, 4, requires_grad=True)
     with unrolled(chain):

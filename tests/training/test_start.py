@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,7 @@ def test_what_cannot_be_meant_is_refused(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ("model.image.weights=none", "image.weights=none beside the model"),
         ("model.embedding=32", "weights of the model in .* do not fit these settings"),
         ("model.attention.coverage=true", r"1 weights .*first decoder\.attention"),
         ("tokenizer.size=300", "settings of the tokenizer beside the model"),
@@ -109,6 +111,36 @@ def test_settings_that_do_not_fit_the_weights_are_refused(
     config = settings([texts.train], [texts.dev], None, [*FEW, change], start=begun)
     with pytest.raises(ModelError, match=message):
         run(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()  # nothing was read, and the folder is still free
+
+
+def test_the_model_to_begin_with_may_move_but_not_change(begun: Path, tmp_path: Path) -> None:
+    texts = write_texts(tmp_path, train=20, dev=4)
+    start = Path(shutil.copytree(begun, tmp_path / "start"))
+    config = settings([texts.train], [texts.dev], None, FEW, start=start)
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "run", stop=lambda: True)
+    moved = start.rename(tmp_path / "moved")
+    with pytest.raises(ModelError, match="no model at"):
+        run(config, tmp_path / "run")
+    config = settings([texts.train], [texts.dev], None, FEW, start=moved)
+    run(settings([texts.train], [texts.dev], None, FEW, start=begun), tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "model.safetensors", moved)
+    with pytest.raises(ModelError, match="the start data is not the same"):
+        run(config, tmp_path / "run")
+    shutil.copy(begun / "model.safetensors", moved)
+    run(config, tmp_path / "run")
+    with pytest.raises(ModelError, match="is the model to begin with"):
+        run(config, moved)
+
+
+def test_a_bundle_alone_goes_on_by_a_preset_of_its_family(begun: Path, tmp_path: Path) -> None:
+    alone = Path(shutil.copytree(begun, tmp_path / "alone"))
+    for content in ("preset = 'gone'", "[damaged"):
+        (alone / "config.toml").write_text(content, "utf-8")
+        assert settings([Path("a"), Path("b")], start=alone).preset == "rnnsearch-small"
+    (alone / "config.toml").unlink()
+    assert settings([Path("a"), Path("b")], start=alone).model == read(begun).model.config
 
 
 def test_no_model_to_begin_with_is_one_clear_line(tmp_path: Path) -> None:
@@ -128,11 +160,13 @@ def test_a_captioner_goes_on_with_what_its_image_network_learned(
 
     monkeypatch.setattr(SmallCnn, "load", fill)
     files = write_pictures(tmp_path)
-    tuned = small_captioner(files, *PRETRAINED, "train.encoder_from=1", "train.epochs=1")
+    style = "data.caption_style=plain"
+    tuned = small_captioner(files, *PRETRAINED, style, "train.encoder_from=1", "train.epochs=1")
     run(tuned, tmp_path / "first")
     pictures = Pictures(files.images, files.train, files.dev)
     where = f"data.features={tmp_path / 'features'}"
     config = settings([], [], None, [*FEW, where], start=tmp_path / "first", pictures=pictures)
+    assert config.data.caption_style == "plain"
     first = read(tmp_path / "first").model.encoder
     images = torch.rand(2, 3, 32, 32)
     with torch.inference_mode():
