@@ -35,12 +35,22 @@ FURTHER = (*EACH, "train.plateau_patience=1", "search.length_penalty=0.6")
 RECIPES = {
     "first": Recipe("show-attend-tell-soft-small", (*FRESH, "train.epochs=10")),
     "soft": Recipe("first", (*FURTHER, "train.lr=0.0004", "train.warmup=50", "train.epochs=2")),
+    "self-critical": Recipe(
+        "soft",
+        (
+            *("train.batch_tokens=1792", "train.ema=0.99", "train.average=0"),
+            *("train.lr=0.001", "train.warmup=20", "train.epochs=1", "train.evaluate_every=110"),
+            *("train.self_critical_from=1", "train.self_critical_lr=0.0002"),
+            "search.length_penalty=0.6",
+        ),
+    ),
     "hard": Recipe(
         "soft",
         (
             *FURTHER,
-            *("train.lr=0.0007", "train.warmup=100", "train.epochs=5"),
-            *("model.attention.read=hard", "train.attention.coverage=none"),
+            *("train.lr=0.0007", "train.warmup=100", "train.epochs=4"),
+            *("model.attention.read=hard", "model.attention.read_decode=expected"),
+            "train.attention.coverage=none",
             *("train.attention.reinforce=0.1", "train.attention.entropy=0.002"),
         ),
     ),
@@ -48,7 +58,7 @@ RECIPES = {
         "soft",
         (
             *FURTHER,
-            *("train.lr=0.0004", "train.warmup=50", "train.epochs=4"),
+            *("train.lr=0.0004", "train.warmup=50", "train.epochs=3"),
             *("train.encoder_from=1", "train.encoder_lr=0.0001"),
         ),
     ),
@@ -65,7 +75,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--cnn", type=Path, required=True)
-    parser.add_argument("--only", nargs="*", choices=list(RECIPES), default=["soft", "hard"])
+    parser.add_argument(
+        "--only", nargs="*", choices=list(RECIPES), default=["soft", "self-critical", "hard"]
+    )
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("-s", "--setting", action="append", default=[], help="as of attn train")
     options = parser.parse_args()

@@ -22,6 +22,10 @@ class Display:
         self.stack = ExitStack()
         self.label = ""
         self.advance: console.Advance = lambda done, note="": None
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing of any run; a comparison shows one after another."""
         self.done, self.note, self.dev = 0.0, "", ""
         self.tokens, self.seconds, self.shown = 0.0, 0.0, 0.0
 
@@ -56,6 +60,7 @@ class Display:
         match event:
             case Started():
                 self.close()
+                self.forget()
                 started(event)
             case Stepped():
                 self.stepped(event)
