@@ -12,7 +12,7 @@ from attncli.commands.evaluate_alignments import GoldIndex, SkipBad
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
-from attncli.jobs.tune import Tuned, keep, tune_by_agreement, tune_on
+from attncli.jobs.tune import Tuned, keep, tune_alone, tune_by_agreement, tune_on
 from attncli.options import Device, Model, Threads
 from attncli.render.columns import columns
 
@@ -53,29 +53,34 @@ def tune(
     other in turn, until both stay. A few hundred pairs of any text will do. What is reported then
     is how much the two disagree, and both models keep their choice.
 
+    With neither, the head is taken whose weights are mutual most, so that the words of both sides
+    look at each other; what is reported is the rest of its weight.
+
     Example:
       attn align tune -m runs/en-de --gold dev.talp dev.en dev.de
       attn align tune -m runs/en-de --reverse-model runs/de-en some.en some.de
+      attn align tune -m runs/en-de some.en some.de
     """
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
-    if (gold is None) == (reverse_model is None):
+    if gold is not None and reverse_model is not None:
         raise typer.BadParameter("one of the two", param_hint="'--gold' / '--reverse-model'")
     use_threads(threads)
     where = choose_device(device)
     if gold is not None:
         known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
         console.say(f"{gold.name}: {how_read(known.links)}")
-        found = {model: tune_on(_load(model, where), known)}
+        measure, found = "AER", {model: tune_on(_load(model, where), known)}
+    elif reverse_model is None:
+        measure = "not mutual"
+        found = {model: tune_alone(_load(model, where), read_texts(files))}
     else:
-        assert reverse_model is not None
-        pairs = read_texts(files)
+        measure, pairs = "disagree", read_texts(files)
         both = tune_by_agreement(_load(model, where), _load(reverse_model, where), pairs)
         found = dict(zip((model, reverse_model), both, strict=True))
     for note in found[model].notes:
         console.warn(f"{note}; no links")
     with open_output(None) as write:
-        measure = "AER" if gold else "disagree"
         write("\n".join(table(tuned, measure) for tuned in found.values()).encode())
     for path, tuned in found.items():
         if not dry_run:

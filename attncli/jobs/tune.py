@@ -48,6 +48,17 @@ def tune_by_agreement(
     return Tuned(before, chosen.forward, notes), Tuned(before, chosen.reverse)
 
 
+def tune_alone(translator: Translator, pairs: Pairs) -> Tuned:
+    """Every layer, head and shift by how little of its weight is mutual; nothing is kept yet."""
+    from models.alignment import alone
+
+    tried = alone(translator, pairs)
+    known = {(t.config.layer, t.config.head, t.config.shift): t.error_rate for t in tried}
+    config = translator.alignment
+    layer = config.layer or translator.model.decoder.shown_layer + 1
+    return Tuned(known[layer, config.head, config.shift], tried)
+
+
 def keep(folder: Path, best: Trial) -> None:
     """Let the model say of itself how its attention is read."""
     from models.bundle import write_alignment

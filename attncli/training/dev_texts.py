@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from attncli.training.config import TrainConfig
 from attncli.training.events import Scores
@@ -51,6 +52,17 @@ class DevTexts:
     def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:
         """Translations in order."""
         return translated(Translator(bundle, device), self.sources, beat)
+
+    def shown_to(self, translator: Translator, most: int) -> list[tuple[str, str]]:
+        """The first pairs that the model can read, both sides."""
+        tokenizer, config = translator.tokenizer, translator.config
+        pairs = zip(self.sources, self.references[0], strict=True)
+        fitting = (
+            pair
+            for pair in pairs
+            if all(side.strip() and fits(side, tokenizer, config) for side in pair)
+        )
+        return list(islice(fitting, most))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """BLEU against all references, beside the loss."""

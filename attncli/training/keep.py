@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from safetensors.torch import save as to_bytes
@@ -9,6 +10,7 @@ from safetensors.torch import save as to_bytes
 from attncli.render.plots import curves
 from attncli.training import state as checkpoint
 from attncli.training.config import RunConfig
+from attncli.training.dev_texts import DevTexts
 from attncli.training.evaluation import averaged, dev_scores, using
 from attncli.training.events import Evaluated, Kept
 from attncli.training.folder import RunFolder
@@ -17,10 +19,14 @@ from attncli.training.loop import value_of
 from attncli.training.material import Heartbeat
 from attncli.training.run import Run
 from attncli.training.state import Counters, State
-from models.bundle import Bundle
+from models import load_translator
+from models.alignment import alone
+from models.bundle import Bundle, write_alignment
 from models.bundle import save as save_bundle
 from models.config import AlignConfig
 from models.files import refused, write_bytes
+
+HEAD_PAIRS = 200  # of the dev set, on which heads are compared
 
 
 def save(run: Run) -> None:
@@ -51,6 +57,7 @@ def finish(run: Run, beat: Heartbeat) -> Kept:
         kept = Kept("last", None, counters.step)
     else:
         kept = average(run, beat) or Kept("best", counters.best, counters.best_step)
+        choose_head(run)
     draw(run)
     counters.kept = kept
     run.log.sync()
@@ -73,6 +80,22 @@ def average(run: Run, beat: Heartbeat) -> Kept | None:
             return None
         _write_bundle(run, f"average of the evaluations at updates {', '.join(map(str, steps))}")
     return Kept(f"average of {len(steps)}", value, steps[-1])
+
+
+def choose_head(run: Run) -> None:
+    """Let the bundle say which of several heads aligns, by the dev set; a guided one stays."""
+    decoder, dev, config = run.state.model.decoder, run.data.dev, run.config
+    if (
+        not decoder.attends
+        or math.prod(decoder.attention_shape) < 2
+        or not isinstance(dev, DevTexts)
+    ):
+        return
+    if alignment_of(config) != AlignConfig():
+        return
+    translator = load_translator(run.folder.path, device=str(run.device))
+    if pairs := dev.shown_to(translator, HEAD_PAIRS):
+        write_alignment(run.folder.path, alone(translator, pairs)[0].config)
 
 
 def draw(run: Run) -> None:

@@ -1,5 +1,7 @@
 """Which attention aligns best: layer, head, shift and the way to links, tried on gold links.
 
+Without gold, by what two directions agree on, or by how a head's weights look by themselves.
+
 All heads of all layers are read in one forced pass; every setting is then counted on the same
 weights. Of settings that are equally good, the plainest wins.
 """
@@ -15,7 +17,7 @@ import torch
 from torch import Tensor
 
 from models.alignment.align import align, as_batch, batched, both_units, encode, real
-from models.alignment.links import EXTRACTS, THRESHOLDED, least, strengths
+from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengths
 from models.alignment.score import GoldLinks
 from models.alignment.weights import Looked, attention_shape, every_head, pooled, shifted
 from models.config import AlignConfig
@@ -23,6 +25,7 @@ from models.errors import ModelError
 from models.translator import Translator
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
+SHARP = 0.5  # share of a link by transport from a head that is sharp
 NULL_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 
@@ -78,6 +81,36 @@ def trials(
         Trial(_config(translator, way, null, layer, head), rates[n][m][layer][head])
         for (m, null), (n, way) in product(enumerate(NULL_THRESHOLDS), enumerate(ways))
         for layer, head in product(range(layers), range(heads + 1))
+        if head == 0 or heads > 1
+    ]
+    return sorted(tried, key=lambda trial: trial.error_rate)
+
+
+def alone(
+    translator: Translator, pairs: Iterable[tuple[str, str]], *, max_batch_tokens: int = 1024
+) -> list[Trial]:
+    """Every layer, head and shift by how little of its weight is mutual, the best first.
+
+    Neither gold nor another model is asked. A head that aligns has most of its weight where the
+    word of the source and the word of the target look at each other most, and has that for most
+    words; a head that looks at one place, or everywhere, has not. The error is 1 - the weight of
+    such places, over the words of the longer side.
+    """
+    pairs = list(pairs)
+    layers, heads = attention_shape(translator.model.decoder)
+    nothing = [GoldLinks(frozenset())] * len(pairs)
+    marks = translator.alignment.marks
+    weight, words = torch.zeros(2, layers, heads + 1), 0
+    for looks, _ in looked(translator, pairs, nothing, max_batch_tokens):
+        for shift in (0, 1):
+            weights = looks[shift, marks].weights  # (L, 1 + H, J, I)
+            weight[shift] += mutual(weights).sum((-1, -2))
+        words += max(weights.shape[-2:])
+    rates = (1 - weight / max(words, 1)).tolist()
+    ways = [Way(shift, marks, "transport", SHARP) for shift in (0, 1)]
+    tried = [
+        Trial(_config(translator, way, 1.0, layer, head), rates[way.shift][layer][head])
+        for way, layer, head in product(ways, range(layers), range(heads + 1))
         if head == 0 or heads > 1
     ]
     return sorted(tried, key=lambda trial: trial.error_rate)

@@ -30,7 +30,9 @@ from attncli.training.folder import RunFolder, read_config
 from attncli.training.log import read_log
 from attncli.training.settings import settings
 from attncli.training.texts import read_dev
-from models import load
+from models import load, load_translator
+from models.alignment import AlignConfig, alone
+from models.bundle import read
 from models.errors import ModelError
 from tests.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
 
@@ -420,6 +422,17 @@ def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
     [links] = read_links(tmp_path / "first", lengths, index="0").rows
     assert links.sure == frozenset(french.links)
     assert isinstance(run(config, tmp_path / "run")[0], Finished)
+
+
+def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: Path) -> None:
+    run(small_config(texts, "train.steps=3"), tmp_path / "heads")
+    found = read(tmp_path / "heads").alignment
+    assert found.layer == 1 and found.extract == "transport"
+    pairs = [line.split("\t") for line in texts.dev.read_text("utf-8").splitlines()]
+    translator = load_translator(tmp_path / "heads")
+    assert alone(translator, [(source, target) for source, target in pairs])[0].config == found
+    run(small_config(texts, "train.steps=3", preset="rnnsearch-nano"), tmp_path / "one")
+    assert read(tmp_path / "one").alignment == AlignConfig()
 
 
 def test_a_preparation_that_was_killed_begins_again(texts: Texts, tmp_path: Path) -> None:

@@ -78,10 +78,19 @@ def test_without_gold_two_directions_choose_what_they_agree_on(
         assert "alignment" in json.loads((folder / "config.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("both", [True, False])
-def test_either_gold_or_a_reverse_model_is_asked_for(
-    both: bool, model: Path, gold: list[str], capsys: pytest.CaptureFixture[str]
+def test_without_anything_the_head_is_taken_whose_weights_are_mutual(
+    model: Path, gold: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = [*gold[:2], "--reverse-model", str(model)] if both else []
+    assert app.run(["align", "tune", "-m", str(model), gold[2]]) == 0
+    before, best = (float(r.split()[1]) for r in capsys.readouterr().out.splitlines()[1:3])
+    assert best <= before
+    kept = json.loads((model / "config.json").read_text("utf-8"))["alignment"]
+    assert kept["layer"] == 1 and kept["extract"] == "transport"
+
+
+def test_gold_and_a_reverse_model_are_not_both_meant(
+    model: Path, gold: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = [*gold[:2], "--reverse-model", str(model)]
     assert app.run(["align", "tune", "-m", str(model), *more, gold[2]]) != 0
     assert "one of the two" in capsys.readouterr().err

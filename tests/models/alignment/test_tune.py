@@ -11,7 +11,17 @@ import pytest
 
 from attncli.data.grammar import Pair
 from models import load
-from models.alignment import AlignConfig, GoldLinks, agree, align, error_rate, trials, tune
+from models.alignment import (
+    AlignConfig,
+    GoldLinks,
+    agree,
+    align,
+    alone,
+    error_rate,
+    head_weights,
+    trials,
+    tune,
+)
 from models.bundle import read, write_alignment
 from models.errors import ModelError
 from models.translator import Translator
@@ -78,3 +88,23 @@ def test_two_directions_agree_more_than_they_did(
     assert found.reverse[0].error_rate == pytest.approx(disagreement(*chosen), abs=1e-6)
     plain = tiny_translator.alignment
     assert found.reverse[0].error_rate < disagreement(plain, plain)
+
+
+def test_alone_counts_the_weight_where_both_sides_look_at_each_other(
+    tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:5]]
+    tried = alone(tiny_translator, pairs)
+    assert tried == sorted(tried, key=lambda trial: trial.error_rate)
+    for trial in tried:
+        config, total, words = trial.config, 0.0, 0
+        for each in head_weights(tiny_translator, pairs, config=config):
+            assert each is not None
+            rows = each[config.layer - 1]  # (H, J, I)
+            weights = (rows[config.head - 1] if config.head else rows.mean(0)).tolist()
+            for j, row in enumerate(weights):
+                for i, weight in enumerate(row):
+                    column = [other[i] for other in weights]
+                    total += weight * (weight == max(row) and j == column.index(max(column)))
+            words += max(len(weights), len(weights[0]))
+        assert trial.error_rate == pytest.approx(1 - total / words, abs=1e-5)
