@@ -10,8 +10,9 @@ as the Hansards are longer than anything in Tatoeba. The models are trained with
 WORK has none (an hour on a core each) and none is given with --model and --reverse-model.
 
 Layer, head, shift, the way to links and the symmetrisation are chosen on one half of the gold and
-scored on the other, and the other way round; rows "default" choose nothing, rows "agreed" what both
-directions agree on in training pairs, without gold. AER in percent.
+scored on the other, and the other way round. Without gold: rows "plain" choose nothing, rows
+"alone" take the head that training pairs make each model choose by itself (`attn train` does so at
+its end), rows "agreed" what both directions agree on. AER in percent.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from hansard_text import Data, Pair, prepare
 from attncli.alignment_scoring import score_alignments
 from attncli.data.links import Link, Links, read_links
 from attncli.render.columns import columns
+from models.config import AlignConfig
 
 Found = list[frozenset[Link]]
 
@@ -122,17 +124,19 @@ def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Fo
 def by_attention(
     model: Path, reverse: Path, pairs: list[Pair], gold: list[Links], training: list[Pair]
 ) -> dict[str, Found]:
-    """The links of both models: by default, by agreement, and as chosen on the other half."""
+    """The links of both models: plain, by themselves, by agreement, as chosen on gold."""
     from models import load_translator
-    from models.alignment import AlignConfig, align
+    from models.alignment import AlignConfig, agree, alone
 
     there, back = load_translator(model), load_translator(reverse)
     plain = AlignConfig()
-    forward = [one.links for one in align(there, pairs, config=plain)]
-    others = align(back, [(b, a) for a, b in pairs], config=plain)
-    backward = [seen(one.links, turn=True) for one in others]
-    found = directions("attn, default", forward, backward)
-    found |= by_agreement(there, back, pairs, training)
+    found = in_both("attn, plain", there, back, pairs, plain, plain)
+    turned = [(b, a) for a, b in training]
+    own = alone(there, training)[0].config, alone(back, turned)[0].config
+    found |= in_both("attn, alone", there, back, pairs, *own)
+    agreed = agree(there, back, training)
+    own = agreed.forward[0].config, agreed.reverse[0].config
+    found |= in_both("attn, agreed", there, back, pairs, *own)
     chosen: dict[str, dict[int, frozenset[Link]]] = {}
     halves = [range(0, len(pairs), 2), range(1, len(pairs), 2)]
     for learned, scored in (halves, halves[::-1]):
@@ -143,20 +147,22 @@ def by_attention(
     return found
 
 
-def by_agreement(
-    there: object, back: object, pairs: list[Pair], training: list[Pair]
+def in_both(
+    name: str,
+    there: object,
+    back: object,
+    pairs: list[Pair],
+    ours: AlignConfig,
+    other: AlignConfig,
 ) -> dict[str, Found]:
-    """The links of both models by what they agree on in training pairs; no gold is looked at."""
-    from models.alignment import agree, align
+    """The links of both models by settings of each, alone and together."""
+    from models.alignment import align
 
-    agreed = agree(there, back, training)
-    ours, other = agreed.forward[0].config, agreed.reverse[0].config
-    for name, config in (("forward", ours), ("reverse", other)):
-        print(f"agreed, {name}: {said(config)}")
+    print(f"{name}: {said(ours)}; reverse: {said(other)}")
     forward = [one.links for one in align(there, pairs, config=ours)]
     turned = [(b, a) for a, b in pairs]
     backward = [seen(one.links, turn=True) for one in align(back, turned, config=other)]
-    return directions("attn, agreed", forward, backward)
+    return directions(name, forward, backward)
 
 
 def said(config: object) -> dict[str, object]:

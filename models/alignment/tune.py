@@ -25,7 +25,8 @@ from models.errors import ModelError
 from models.translator import Translator
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
-SHARP = 0.5  # share of a link by transport from a head that is sharp
+SHARP = 0.45  # share of a link by transport, of a head that is chosen for being sharp
+NEAR = 0.9  # of the best head's mutual weight: what the mean of a layer must have
 NULL_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 
@@ -94,7 +95,8 @@ def alone(
     Neither gold nor another model is asked. A head that aligns has most of its weight where the
     word of the source and the word of the target look at each other most, and has that for most
     words; a head that looks at one place, or everywhere, has not. The error is 1 - the weight of
-    such places, over the words of the longer side.
+    such places, over the words of the longer side. Where the mean of a layer's heads comes near to
+    the best of them, it is preferred: several that align are better than one.
     """
     pairs = list(pairs)
     layers, heads = attention_shape(translator.model.decoder)
@@ -113,7 +115,12 @@ def alone(
         for way, layer, head in product(ways, range(layers), range(heads + 1))
         if head == 0 or heads > 1
     ]
-    return sorted(tried, key=lambda trial: trial.error_rate)
+    tried.sort(key=lambda trial: trial.error_rate)
+    best, where = tried[0], (tried[0].config.layer, tried[0].config.shift)
+    mean = next(t for t in tried if (t.config.layer, t.config.shift) == where and not t.config.head)
+    if 1 - mean.error_rate >= NEAR * (1 - best.error_rate):
+        tried.insert(0, tried.pop(tried.index(mean)))
+    return tried
 
 
 class Agreement(NamedTuple):

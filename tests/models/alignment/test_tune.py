@@ -95,7 +95,9 @@ def test_alone_counts_the_weight_where_both_sides_look_at_each_other(
 ) -> None:
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:5]]
     tried = alone(tiny_translator, pairs)
-    assert tried == sorted(tried, key=lambda trial: trial.error_rate)
+    best = min(tried, key=lambda trial: trial.error_rate)
+    assert 1 - tried[0].error_rate >= 0.9 * (1 - best.error_rate)
+    assert tried[0] == best or not tried[0].config.head
     for trial in tried:
         config, total, words = trial.config, 0.0, 0
         for each in head_weights(tiny_translator, pairs, config=config):
