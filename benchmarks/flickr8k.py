@@ -24,7 +24,7 @@ class Recipe(NamedTuple):
     settings: tuple[str, ...]
 
 
-EACH = ("train.batch_tokens=1792", "train.ema=0.998")  # some 130 captions
+EACH = ("train.batch_tokens=1792", "train.ema=0.998", "train.average=0")  # some 130 captions
 FRESH = (
     *EACH,
     "train.lr=0.0015",
@@ -34,7 +34,7 @@ FRESH = (
 FURTHER = (*EACH, "train.plateau_patience=1", "search.length_penalty=0.6")
 RECIPES = {
     "first": Recipe("show-attend-tell-soft-small", (*FRESH, "train.epochs=10")),
-    "soft": Recipe("first", (*FURTHER, "train.lr=0.0004", "train.warmup=50", "train.epochs=2")),
+    "soft": Recipe("first", (*FURTHER, "train.lr=0.0004", "train.warmup=50", "train.epochs=1")),
     "self-critical": Recipe(
         "soft",
         (
@@ -58,7 +58,7 @@ RECIPES = {
         "soft",
         (
             *FURTHER,
-            *("train.lr=0.0004", "train.warmup=50", "train.epochs=3"),
+            *("train.lr=0.0004", "train.warmup=50", "train.epochs=2"),
             *("train.encoder_from=1", "train.encoder_lr=0.0001"),
         ),
     ),
