@@ -175,47 +175,69 @@ def go_on(
         beams.sentences = [beams.sentences[index] for index in keep]
 
 
+@dataclass
+class Draft:
+    """An output being sampled."""
+
+    dice: random.Random
+    ids: list[int] = field(default_factory=list)
+    log_prob: float = 0.0
+    ended: bool = False
+
+    def say(self, token: int, log_prob: float) -> None:
+        """Go on by one token, or end; what has ended stays as it is."""
+        if self.ended:
+            return
+        self.log_prob += log_prob
+        self.ended = token == END
+        if not self.ended:
+            self.ids.append(token)
+
+    def found(self, config: SearchConfig) -> Found:
+        """The finished output."""
+        penalty = length_penalty(len(self.ids) + 1, config.length_penalty)
+        return Found(tuple(self.ids), self.log_prob, self.log_prob / penalty)
+
+
 def sample(
     model: EncoderDecoder, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Found]]:
-    """Ancestral sampling: `config.nbest` independent outputs a sentence, likeliest first."""
+    """Ancestral sampling: `config.nbest` independent outputs a sentence, likeliest first.
+
+    A sentence whose outputs have all ended leaves the batch, so that the rest goes on faster.
+    """
     copies, device = config.nbest, memory.mask.device
-    rows = [sentence for sentence in range(len(limits)) for _ in range(copies)]
-    dice = [
-        random.Random(zlib.crc32(f"{config.seed} {copy} {key}".encode("utf-8", "replace")))
-        for key in keys
-        for copy in range(copies)
-    ]
+    drafts = [[Draft(dice(key, copy, config.seed)) for copy in range(copies)] for key in keys]
+    live = torch.arange(len(limits), device=device)  # sentences; a row of the state for every draft
     prepared, state = model.start(memory)
-    state = state.select(torch.tensor(rows, device=device))
-    tokens = torch.full((len(rows),), START, device=device)
-    ids: list[list[int]] = [[] for _ in rows]
-    log_probs = [0.0] * len(rows)
-    live = set(range(len(rows)))
-    while live:
+    state = state.select(live.repeat_interleave(copies))
+    tokens = torch.full((len(live) * copies,), START, device=device)
+    length = 0
+    while len(live):
         step = model.step(tokens, state, prepared)
-        state = step.state
-        uniform = torch.tensor([die.random() for die in dice], device=device)
+        length += 1  # pieces after this step, end mark included
+        saying = [draft for sentence in live.tolist() for draft in drafts[sentence]]
+        uniform = torch.tensor([draft.dice.random() for draft in saying], device=device)
+        full = torch.tensor([length >= limits[s] for s in live.tolist()], device=device)
         tokens = draw(step.log_probs, uniform, config)
-        said = step.log_probs.gather(1, tokens[:, None])[:, 0].tolist()
-        ends = step.log_probs[:, END].tolist()
-        for row, token in enumerate(tokens.tolist()):
-            if row not in live:
-                continue
-            full = len(ids[row]) + 1 >= limits[rows[row]]
-            log_probs[row] += ends[row] if full else said[row]
-            if full or token == END:
-                live.discard(row)
-            else:
-                ids[row].append(token)
-    found = [
-        Found(tuple(i), p, p / length_penalty(len(i) + 1, config.length_penalty))
-        for i, p in zip(ids, log_probs, strict=True)
-    ]
-    return [
-        sorted(found[start : start + copies], key=lambda f: -f.score)
-        for start in range(0, len(found), copies)
-    ]
+        tokens = tokens.masked_fill(full.repeat_interleave(copies), END)
+        log_probs = step.log_probs.gather(1, tokens[:, None])[:, 0].tolist()
+        for draft, token, log_prob in zip(saying, tokens.tolist(), log_probs, strict=True):
+            draft.say(token, log_prob)
+        state = step.state
+        ended = torch.tensor([draft.ended for draft in saying], device=device)
+        going = ~ended.view(-1, copies).all(1)
+        if not going.all():
+            rows = going.repeat_interleave(copies).nonzero()[:, 0]
+            state, tokens = state.select(rows), tokens[rows]
+            prepared, live = prepared.select(going.nonzero()[:, 0]), live[going]
+    found = ([draft.found(config) for draft in of_one] for of_one in drafts)
+    return [sorted(of_one, key=lambda f: -f.score) for of_one in found]
+
+
+def dice(key: str, copy: int, seed: int) -> random.Random:
+    """The random numbers of one of a sentence's outputs, whatever else is in the batch."""
+    return random.Random(zlib.crc32(f"{seed} {copy} {key}".encode("utf-8", "replace")))
 
 
 def draw(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> Tensor:
