@@ -96,6 +96,9 @@ class ImageConfig:
     size: int = option(224, "side of the square that a picture is brought to, in pixels")
     fit: str = option("crop", "how: crop (the middle) or squash")
     layer_norm: bool = option(False, "whether the features of a cell are normalised, and learn to")
+    dropout: float = option(
+        0.0, "while training: share of a picture's features that are left out, alike in every cell"
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import ImageConfig, ModelConfig
+from models.dropout import Dropout
 from models.encoders.cnn import Cnn
 from models.encoders.torchvision_cnn import FAMILIES
 from models.errors import unknown_name
@@ -43,6 +44,7 @@ class ImageEncoder(nn.Module):
             _, self.value_size, rows, columns = kind(image).eval()(pixels).shape
         self.grid = (rows, columns)
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
+        self.feature_dropout = Dropout(image.dropout)
         scale = self.body.normalisation
         self.register_buffer("mean", torch.tensor(scale.mean).view(3, 1, 1), persistent=False)
         self.register_buffer(
@@ -76,6 +78,10 @@ class ImageEncoder(nn.Module):
         values = self.features(source) if source.dim() == 4 else source.float()
         if self.norm is not None:
             values = self.norm(values)
+        if (
+            self.training and self.feature_dropout.rate
+        ):  # cell by cell, a mean over cells would undo it
+            values = values * self.feature_dropout(values.new_ones(len(values), 1, self.value_size))
         real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
         with torch.autocast(values.device.type, enabled=False):  # a product needs no second copy
             mean = (real @ values).squeeze(1) / real.sum(2).clamp_min(1)  # (B, V)

@@ -345,6 +345,24 @@ def test_images_and_their_features_leave_the_same_memory() -> None:
         torch.testing.assert_close(one.final[1], one.values[1, :10].mean(0))
 
 
+def test_features_are_left_out_in_every_cell_and_while_training_only() -> None:
+    features, mask = torch.rand(8, 16, 128), torch.ones(8, 16, dtype=torch.bool)
+    encoder = encoder_of(dropout=0.25).train()
+    memory = encoder(features[..., : encoder.value_size], mask)
+    share = memory.values / features[..., : encoder.value_size]
+    assert torch.equal(share == 0, (share[:, :1] == 0).expand_as(share))
+    left_out = (share[:, 0] == 0).float().mean()
+    assert 0.15 < left_out < 0.35 and not torch.equal(share[0], share[1])
+    torch.testing.assert_close(
+        share[share != 0], torch.full((), 4 / 3).expand_as(share[share != 0])
+    )
+    torch.testing.assert_close(memory.final, memory.values.mean(1))
+    assert torch.equal(
+        encoder.eval()(features[..., : encoder.value_size], mask).values,
+        features[..., : encoder.value_size],
+    )
+
+
 def model_of(weights: str) -> Any:
     config = small_config("show-attend-tell-soft-nano")
     image = dataclasses.replace(IMAGES, weights=weights)
