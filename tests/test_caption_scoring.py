@@ -94,10 +94,10 @@ def test_the_reward_of_each_caption_is_that_of_the_coco_tools() -> None:
         1.9264659564643805,
     ]
     reward = CiderReward(REFERENCES)
-    assert reward(OUTPUTS, range(6)) == pytest.approx(tools, abs=1e-9)
+    assert [reward([OUTPUTS[n]], n)[0] for n in range(6)] == pytest.approx(tools, abs=1e-9)
     assert sum(tools) / 6 == pytest.approx(cider(OUTPUTS, REFERENCES))
-    order = [3, 0, 3]
-    assert reward([OUTPUTS[n] for n in order], order) == pytest.approx([tools[n] for n in order])
+    several = reward([OUTPUTS[0], OUTPUTS[3], OUTPUTS[0]], 3)
+    assert several[1] == pytest.approx(tools[3]) and several[0] == several[2] != several[1]
 
 
 def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:

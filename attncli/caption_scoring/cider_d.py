@@ -56,11 +56,11 @@ class DocumentFrequency:
         norms = tuple(math.sqrt(sum(w * w for w in vector.values())) for vector in vectors)
         return Weighted(vectors, norms, max(0, len(caption) - 1))
 
-    def score(self, caption: Words, references: References) -> float:
-        """CIDEr-D of one caption, given as words."""
-        output = self.weighted(caption)
-        found = [similarity(output, self.weighted(reference)) for reference in references]
-        return SCALE * sum(found) / len(found)
+    def scores(self, captions: Sequence[Words], references: References) -> list[float]:
+        """CIDEr-D of captions of one picture, everything given as words."""
+        said = [self.weighted(reference) for reference in references]
+        outputs = map(self.weighted, captions)
+        return [SCALE * sum(similarity(o, s) for s in said) / len(said) for o in outputs]
 
 
 class CiderReward:
@@ -71,18 +71,15 @@ class CiderReward:
         self._references = [[words(text) for text in captions] for captions in references]
         self.frequency = DocumentFrequency(self._references)
 
-    def __call__(self, outputs: Sequence[str], pictures: Sequence[int]) -> list[float]:
-        """The reward of each output, which is of the training picture of that number."""
-        return [
-            self.frequency.score(words(output), self._references[picture])
-            for output, picture in zip(outputs, pictures, strict=True)
-        ]
+    def __call__(self, outputs: Sequence[str], picture: int) -> list[float]:
+        """The reward of each output for the training picture of that number."""
+        return self.frequency.scores([words(text) for text in outputs], self._references[picture])
 
 
 def cider_d(outputs: Sequence[Words], references: Sequence[References]) -> float:
     """Mean CIDEr-D, everything given as words."""
     frequency = DocumentFrequency(references)
-    found = [frequency.score(*row) for row in zip(outputs, references, strict=True)]
+    found = [frequency.scores([o], texts)[0] for o, texts in zip(outputs, references, strict=True)]
     return sum(found) / len(found)
 
 

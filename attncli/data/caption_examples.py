@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -76,12 +76,13 @@ class CaptionExamples:
 
 
 @dataclass(frozen=True)
-class TwoStages:
-    """Captions whose pictures are seen as features first, and as pixels from some epoch on."""
+class CaptionStages:
+    """Captions that are shown in another way from some epochs on, counted from 0."""
 
-    first: CaptionExamples
-    then: CaptionExamples
-    turn: int  # the epoch, from 0, with which the second stage begins
+    first: CaptionExamples  # pictures as features of an encoder that is frozen
+    then: CaptionExamples  # pictures as pixels, from the epoch `turn` on
+    turn: int
+    together_from: int  # the epoch with which the captions of one picture begin to share a batch
 
     @property
     def count(self) -> int:
@@ -95,13 +96,19 @@ class TwoStages:
 
     @property
     def shared(self) -> np.ndarray | None:
-        """As in the second stage, which takes the most memory."""
-        return self.then.shared
+        """As in the last stage, which takes the most memory."""
+        return self.last.shared
+
+    @property
+    def last(self) -> CaptionExamples:
+        """The stage that takes the most memory."""
+        return self.at(max(self.turn, self.together_from))
 
     def at(self, epoch: int) -> CaptionExamples:
         """The captions of an epoch, from 0."""
-        return self.first if epoch < self.turn else self.then
+        shown = self.first if epoch < self.turn else self.then
+        return replace(shown, together=epoch >= self.together_from)
 
     def batch(self, numbers: np.ndarray) -> Batch:
-        """A batch of the second stage, which takes the most memory."""
-        return self.then.batch(numbers)
+        """A batch of the last stage."""
+        return self.last.batch(numbers)

@@ -20,7 +20,7 @@ import numpy as np
 
 from attncli.data import corpus
 from attncli.data.augment import Augmentation
-from attncli.data.caption_examples import CaptionExamples, TwoStages
+from attncli.data.caption_examples import CaptionExamples, CaptionStages
 from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.pictures import Pictures, content_hash, open_pictures
 from attncli.data.tokens import Dropped, Side, SideWriter, id_type, read_side
@@ -36,7 +36,7 @@ from attncli.training.material import (
     size_for,
 )
 from attncli.training.seeing import Broken, Sight, see, sights
-from attncli.training.self_critical import SelfCritical
+from attncli.training.self_critical import Said, SelfCritical
 from attncli.training.start import pieces
 from models.config import TokenizerConfig
 from models.errors import ModelError
@@ -87,18 +87,22 @@ def load(config: RunConfig, folder: Path, show: Show) -> Data:
 
 def examples_of(
     folder: Path, keys: list[str], found: list[Sight], config: TrainConfig
-) -> CaptionExamples | TwoStages:
+) -> CaptionExamples | CaptionStages:
     """The captions that `make` wrote, with what is seen of their pictures."""
     target, pictures = read_captions_of(folder)
     stages = [
         CaptionExamples(target, sight.cache.rows(keys)[pictures], sight.views) for sight in found
     ]
-    *frozen, last = stages
+    first, last = stages[0], stages[-1]
     if config.encoder_from:
         augment = Augmentation(config.flip, config.crop)
-        views = replace(last.views, augment=augment)
-        last = replace(last, views=views, together=True)  # a large network costs the most
-    return TwoStages(frozen[0], last, turn=config.encoder_from - 1) if frozen else last
+        last = replace(last, views=replace(last.views, augment=augment))
+    # a large network costs the most, and samples of one picture are held to each other
+    sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
+    if not sharing:
+        return last
+    turn = config.encoder_from - 1 if len(stages) > 1 else 0
+    return CaptionStages(first, last, turn, together_from=min(sharing))
 
 
 def critic(
@@ -109,8 +113,8 @@ def critic(
         return None
     captions = {image.image: image.captions for image in train}
     _, pictures = read_captions_of(folder)
-    most = config.search.max_caption
-    return SelfCritical((captions[name] for name in made.train), pictures, tokenizer, most)
+    said = Said(config.train.self_critical_samples, config.search.max_caption)
+    return SelfCritical((captions[name] for name in made.train), pictures, tokenizer, said)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:

@@ -107,6 +107,9 @@ class TrainConfig:
         0, "captioners: the epoch with which CIDEr-D of sampled captions is learned from (0: never)"
     )
     self_critical_lr: float = option(0.00005, "peak learning rate from then on")
+    self_critical_samples: int = option(
+        5, "captions sampled of each picture, held to each other (1: to the greedy caption)"
+    )
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
     tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")
@@ -157,14 +160,15 @@ CHOICES = {
 ABOVE_0 = (
     *("train.lr", "train.batch_tokens", "train.accumulate", "train.log_every"),
     *("train.plateau_factor", "train.plateau_patience", "train.crop"),
-    *("train.encoder_lr", "train.self_critical_lr"),
+    *("train.encoder_lr", "train.self_critical_lr", "train.self_critical_samples"),
     *("data.max_length", "data.demo_pairs", "data.demo_scenes"),
     *("tokenizer.coverage", "tokenizer.sample", "search.beam", "search.nbest"),
     *("model.embedding", "model.hidden", "model.max_source", "model.heads"),
     *("model.decoder_layers", "model.attention.heads", "model.image.size"),
 )
 BELOW_1 = (
-    *("model.dropout", "model.attention_dropout", "train.label_smoothing", "train.ema"),
+    *("model.dropout", "model.attention_dropout", "model.image.dropout"),
+    *("train.label_smoothing", "train.ema"),
     *("train.beta1", "train.beta2"),
 )
 SHARES = ("train.flip", "train.crop")

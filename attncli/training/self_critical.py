@@ -1,7 +1,9 @@
 """Self-critical training: captions that score better than the model's usual ones become likelier.
 
-    gradient = -(r(w^s) - r(w^)) d log p(w^s),   w^s sampled, w^ the greedy caption
-Source: Rennie et al. 2017, eq. 7; the reward r is CIDEr-D over the training captions.
+    gradient = -(r(w^k) - b_k) d log p(w^k),   w^k sampled, k = 1 ... K
+    b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
+    b_k = the mean of r(w^j) over j != k                                 Luo 2020
+The reward r is CIDEr-D over the training captions.
 
 The trap: without an end mark among the n-grams of the reward, captions learn to break off.
 """
@@ -9,6 +11,7 @@ The trap: without an end mark among the n-grams of the reward, captions learn to
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -27,6 +30,13 @@ from models.types import Batch, Memory
 END_WORD = "endofcaption"  # a word for the end mark
 
 
+class Said(NamedTuple):
+    """How much is sampled."""
+
+    samples: int  # K, of each picture
+    most: int  # pieces of a caption, end mark included
+
+
 class SelfCritical:
     """What one batch of captioned pictures teaches by reward."""
 
@@ -35,43 +45,54 @@ class SelfCritical:
         captions: Iterable[Sequence[str]],
         pictures: np.ndarray,
         tokenizer: Tokenizer,
-        most: int,
+        said: Said,
     ) -> None:
-        """captions of every picture; pictures (N,) the number of each example's; most: pieces."""
+        """captions of every picture; pictures (N,) the number of each example's."""
         self.reward = CiderReward([ended(text) for text in texts] for texts in captions)
-        self.pictures, self.tokenizer, self.most = pictures, tokenizer, most
+        self.pictures, self.tokenizer, self.said = pictures, tokenizer, said
 
     def __call__(self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray) -> Criticised:
-        """The loss of one sampled caption for each example's picture, summed over its pieces.
+        """The loss of K sampled captions for each picture of a batch, summed over their pieces.
 
         In evaluation mode: what was sampled is what is learned, without dropout between.
         """
         model.eval()
+        pictures = self.pictures[numbers[first_of(batch)]].tolist()  # P of them
         with torch.no_grad():
-            memory = model.remember(batch)
-            greedy = self.say(model, memory, SearchConfig(method="greedy"))
+            memory = model.encode(batch.source, batch.source_mask)
             seed = int(torch.randint(2**31, ()))
-            sampled = self.say(model, memory, SearchConfig(method="sample", seed=seed))
+            samples = SearchConfig(method="sample", nbest=self.said.samples, seed=seed)
+            sampled = self.say(model, memory, samples)
+            reward = self.rewards(sampled, pictures)  # (P, K)
+            if self.said.samples > 1:
+                baseline = (reward.sum(1, keepdim=True) - reward) / (self.said.samples - 1)
+            else:
+                greedy = self.say(model, memory, SearchConfig(method="greedy"))
+                baseline = self.rewards(greedy, pictures)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
-        pictures = self.pictures[numbers].tolist()
-        reward, usual = (
-            torch.tensor(self.reward([self.text(ids) for ids in said], pictures))
-            for said in (sampled, greedy)
-        )
-        target, mask = padded([[*ids, END] for ids in sampled], batch.source.device)
-        again = forced(batch.source, batch.source_mask, target, mask)._replace(rows=batch.rows)
-        advantage = (reward - usual).to(batch.source.device)
-        nll = likelihoods(model, again)  # (B, T)
-        loss = (advantage.unsqueeze(1) * nll).sum()
+        ids = [[*of_one, END] for of_picture in sampled for of_one in of_picture]
+        target, mask = padded(ids, batch.source.device)
+        rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(self.said.samples)
+        again = forced(batch.source, batch.source_mask, target, mask)._replace(rows=rows)
+        advantage = (reward - baseline).to(mask.device).view(-1, 1)  # (P * K, 1)
+        nll = likelihoods(model, again)  # (P * K, T)
+        loss = (advantage * nll).sum()
         return Criticised(loss, float(nll.detach().sum()), float(reward.mean()), int(mask.sum()))
 
     def say(
         self, model: EncoderDecoder, memory: Memory, config: SearchConfig
-    ) -> list[tuple[int, ...]]:
-        """The ids of a caption for each picture, end mark left out."""
+    ) -> list[list[tuple[int, ...]]]:
+        """The ids of every caption of each picture, end mark left out."""
         count = len(memory.mask)
-        found = search(model, memory, [self.most] * count, list(map(str, range(count))), config)
-        return [best.ids for best, *_ in found]
+        found = search(
+            model, memory, [self.said.most] * count, list(map(str, range(count))), config
+        )
+        return [[caption.ids for caption in captions] for captions in found]
+
+    def rewards(self, said: list[list[tuple[int, ...]]], pictures: list[int]) -> Tensor:
+        """The reward (P, K) of every caption of each picture."""
+        texts = [[self.text(ids) for ids in captions] for captions in said]
+        return torch.tensor(list(map(self.reward, texts, pictures)))
 
     def text(self, ids: Iterable[int]) -> str:
         """A caption as it is scored."""
@@ -81,6 +102,13 @@ class SelfCritical:
 def ended(caption: str) -> str:
     """A caption with a word for its end."""
     return f"{caption} {END_WORD}"
+
+
+def first_of(batch: Batch) -> np.ndarray:
+    """The first example (P,) of a batch that each of its pictures belongs to."""
+    if batch.rows is None:
+        return np.arange(len(batch.source))
+    return np.unique(batch.rows.cpu().numpy(), return_index=True)[1]
 
 
 def likelihoods(model: EncoderDecoder, batch: Batch) -> Tensor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from attncli.data.batching import gather
+from attncli.data.batching import epoch_plan, gather
 from attncli.data.tokens import forced
 from attncli.training.events import Stepped
 from attncli.training.loop import Stepper
@@ -18,78 +19,98 @@ from attncli.training.self_critical import SelfCritical, likelihoods
 from models.model import EncoderDecoder
 from models.tokenizer import END
 from models.translator import padded
+from models.types import Batch
 from tests.training.small import run
 from tests.training.small_captions import PATCHES, small_config, write_pictures
 
 CPU = torch.device("cpu")
-CRITICAL = ("train.self_critical_lr=0.02", "train.self_critical_from=1", "model.dropout=0")
+CRITICAL = ("train.self_critical_lr=0.005", "train.self_critical_from=1", "model.dropout=0")
 
 
-@pytest.fixture(scope="module")
-def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[SelfCritical, EncoderDecoder, object]:
-    """A critic, an untrained model and a batch of its pictures."""
-    folder = tmp_path_factory.mktemp("critic")
-    config = small_config(write_pictures(folder), *PATCHES, *CRITICAL)
-    prepared = load_data(config, folder / "run", lambda *progress: None).prepared
+Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
+
+
+@pytest.fixture(params=[1, 3], ids=["against the greedy caption", "against each other"])
+def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Begun:
+    """A critic, an untrained model and a batch of captions with their pictures."""
+    samples = f"train.self_critical_samples={request.param}"
+    config = small_config(write_pictures(tmp_path), *PATCHES, *CRITICAL, samples)
+    prepared = load_data(config, tmp_path / "run", lambda *progress: None).prepared
     assert isinstance(prepared.critic, SelfCritical)
-    state = fresh_state(config, prepared, CPU)
-    return prepared.critic, state.model, gather(prepared.examples, np.arange(4), CPU)
+    examples = prepared.examples.at(0)
+    numbers = max(epoch_plan(examples, 60, seed=1, epoch=0), key=len)
+    model = fresh_state(config, prepared, CPU).model
+    return prepared.critic, model, gather(examples, numbers, CPU), numbers
 
 
-def test_a_caption_of_the_picture_is_worth_more_than_another(begun) -> None:  # type: ignore[no-untyped-def]
-    critic, _, _ = begun
+def test_a_caption_of_the_picture_is_worth_more_than_another(begun: Begun) -> None:
+    critic, *_ = begun
     texts = ["a black square on the left", "a red square on the left", "a red square on the"]
-    rewards = critic.reward([f"{text} endofcaption" for text in texts], [1, 1, 1])
-    black = critic.reward([f"{text} endofcaption" for text in texts], [20, 20, 20])
+    ends = [f"{text} endofcaption" for text in texts]
+    rewards, black = critic.reward(ends, 1), critic.reward(ends, 20)
     assert rewards[1] > rewards[0] and rewards[1] > rewards[2]
     assert black[0] > black[1]
 
 
-def test_what_is_better_than_usual_becomes_likelier(begun) -> None:  # type: ignore[no-untyped-def]
-    critic, model, batch = begun
+def test_each_picture_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
+    critic, model, batch, numbers = begun
+    asked: list[int] = []
+    critic.reward = lambda texts, picture: asked.append(picture) or [0.0] * len(texts)  # type: ignore
+    found = critic(model, batch, numbers)
+    pictures = critic.pictures[numbers]
+    assert len(set(pictures.tolist())) == len(batch.source) < len(numbers)
+    times = 2 if critic.said.samples == 1 else 1  # the greedy caption's as well
+    assert asked == sorted(set(pictures.tolist())) * times
+    assert found.loss == 0 and found.reward == 0  # nothing is better than usual
+
+
+def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
+    critic, model, batch, numbers = begun
     torch.manual_seed(3)
-    samples = []
-    said = critic.say
+    said, say = [], critic.say
 
-    def remembered(*arguments):  # type: ignore[no-untyped-def]
-        samples.append(said(*arguments))
-        return samples[-1]
+    def remembered(*arguments: Any) -> Any:
+        said.append(say(*arguments))
+        return said[-1]
 
-    critic.say = remembered
-    critic.reward, reward = (lambda texts, pictures: [float(len(t)) for t in texts]), critic.reward
-    try:
-        found = critic(model, batch, np.arange(4))
-        gains = [len(critic.text(s)) - len(critic.text(g)) for g, s in zip(*samples, strict=True)]
-    finally:
-        critic.say, critic.reward = said, reward
+    critic.say = remembered  # type: ignore[method-assign]
+    critic.reward = lambda texts, picture: [float(len(text)) for text in texts]  # type: ignore
+    found = critic(model, batch, numbers)
     gradients = torch.autograd.grad(found.loss, list(model.parameters()), allow_unused=True)
-    assert any(gain != 0 for gain in gains) and found.tokens == sum(len(s) + 1 for s in samples[1])
-    direct = 0.0
-    again = forced(batch.source, batch.source_mask, *padded([[*s, END] for s in samples[1]], CPU))
-    for gain, nll in zip(gains, likelihoods(model.eval(), again).sum(1), strict=True):
-        direct = direct + gain * nll
-    expected = torch.autograd.grad(direct, list(model.parameters()), allow_unused=True)  # type: ignore[arg-type]
+
+    direct, gains, tokens = torch.zeros(()), [], 0
+    for number, captions in enumerate(said[0]):
+        worth = [len(critic.text(ids)) for ids in captions]
+        for k, ids in enumerate(captions):
+            usual = worth[:k] + worth[k + 1 :] or [len(critic.text(said[1][number][0]))]
+            gains.append(worth[k] - sum(usual) / len(usual))
+            tokens += len(ids) + 1
+            one, where = batch.source[[number]], batch.source_mask[[number]]
+            alone = forced(one, where, *padded([[*ids, END]], CPU))
+            direct = direct + gains[-1] * likelihoods(model.eval(), alone).sum()
+    assert any(gains) and found.tokens == tokens
+    expected = torch.autograd.grad(direct, list(model.parameters()), allow_unused=True)
     for one, other in zip(gradients, expected, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
-            torch.testing.assert_close(one, other)
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
 def test_rewards_rise(tmp_path: Path) -> None:
-    """Of captions that are rewarded for being short, as the quickest thing to learn."""
+    """Of captions that are rewarded for every e."""
     config = small_config(write_pictures(tmp_path), *PATCHES, *CRITICAL)
     prepared = load_data(config, tmp_path / "run", lambda *progress: None).prepared
     state = fresh_state(config, prepared, CPU)
     critic, stepper = prepared.critic, Stepper(state, config.train, torch.float32)
     assert isinstance(critic, SelfCritical)
-    critic.reward = lambda texts, pictures: [-float(len(text)) for text in texts]  # type: ignore[assignment]
+    critic.reward = lambda texts, picture: [float(text.count("e")) for text in texts]  # type: ignore
     numbers, rewards = np.arange(8), []
-    batch = gather(prepared.examples, numbers, CPU)
+    batch = gather(prepared.examples.at(0), numbers, CPU)
     for _ in range(40):
         reward = stepper.criticise(critic, [(batch, numbers)], 0.0).reward
         assert reward is not None
         rewards.append(reward)
-    assert np.mean(rewards[-5:]) > np.mean(rewards[:5]) / 2  # half as long
+    assert np.mean(rewards[-5:]) > 2 * np.mean(rewards[:5])
 
 
 def test_it_begins_with_its_epoch(tmp_path: Path) -> None:
