@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from attncli.caption_scoring import cider_d
 from attncli.caption_scoring import meteor as meteor_program
-from attncli.caption_scoring.cider_d import CiderReward
+from attncli.caption_scoring.reward import Reward
 from attncli.caption_scoring.rouge import rouge_l
 from attncli.caption_scoring.words import words
 from models.errors import ModelError
 
-__all__ = ["Bleu", "CaptionScores", "CiderReward", "bleu4", "caption_scores", "cider", "words"]
+__all__ = ["Bleu", "CaptionScores", "Reward", "bleu4", "caption_scores", "cider", "words"]
 
 
 class Bleu(NamedTuple):

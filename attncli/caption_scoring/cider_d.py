@@ -7,7 +7,7 @@
 g is the vector of tf-idf weights of the n-grams; in how many pictures an n-gram is said comes from
 the references of all pictures. sigma is 6. As in the COCO tools, the factor of 10 is in the value,
 lengths are counted in bigrams, and a test set of one picture has no idf: its score is 0.
-Source: Vedantam, Zitnick, Parikh 2015, section 6; for training: Rennie et al. 2017.
+Source: Vedantam, Zitnick, Parikh 2015, section 6.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from attncli.caption_scoring.words import References, Words, words
+from attncli.caption_scoring.words import References, Words
 
 ORDER = 4  # the longest n-grams
 SIGMA = 6.0
@@ -61,19 +61,6 @@ class DocumentFrequency:
         said = [self.weighted(reference) for reference in references]
         outputs = map(self.weighted, captions)
         return [SCALE * sum(similarity(o, s) for s in said) / len(said) for o in outputs]
-
-
-class CiderReward:
-    """CIDEr-D as the reward of self-critical training, over the captions of the training set."""
-
-    def __init__(self, references: Iterable[Iterable[str]]) -> None:
-        """references: the captions of each training picture."""
-        self._references = [[words(text) for text in captions] for captions in references]
-        self.frequency = DocumentFrequency(self._references)
-
-    def __call__(self, outputs: Sequence[str], picture: int) -> list[float]:
-        """The reward of each output for the training picture of that number."""
-        return self.frequency.scores([words(text) for text in outputs], self._references[picture])
 
 
 def cider_d(outputs: Sequence[Words], references: Sequence[References]) -> float:

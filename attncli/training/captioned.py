@@ -36,7 +36,7 @@ from attncli.training.material import (
     size_for,
 )
 from attncli.training.seeing import Broken, Sight, see, sights
-from attncli.training.self_critical import Said, SelfCritical
+from attncli.training.self_critical import SelfCritical, Trials
 from attncli.training.start import pieces
 from models.config import TokenizerConfig
 from models.errors import ModelError
@@ -106,15 +106,16 @@ def examples_of(
 
 
 def critic(
-    config: RunConfig, train: list[Captioned], made: Made, folder: Path, tokenizer: Tokenizer
+    config: RunConfig, said: list[Captioned], made: Made, folder: Path, tokenizer: Tokenizer
 ) -> SelfCritical | None:
     """What captions are rewarded for, where the run is to learn from reward."""
     if not config.train.self_critical_from:
         return None
-    captions = {image.image: image.captions for image in train}
+    captions = {image.image: image.captions for image in said}
     _, pictures = read_captions_of(folder)
-    said = Said(config.train.self_critical_samples, config.search.max_caption)
-    return SelfCritical((captions[name] for name in made.train), pictures, tokenizer, said)
+    train, most = config.train, config.search.max_caption
+    trials = Trials(train.self_critical_samples, most, train.self_critical_bleu)
+    return SelfCritical((captions[name] for name in made.train), pictures, tokenizer, trials)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:

@@ -110,6 +110,9 @@ class TrainConfig:
     self_critical_samples: int = option(
         5, "captions sampled of each picture, held to each other (1: to the greedy caption)"
     )
+    self_critical_bleu: float = option(
+        0.0, "weight of BLEU-4 (0 to 1) in the reward beside CIDEr-D"
+    )
     checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
     log_every: int = option(50, "updates between lines of log.jsonl")
     tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")

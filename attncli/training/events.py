@@ -34,7 +34,7 @@ class Stepped(NamedTuple):
     nll: float  # per target token, in nats
     lr: float
     norm: float  # of the gradient, before clipping
-    reward: float | None  # self-critical training: mean CIDEr-D of the captions sampled
+    reward: float | None  # self-critical training: mean reward of the captions sampled
     tokens: int  # target tokens of this update
     seconds: float  # that it took
 

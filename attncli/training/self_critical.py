@@ -3,7 +3,7 @@
     gradient = -(r(w^k) - b_k) d log p(w^k),   w^k sampled, k = 1 ... K
     b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
     b_k = the mean of r(w^j) over j != k                                 Luo 2020
-The reward r is CIDEr-D over the training captions.
+The reward r is CIDEr-D over the training captions, with BLEU-4 beside it where that is asked for.
 
 The trap: without an end mark among the n-grams of the reward, captions learn to break off.
 """
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.caption_scoring import CiderReward
+from attncli.caption_scoring import Reward
 from attncli.data.tokens import forced
 from attncli.training.material import Criticised
 from models.config import SearchConfig
@@ -30,11 +30,12 @@ from models.types import Batch, Memory
 END_WORD = "endofcaption"  # a word for the end mark
 
 
-class Said(NamedTuple):
-    """How much is sampled."""
+class Trials(NamedTuple):
+    """What is sampled, and what it is worth."""
 
-    samples: int  # K, of each picture
+    samples: int  # K captions of each picture
     most: int  # pieces of a caption, end mark included
+    bleu_weight: float = 0.0  # of BLEU-4 beside CIDEr-D
 
 
 class SelfCritical:
@@ -45,11 +46,12 @@ class SelfCritical:
         captions: Iterable[Sequence[str]],
         pictures: np.ndarray,
         tokenizer: Tokenizer,
-        said: Said,
+        trials: Trials,
     ) -> None:
         """captions of every picture; pictures (N,) the number of each example's."""
-        self.reward = CiderReward([ended(text) for text in texts] for texts in captions)
-        self.pictures, self.tokenizer, self.said = pictures, tokenizer, said
+        texts = ([ended(text) for text in of_one] for of_one in captions)
+        self.reward = Reward(texts, bleu_weight=trials.bleu_weight)
+        self.pictures, self.tokenizer, self.trials = pictures, tokenizer, trials
 
     def __call__(self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray) -> Criticised:
         """The loss of K sampled captions for each picture of a batch, summed over their pieces.
@@ -61,18 +63,20 @@ class SelfCritical:
         with torch.no_grad():
             memory = model.encode(batch.source, batch.source_mask)
             seed = int(torch.randint(2**31, ()))
-            samples = SearchConfig(method="sample", nbest=self.said.samples, seed=seed)
+            samples = SearchConfig(method="sample", nbest=self.trials.samples, seed=seed)
             sampled = self.say(model, memory, samples)
             reward = self.rewards(sampled, pictures)  # (P, K)
-            if self.said.samples > 1:
-                baseline = (reward.sum(1, keepdim=True) - reward) / (self.said.samples - 1)
+            if self.trials.samples > 1:
+                baseline = (reward.sum(1, keepdim=True) - reward) / (self.trials.samples - 1)
             else:
                 greedy = self.say(model, memory, SearchConfig(method="greedy"))
                 baseline = self.rewards(greedy, pictures)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
         ids = [[*of_one, END] for of_picture in sampled for of_one in of_picture]
         target, mask = padded(ids, batch.source.device)
-        rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(self.said.samples)
+        rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(
+            self.trials.samples
+        )
         again = forced(batch.source, batch.source_mask, target, mask)._replace(rows=rows)
         advantage = (reward - baseline).to(mask.device).view(-1, 1)  # (P * K, 1)
         nll = likelihoods(model, again)  # (P * K, T)
@@ -85,7 +89,7 @@ class SelfCritical:
         """The ids of every caption of each picture, end mark left out."""
         count = len(memory.mask)
         found = search(
-            model, memory, [self.said.most] * count, list(map(str, range(count))), config
+            model, memory, [self.trials.most] * count, list(map(str, range(count))), config
         )
         return [[caption.ids for caption in captions] for captions in found]
 

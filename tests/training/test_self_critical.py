@@ -59,7 +59,7 @@ def test_each_picture_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
     found = critic(model, batch, numbers)
     pictures = critic.pictures[numbers]
     assert len(set(pictures.tolist())) == len(batch.source) < len(numbers)
-    times = 2 if critic.said.samples == 1 else 1  # the greedy caption's as well
+    times = 2 if critic.trials.samples == 1 else 1  # the greedy caption's as well
     assert asked == sorted(set(pictures.tolist())) * times
     assert found.loss == 0 and found.reward == 0  # nothing is better than usual
 

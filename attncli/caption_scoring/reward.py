@@ -1,0 +1,38 @@
+"""What captions are worth in self-critical training.
+
+    r(w) = CIDEr-D(w) + weight * BLEU-4(w)
+
+CIDEr-D on the scale of the COCO tools, where good captions of a picture have about 1; BLEU-4 of one
+sentence in 0..1, by sacreBLEU with its exponential smoothing. Source: Rennie et al. 2017, who train
+with either of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attncli.caption_scoring.cider_d import DocumentFrequency
+from attncli.caption_scoring.words import words
+
+
+class Reward:
+    """The reward of captions of the training pictures, over what people said of these."""
+
+    def __init__(self, references: Iterable[Iterable[str]], *, bleu_weight: float = 0.0) -> None:
+        """references: the captions of each training picture."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        self._references = [[words(text) for text in captions] for captions in references]
+        self.frequency = DocumentFrequency(self._references)
+        self.bleu_weight = bleu_weight
+        self._bleu = BLEU(tokenize="none", smooth_method="exp", effective_order=True, force=True)
+
+    def __call__(self, outputs: Sequence[str], picture: int) -> list[float]:
+        """The reward of each output for the training picture of that number."""
+        said, references = [words(text) for text in outputs], self._references[picture]
+        found = self.frequency.scores(said, references)
+        if not self.bleu_weight:
+            return found
+        texts = [" ".join(caption) for caption in references]
+        bleu = (self._bleu.sentence_score(" ".join(caption), texts).score / 100 for caption in said)
+        return [cider + self.bleu_weight * more for cider, more in zip(found, bleu, strict=True)]
