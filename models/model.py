@@ -90,13 +90,19 @@ class EncoderDecoder(nn.Module):
         return Step(logits.float().log_softmax(-1), advanced.state, weights)
 
     def force(
-        self, batch: Batch, *, want_weights: bool = False, want_heads: Sequence[int] = ()
+        self,
+        batch: Batch,
+        *,
+        memory: Memory | None = None,
+        want_weights: bool = False,
+        want_heads: Sequence[int] = (),
     ) -> Forced:
         """Features, and weights if wanted, for every target position of a batch at once.
 
-        want_heads: decoder layers, from 0, whose heads' weights are wanted each for itself.
+        memory: of every target, if it is known already. want_heads: decoder layers, from 0, whose
+        heads' weights are wanted each for itself.
         """
-        prepared, state = self.start(self.remember(batch))
+        prepared, state = self.start(self.remember(batch) if memory is None else memory)
         with unrolled(self.decoder):
             advanced = self.decoder.advance(
                 batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads

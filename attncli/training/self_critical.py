@@ -30,6 +30,17 @@ from models.types import Batch, Memory
 END_WORD = "endofcaption"  # a word for the end mark
 
 
+Captions = list[list[tuple[int, ...]]]  # the ids of every caption of each picture
+
+
+class Sampled(NamedTuple):
+    """Captions of P pictures, K of each, and what they are held to."""
+
+    captions: Captions
+    reward: Tensor  # (P, K)
+    baseline: Tensor  # (P, K), or (P, 1)
+
+
 class Trials(NamedTuple):
     """What is sampled, and what it is worth."""
 
@@ -56,36 +67,38 @@ class SelfCritical:
     def __call__(self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray) -> Criticised:
         """The loss of K sampled captions for each picture of a batch, summed over their pieces.
 
-        In evaluation mode: what was sampled is what is learned, without dropout between.
+        What was sampled is what is learned, of the same memory and without dropout between.
         """
         model.eval()
+        model.encoder.train()  # features are left out as ever, or pictures are learned by heart
+        memory = model.encode(batch.source, batch.source_mask)
+        model.encoder.eval()
         pictures = self.pictures[numbers[first_of(batch)]].tolist()  # P of them
         with torch.no_grad():
-            memory = model.encode(batch.source, batch.source_mask)
-            seed = int(torch.randint(2**31, ()))
-            samples = SearchConfig(method="sample", nbest=self.trials.samples, seed=seed)
-            sampled = self.say(model, memory, samples)
-            reward = self.rewards(sampled, pictures)  # (P, K)
-            if self.trials.samples > 1:
-                baseline = (reward.sum(1, keepdim=True) - reward) / (self.trials.samples - 1)
-            else:
-                greedy = self.say(model, memory, SearchConfig(method="greedy"))
-                baseline = self.rewards(greedy, pictures)
+            sampled, reward, baseline = self.sample(model, memory, pictures)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
-        ids = [[*of_one, END] for of_picture in sampled for of_one in of_picture]
-        target, mask = padded(ids, batch.source.device)
+        target, mask = padded(
+            [[*ids, END] for captions in sampled for ids in captions], reward.device
+        )
         rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(
             self.trials.samples
         )
-        again = forced(batch.source, batch.source_mask, target, mask)._replace(rows=rows)
-        advantage = (reward - baseline).to(mask.device).view(-1, 1)  # (P * K, 1)
-        nll = likelihoods(model, again)  # (P * K, T)
-        loss = (advantage * nll).sum()
+        again = forced(batch.source, batch.source_mask, target, mask)
+        nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
+        loss = ((reward - baseline).view(-1, 1) * nll).sum()
         return Criticised(loss, float(nll.detach().sum()), float(reward.mean()), int(mask.sum()))
 
-    def say(
-        self, model: EncoderDecoder, memory: Memory, config: SearchConfig
-    ) -> list[list[tuple[int, ...]]]:
+    def sample(self, model: EncoderDecoder, memory: Memory, pictures: list[int]) -> Sampled:
+        """K captions of each picture, what they are worth, and what captions of it usually are."""
+        count, seed = self.trials.samples, int(torch.randint(2**31, ()))
+        sampled = self.say(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
+        reward = self.rewards(sampled, pictures).to(memory.mask.device)
+        if count > 1:
+            return Sampled(sampled, reward, (reward.sum(1, keepdim=True) - reward) / (count - 1))
+        greedy = self.say(model, memory, SearchConfig(method="greedy"))
+        return Sampled(sampled, reward, self.rewards(greedy, pictures).to(reward.device))
+
+    def say(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Captions:
         """The ids of every caption of each picture, end mark left out."""
         count = len(memory.mask)
         found = search(
@@ -93,7 +106,7 @@ class SelfCritical:
         )
         return [[caption.ids for caption in captions] for captions in found]
 
-    def rewards(self, said: list[list[tuple[int, ...]]], pictures: list[int]) -> Tensor:
+    def rewards(self, said: Captions, pictures: list[int]) -> Tensor:
         """The reward (P, K) of every caption of each picture."""
         texts = [[self.text(ids) for ids in captions] for captions in said]
         return torch.tensor(list(map(self.reward, texts, pictures)))
@@ -115,8 +128,8 @@ def first_of(batch: Batch) -> np.ndarray:
     return np.unique(batch.rows.cpu().numpy(), return_index=True)[1]
 
 
-def likelihoods(model: EncoderDecoder, batch: Batch) -> Tensor:
+def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
     """Negative log-likelihoods (B, T) of a batch's targets; 0 where there is padding."""
-    logits = model.output(model.force(batch).features).float()  # (B, T, Y)
+    logits = model.output(model.force(batch, memory=memory).features).float()  # (B, T, Y)
     nll = -logits.log_softmax(-1).gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
     return nll * batch.target_mask

@@ -16,10 +16,11 @@ from attncli.training.loop import Stepper
 from attncli.training.prepare import load_data
 from attncli.training.run import fresh_state
 from attncli.training.self_critical import SelfCritical, likelihoods
+from models.config import SearchConfig
 from models.model import EncoderDecoder
 from models.tokenizer import END
 from models.translator import padded
-from models.types import Batch
+from models.types import Batch, Memory
 from tests.training.small import run
 from tests.training.small_captions import PATCHES, small_config, write_pictures
 
@@ -87,13 +88,36 @@ def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
             tokens += len(ids) + 1
             one, where = batch.source[[number]], batch.source_mask[[number]]
             alone = forced(one, where, *padded([[*ids, END]], CPU))
-            direct = direct + gains[-1] * likelihoods(model.eval(), alone).sum()
+            memory = model.eval().remember(alone)
+            direct = direct + gains[-1] * likelihoods(model, alone, memory).sum()
     assert any(gains) and found.tokens == tokens
     expected = torch.autograd.grad(direct, list(model.parameters()), allow_unused=True)
     for one, other in zip(gradients, expected, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
             torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_learned(
+    begun: Begun,
+) -> None:
+    critic, model, batch, numbers = begun
+    model.encoder.feature_dropout.rate = 0.5  # type: ignore[union-attr]
+    memories, say, force = [], critic.say, model.force
+
+    def said(model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Any:
+        memories.append(memory)
+        return say(model, memory, config)
+
+    def learned(batch: Batch, *, memory: Memory) -> Any:
+        memories.append(memory)
+        return force(batch, memory=memory)
+
+    critic.say, model.force = said, learned  # type: ignore[method-assign, assignment]
+    critic(model, batch, numbers)
+    first, last = memories[0].values, memories[-1].values
+    assert torch.equal(last, first.repeat_interleave(critic.trials.samples, 0))
+    assert 0.3 < (first == 0).float().mean() < 0.7
 
 
 def test_rewards_rise(tmp_path: Path) -> None:
