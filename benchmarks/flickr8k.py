@@ -32,41 +32,62 @@ FRESH = (
     "model.image.fit=squash",  # as these pictures are already
 )
 FURTHER = (*EACH, "train.plateau_patience=1", "search.length_penalty=0.6")
+REWARDED = (
+    *("train.batch_tokens=1792", "train.ema=0.99", "train.average=0"),
+    *("train.lr=0.001", "train.warmup=20", "train.schedule=constant"),
+    *("train.self_critical_from=1", "train.self_critical_lr=0.0002", "train.self_critical_bleu=2"),
+    *("train.evaluate_every=101", "search.length_penalty=0.6"),
+)
 RECIPES = {
     "first": Recipe("show-attend-tell-soft-small", (*FRESH, "train.epochs=10")),
-    "soft": Recipe("first", (*FURTHER, "train.lr=0.0004", "train.warmup=50", "train.epochs=1")),
-    "self-critical": Recipe(
-        "soft",
-        (
-            *("train.batch_tokens=1792", "train.ema=0.99", "train.average=0"),
-            *("train.lr=0.001", "train.warmup=20", "train.epochs=1", "train.evaluate_every=110"),
-            *("train.self_critical_from=1", "train.self_critical_lr=0.0002"),
-            "search.length_penalty=0.6",
-        ),
-    ),
-    "hard": Recipe(
-        "soft",
+    "second": Recipe("first", (*FURTHER, "train.lr=0.0004", "train.warmup=50", "train.epochs=1")),
+    "third": Recipe(
+        "second",
         (
             *FURTHER,
-            *("train.lr=0.0007", "train.warmup=100", "train.epochs=4"),
+            *("train.lr=0.001", "train.warmup=50", "train.epochs=3", "model.image.dropout=0.3"),
+        ),
+    ),
+    "soft": Recipe(
+        "first",
+        (
+            *FURTHER,
+            *("train.lr=0.001", "train.warmup=50", "train.epochs=6", "model.image.dropout=0.5"),
+        ),
+    ),
+    "self-critical": Recipe("soft", (*REWARDED, "train.epochs=2")),
+    "hard": Recipe(
+        "second",
+        (
+            *(*EACH, "train.plateau_patience=3", "search.length_penalty=0.6"),
+            *("train.lr=0.0004", "train.warmup=50", "train.epochs=3", "train.evaluate_every=110"),
             *("model.attention.read=hard", "model.attention.read_decode=expected"),
             "train.attention.coverage=none",
             *("train.attention.reinforce=0.1", "train.attention.entropy=0.002"),
         ),
     ),
+    "hard-self-critical": Recipe(
+        "hard",
+        (
+            *(*REWARDED, "train.epochs=1", "model.image.dropout=0.5"),
+            "train.attention.coverage=none",
+        ),
+    ),
     "fine-tuned": Recipe(
-        "soft",
+        "third",
         (
             *FURTHER,
-            *("train.lr=0.0004", "train.warmup=50", "train.epochs=2"),
+            *("train.lr=0.0005", "train.warmup=50", "train.epochs=4"),
             *("train.encoder_from=1", "train.encoder_lr=0.0001"),
         ),
     ),
+    "fine-tuned-self-critical": Recipe("fine-tuned", (*REWARDED, "train.epochs=2")),
     "soft-14x14": Recipe(
         "show-attend-tell-soft-small",
         (*FRESH, "train.epochs=10", "model.image.grid=blocks.17.expand"),
     ),
 }
+SHOWN = ["soft", "self-critical", "hard", "hard-self-critical"]
 
 
 def main() -> None:
@@ -75,9 +96,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--cnn", type=Path, required=True)
-    parser.add_argument(
-        "--only", nargs="*", choices=list(RECIPES), default=["soft", "self-critical", "hard"]
-    )
+    parser.add_argument("--only", nargs="*", choices=list(RECIPES), default=SHOWN)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("-s", "--setting", action="append", default=[], help="as of attn train")
     options = parser.parse_args()
