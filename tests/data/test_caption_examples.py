@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.caption_examples import CaptionExamples, Views
+from attncli.data.caption_examples import CaptionExamples, CaptionStages, Views
 from attncli.data.tokens import Side
 from attncli.training.estimate import _first
 from models.bundle import build, sizes_of
@@ -51,6 +51,20 @@ def test_every_caption_comes_once_and_with_the_others_of_its_picture(
     assert [list(b) for b in plan(examples, epoch=1)] != [list(b) for b in batches]
     alone = dataclasses.replace(examples, together=False)
     assert gather(alone, batches[0], CPU).rows is None
+
+
+def test_stages_say_what_is_shown_and_from_when_a_picture_is_shared(
+    examples: CaptionExamples,
+) -> None:
+    features = Views(np.zeros((PICTURES, 16, 8), np.float16), 16)
+    first = CaptionExamples(examples.target, examples.rows, features)
+    then = dataclasses.replace(examples, together=False)
+    for turn, together_from in ((3, 2), (2, 3)):
+        stages = CaptionStages(first, then, turn, together_from)
+        shown = [(part.views.are_pixels, part.together) for part in map(stages.at, range(5))]
+        assert shown == [(epoch >= turn, epoch >= together_from) for epoch in range(5)]
+        batch = stages.batch(np.arange(10))  # of the last stage, by which memory is estimated
+        assert batch.source.ndim == 4 and batch.rows is not None and stages.shared is not None
 
 
 def model() -> EncoderDecoder:
