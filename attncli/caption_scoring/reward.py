@@ -2,9 +2,8 @@
 
     r(w) = CIDEr-D(w) + weight * BLEU-4(w)
 
-CIDEr-D on the scale of the COCO tools, where good captions of a picture have about 1; BLEU-4 of one
-sentence in 0..1, by sacreBLEU with its exponential smoothing. Source: Rennie et al. 2017, who train
-with either of them.
+CIDEr-D on the scale of the COCO tools; BLEU-4 of one sentence in 0..1, by sacreBLEU with its
+exponential smoothing. Source: Rennie et al. 2017, who train with either of them.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class TrainConfig:
     )
     self_critical_lr: float = option(0.00005, "peak learning rate from then on")
     self_critical_samples: int = option(
-        5, "captions sampled of each picture, held to each other (1: to the greedy caption)"
+        5, "captions sampled of a picture, held to each other; as many as it has (1: to the greedy)"
     )
     self_critical_bleu: float = option(
         0.0, "weight of BLEU-4 (0 to 1) in the reward beside CIDEr-D"

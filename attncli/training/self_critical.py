@@ -4,6 +4,7 @@
     b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
     b_k = the mean of r(w^j) over j != k                                 Luo 2020
 The reward r is CIDEr-D over the training captions, with BLEU-4 beside it where that is asked for.
+Hard attention is read as in use: where it looks learns from the reward if that is by expectation.
 
 The trap: without an end mark among the n-grams of the reward, captions learn to break off.
 """
@@ -29,7 +30,6 @@ from models.types import Batch, Memory
 
 END_WORD = "endofcaption"  # a word for the end mark
 
-
 Captions = list[list[tuple[int, ...]]]  # the ids of every caption of each picture
 
 
@@ -44,7 +44,7 @@ class Sampled(NamedTuple):
 class Trials(NamedTuple):
     """What is sampled, and what it is worth."""
 
-    samples: int  # K captions of each picture
+    samples: int  # K captions of each picture, but no more than a batch has of it
     most: int  # pieces of a caption, end mark included
     bleu_weight: float = 0.0  # of BLEU-4 beside CIDEr-D
 
@@ -74,23 +74,23 @@ class SelfCritical:
         memory = model.encode(batch.source, batch.source_mask)
         model.encoder.eval()
         pictures = self.pictures[numbers[first_of(batch)]].tolist()  # P of them
+        count = min(self.trials.samples, -(-len(numbers) // len(pictures)))  # K
         with torch.no_grad():
-            sampled, reward, baseline = self.sample(model, memory, pictures)
+            sampled, reward, baseline = self.sample(model, memory, pictures, count)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
-        target, mask = padded(
-            [[*ids, END] for captions in sampled for ids in captions], reward.device
-        )
-        rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(
-            self.trials.samples
-        )
+        ended_ids = [[*ids, END] for captions in sampled for ids in captions]
+        target, mask = padded(ended_ids, reward.device)
+        rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(count)
         again = forced(batch.source, batch.source_mask, target, mask)
         nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
         loss = ((reward - baseline).view(-1, 1) * nll).sum()
         return Criticised(loss, float(nll.detach().sum()), float(reward.mean()), int(mask.sum()))
 
-    def sample(self, model: EncoderDecoder, memory: Memory, pictures: list[int]) -> Sampled:
+    def sample(
+        self, model: EncoderDecoder, memory: Memory, pictures: list[int], count: int
+    ) -> Sampled:
         """K captions of each picture, what they are worth, and what captions of it usually are."""
-        count, seed = self.trials.samples, int(torch.randint(2**31, ()))
+        seed = int(torch.randint(2**31, ()))
         sampled = self.say(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
         reward = self.rewards(sampled, pictures).to(memory.mask.device)
         if count > 1:

@@ -78,9 +78,8 @@ class ImageEncoder(nn.Module):
         values = self.features(source) if source.dim() == 4 else source.float()
         if self.norm is not None:
             values = self.norm(values)
-        if (
-            self.training and self.feature_dropout.rate
-        ):  # cell by cell, a mean over cells would undo it
+        if self.training and self.feature_dropout.rate:
+            # alike in every cell: a mean over cells would undo what is drawn for each
             values = values * self.feature_dropout(values.new_ones(len(values), 1, self.value_size))
         real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
         with torch.autocast(values.device.type, enabled=False):  # a product needs no second copy
