@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
 import typer
 
 from attncli import console
-from models.config import AlignConfig, SearchConfig, fields_of, types_of
+from models.config import AlignConfig, SearchConfig, fields_of, merged, types_of
 
 MODEL = "ATTN_MODEL"
 
@@ -91,6 +91,12 @@ class AlignChanges(Changes):
     of = AlignConfig
 
 
+class SearchChanges(Changes):
+    """How outputs are to be searched for, where the model is not asked."""
+
+    of = SearchConfig
+
+
 def with_settings(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A command whose configuration parameters are options, one for each of their fields.
 
@@ -124,6 +130,8 @@ def _with_settings(command: Callable[..., Any], without: tuple[str, ...]) -> Cal
 class Reads(Protocol):
     """A model in use: ``models.load`` gives one."""
 
+    search: SearchConfig  # its own
+
     @property
     def reads(self) -> str:
         """soft, or "hard argmax", "hard sample", "hard expected"; empty without attention."""
@@ -147,8 +155,14 @@ def read_as(model: R, decode: str | None, *, seed: int) -> R:
     return model
 
 
-def check_search(search: SearchConfig) -> None:
+def search_of(model: Reads, changes: SearchChanges) -> SearchConfig:
+    """How to search: as the model's own settings say, but for what the user gave."""
+    return merged(model.search, changes)
+
+
+def check_search(changes: SearchChanges) -> None:
     """Refuse settings of the search that would have no effect or no result: a usage error."""
+    search = merged(SearchConfig(), changes)
     sampling = (search.temperature, search.top_k, search.top_p)
     default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)
     if search.method != "sample" and sampling != default:

@@ -18,6 +18,7 @@ class Upper:
 
     max_source_length = 20
     reads = ""
+    search = SearchConfig()
 
     def __init__(self) -> None:
         self.asked: deque[str] = deque(maxlen=100)

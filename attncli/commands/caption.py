@@ -23,9 +23,18 @@ from attncli.data.picture_files import (
 from attncli.data.streams import Write, open_input, open_output
 from attncli.jobs.caption import BATCH, Watch, caption_pictures
 from attncli.jobs.device import choose_device, use_threads
-from attncli.options import Device, HardDecode, Model, Threads, check_search, read_as, with_settings
+from attncli.options import (
+    Device,
+    HardDecode,
+    Model,
+    SearchChanges,
+    Threads,
+    check_search,
+    read_as,
+    search_of,
+    with_settings,
+)
 from attncli.render.captions import Format, Layout, Outcome, closing, opening, rendered
-from models.config import SearchConfig
 
 if TYPE_CHECKING:
     from models.captioner import Captioner
@@ -76,7 +85,7 @@ def caption(
     overwrite: Overwrite = False,
     attention: Attention = None,
     show: Show = False,
-    search: SearchConfig,
+    changes: SearchChanges,
     hard_decode: HardDecode = None,
     batch: Batch = BATCH,
     device: Device = "auto",
@@ -86,6 +95,7 @@ def caption(
 
     One picture gives its caption, several give "picture <TAB> caption", in order. A picture that
     cannot be read costs one line on stderr, and exit status 1 at the end; its row has no caption.
+    The search is the model's own, by which its training was judged, but for what is given here.
 
     With --nbest above 1 each caption has a row, its score before it. TSV is picture, caption and
     score. JSON lines hold image, caption and, for each output, text, score, log_prob and pieces.
@@ -98,10 +108,12 @@ def caption(
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
     names = pictures or []
-    _check(names, search, format, sidecar=sidecar, overwrite=overwrite, show=show)
+    _check(names, changes, format, sidecar=sidecar, overwrite=overwrite, show=show)
     alone = is_alone(names)
     with open_attention(attention, alone=alone) as draw:
-        captioner = read_as(_load(model, device, threads), hard_decode, seed=search.seed)
+        loaded = _load(model, device, threads)
+        search = search_of(loaded, changes)
+        captioner = read_as(loaded, hard_decode, seed=search.seed)
         layout = Layout(format, alone, search.nbest > 1, scores, captioner.reads)
         results = caption_pictures(
             _groups(names, recursive),
@@ -132,14 +144,14 @@ class Sinks(NamedTuple):
 
 def _check(
     names: Sequence[str],
-    search: SearchConfig,
+    changes: SearchChanges,
     format: Format,
     *,
     sidecar: bool,
     overwrite: bool,
     show: bool,
 ) -> None:
-    check_search(search)
+    check_search(changes)
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'PICTURE...'")
     if show and format != "text":

@@ -49,12 +49,12 @@ from attncli.options import (
     BatchTokens,
     Device,
     HardDecode,
+    SearchChanges,
     Threads,
     check_search,
     with_settings,
 )
 from attncli.scoring import Lengths, Scoring
-from models.config import SearchConfig
 
 
 @with_settings()
@@ -81,7 +81,7 @@ def evaluate(
     captions: Captions = None,
     part: CaptionsPart = None,
     json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
-    search: SearchConfig,
+    changes: SearchChanges,
     hard_decode: HardDecode = None,
     max_batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
@@ -111,7 +111,7 @@ def evaluate(
     """
     folders = _folders(model, hypotheses)
     names = _names(folders)
-    _check_search(search)
+    _check_search(changes)
     if images or captions or part:
         refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
         refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)
@@ -124,7 +124,7 @@ def evaluate(
             names,
             hypotheses or [],
             save,
-            search,
+            changes,
             hard_decode,
             device,
             threads,
@@ -152,7 +152,7 @@ def evaluate(
         Lengths(length_step, length_quantiles) if by_length or plot else None,
         plot,
         save,
-        Work(search, hard_decode, max_batch_tokens, device, threads),
+        Work(changes, hard_decode, max_batch_tokens, device, threads),
     )
     evaluate_texts(wanted_scores, json=json)
 
@@ -175,7 +175,7 @@ def _names(folders: list[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
-def _check_search(search: SearchConfig) -> None:
-    check_search(search)
-    if search.nbest > 1:
+def _check_search(changes: SearchChanges) -> None:
+    check_search(changes)
+    if changes.get("nbest", 1) > 1:
         raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")

@@ -21,9 +21,8 @@ from attncli.jobs.evaluate_captions import (
     read_caption_set,
     read_caption_system,
 )
-from attncli.options import read_as
+from attncli.options import SearchChanges, read_as, search_of
 from attncli.render.caption_scores import caption_scores_as_json, caption_scores_as_text
-from models.config import SearchConfig
 
 if TYPE_CHECKING:
     from models.captioner import Captioner
@@ -58,7 +57,7 @@ class WantedCaptions(NamedTuple):
     names: list[str]  # of them
     hypotheses: list[Path]
     save: Path | None
-    search: SearchConfig
+    changes: SearchChanges  # of each model's own search
     hard_decode: str | None
     device: str
     threads: int
@@ -92,11 +91,10 @@ def _of_models(wanted: WantedCaptions, test: CaptionSet) -> Iterator[CaptionSyst
     pictures = find_pictures(test, open_pictures(wanted.images))
     for name, folder in zip(wanted.names, wanted.models, strict=True):
         loaded = _load(folder, wanted.device, wanted.threads)
-        captioner = read_as(loaded, wanted.hard_decode, seed=wanted.search.seed)
+        search = search_of(loaded, wanted.changes)
+        captioner = read_as(loaded, wanted.hard_decode, seed=search.seed)
         with console.progress(f"captioning, {name}", total=len(pictures)) as advance:
-            system = caption_test_set(
-                name, pictures, captioner, search=wanted.search, advance=advance
-            )
+            system = caption_test_set(name, pictures, captioner, search=search, advance=advance)
         if wanted.save:
             _write(system, test, wanted.save)
         yield system

@@ -13,7 +13,7 @@ from attncli.commands.evaluate_options import MODEL_NAME, check_places, check_so
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
-from attncli.options import read_as
+from attncli.options import SearchChanges, read_as, search_of
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring import (
@@ -25,7 +25,6 @@ from attncli.scoring import (
     looks_tokenised,
     metrics,
 )
-from models.config import SearchConfig
 
 if TYPE_CHECKING:
     from models.translator import Translator
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 class Work(NamedTuple):
     """How each model translates, and with what."""
 
-    search: SearchConfig
+    changes: SearchChanges  # of each one's own search
     hard_decode: str | None
     max_batch_tokens: int
     device: str
@@ -84,14 +83,16 @@ def _translated(wanted: WantedScores, sources: list[str]) -> Iterator[System]:
     """The outputs of each model, written as soon as they are there."""
     work = wanted.work
     for name, folder in zip(wanted.names, wanted.models, strict=True):
-        translator = read_as(_load(folder, work), work.hard_decode, seed=work.search.seed)
+        loaded = _load(folder, work)
+        search = search_of(loaded, work.changes)
+        translator = read_as(loaded, work.hard_decode, seed=search.seed)
         total = sum(map(translator.source_length, sources))
         with console.progress(f"translating, {name}", total=total) as advance:
             system = translate_test_set(
                 name,
                 sources,
                 translator,
-                search=work.search,
+                search=search,
                 max_batch_tokens=work.max_batch_tokens,
                 advance=advance,
             )

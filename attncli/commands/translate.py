@@ -26,15 +26,16 @@ from attncli.options import (
     Device,
     HardDecode,
     Model,
+    SearchChanges,
     Threads,
     check_search,
     read_as,
+    search_of,
     with_settings,
 )
 from attncli.render.alignment.terminal import Screen
 from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
-from models.config import SearchConfig
 
 if TYPE_CHECKING:
     from models.translator import Translator
@@ -81,7 +82,7 @@ def translate(
     output: Output = None,
     format: Annotated[Format, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
-    search: SearchConfig,
+    changes: SearchChanges,
     hard_decode: HardDecode = None,
     keep_tags: KeepTags = False,
     align: Align = False,
@@ -100,6 +101,8 @@ def translate(
     program that waits for each answer gets it at once; files are translated in large batches. A
     line that cannot be translated gives an empty line and a message, and exit status 1 at the end.
 
+    The search is the model's own, by which its training was judged, but for what is given here.
+
     With --nbest above 1, text is "index ||| output ||| score", index from 0. TSV is source, output
     and score. JSON lines hold the source and, for each output, text, score, log_prob and pieces;
     if the attention is hard, also how it was read.
@@ -115,12 +118,14 @@ def translate(
       attn translate -m runs/demo "The old dog sees a small house."
       attn translate -m runs/demo < test.en > test.de
     """
-    check_search(search)
+    check_search(changes)
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
     with _source(text, input) as source:
-        translator = read_as(_load(model, device, threads), hard_decode, seed=search.seed)
+        loaded = _load(model, device, threads)
+        search = search_of(loaded, changes)
+        translator = read_as(loaded, hard_decode, seed=search.seed)
         outcomes = translate_lines(
             typed_chunks(source) if source.isatty() else read_chunks(source),
             translator,
@@ -130,9 +135,9 @@ def translate(
             aligner=partial(piece_looks, translator) if keep_tags else None,
         )
         if aligned:
-            changes = {"units": units} if units else {}
+            read = {"units": units} if units else {}
             heads, size = drawing.heads, max_batch_tokens
-            aligner = aligner_of(translator, changes, heads=heads, max_batch_tokens=size)
+            aligner = aligner_of(translator, read, heads=heads, max_batch_tokens=size)
             outcomes = with_alignments(outcomes, aligner)
         layout = Layout(format, search.nbest > 1, scores, translator.reads, align)
         shown = Shown(layout, Picture(drawing), screen() if show else None)

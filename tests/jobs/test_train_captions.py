@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
+from attncli import app
 from attncli.jobs.train import dry_run
 from attncli.training import keep, seeing
 from attncli.training.events import Evaluated, Interrupted, Kept, Started, Stepped
@@ -97,7 +98,9 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     assert_same(tmp_path / "broken", tmp_path / "unbroken")
 
 
-def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path) -> None:
+def test_a_run_learns_and_leaves_a_captioner(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = small_config(
         files, *PATCHES, "train.steps=400", "train.evaluate_every=100", "model.dropout=0",
         "model.hidden=32", "train.batch_tokens=200",
@@ -113,6 +116,10 @@ def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path) -> No
     for name in ("red-left-0.png", "blue-left-2.png"):
         [caption] = captioner.caption([open_image(files.images / name)])
         assert name.split("-")[0] in caption.text.split()
+    evaluate = ["evaluate", "-m", tmp_path / "run", "--json", "--images", files.images, files.dev]
+    assert app.run(list(map(str, evaluate))) == 0  # by the run's own search, which is greedy
+    [system] = json.loads(capsys.readouterr().out)["systems"]
+    assert system["bleu"][3] == pytest.approx(kept.score)
 
 
 def test_features_are_computed_once_for_all_runs(
