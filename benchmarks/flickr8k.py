@@ -81,7 +81,16 @@ RECIPES = {
             *("train.encoder_from=1", "train.encoder_lr=0.0001"),
         ),
     ),
-    "fine-tuned-self-critical": Recipe("fine-tuned", (*REWARDED, "train.epochs=2")),
+    "fine-tuned-self-critical": Recipe(
+        "fine-tuned", (*REWARDED, "train.epochs=2", "model.image.dropout=0.5")
+    ),
+    "fine-tuned-together": Recipe(
+        "fine-tuned-self-critical",
+        (
+            *(*REWARDED, "train.self_critical_bleu=3", "train.epochs=2"),
+            *("train.encoder_from=1", "train.encoder_lr=0.0002"),
+        ),
+    ),
     "soft-14x14": Recipe(
         "show-attend-tell-soft-small",
         (*FRESH, "train.epochs=10", "model.image.grid=blocks.17.expand"),

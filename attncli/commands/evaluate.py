@@ -90,8 +90,9 @@ def evaluate(
     """Score translations by sacreBLEU: BLEU, chrF, TER. Or score alignments, or captions.
 
     The model translates the source and its outputs are compared with one or more references. With
-    several models, or outputs of other programs, each gets a row and a curve. A length is counted
-    in words between spaces; the ratio is output length over reference length.
+    several models, or outputs of other programs, each gets a row and a curve. A model searches as
+    its own settings say, but for what is given here. A length is counted in words between spaces;
+    the ratio is output length over reference length.
 
     With --alignments the links between words are scored, those that models find by forced decoding
     and those in --hypotheses: alignment error rate (AER), precision, recall and F. Files of links
