@@ -84,6 +84,13 @@ RECIPES = {
     "fine-tuned-self-critical": Recipe(
         "fine-tuned", (*REWARDED, "train.epochs=2", "model.image.dropout=0.5")
     ),
+    "fine-tuned-longer": Recipe(
+        "fine-tuned-self-critical",
+        (
+            *(*REWARDED, "train.self_critical_bleu=3", "train.epochs=3", "train.ema=0.998"),
+            *("train.evaluate_every=202", "model.image.dropout=0.5"),
+        ),
+    ),
     "fine-tuned-together": Recipe(
         "fine-tuned-self-critical",
         (
