@@ -73,7 +73,8 @@ _HARD: dict[str, Any] = {"attention": {"read": "hard"}}
 _DOUBLY = {"attention": {"coverage": "doubly_stochastic"}}
 # on 49 cells and a dozen words no cell can come to 1: at full weight the maps become flat
 _DOUBLY_SMALL = {"attention": {**_DOUBLY["attention"], "coverage_weight": 0.1}}
-# the weights of the paper's released program; those of the paper learn badly on few pictures
+# hard attention: the weights of the paper's released program; with those of the paper small models
+# hardly learn, neither of pictures nor of texts
 _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
 PRESETS: dict[str, Preset] = {
@@ -163,12 +164,12 @@ PRESETS: dict[str, Preset] = {
     "rnnsearch-small": Preset(
         "GRU of 256, embeddings of 256, tied: tens of thousands of pairs",
         {**_GRU, "family": "rnnsearch", "embedding": 256, "hidden": 256, "dropout": 0.4},
-        {**_PLATEAU, "lr": 0.002},
+        {**_PLATEAU, **_RELEASED, "lr": 0.002},
     ),
     "rnnsearch-nano": Preset(
         "GRU of 64: for demonstrations and tests",
         {**_GRU, "family": "rnnsearch", "embedding": 64, "hidden": 64, "dropout": 0.1},
-        {**_PLATEAU, "lr": 0.003},
+        {**_PLATEAU, **_RELEASED, "lr": 0.003},
     ),
     "luong": Preset(
         "4 LSTM layers of 1000, one direction, input feeding (Luong et al. 2015)",
@@ -196,7 +197,7 @@ PRESETS: dict[str, Preset] = {
             "dropout": 0.4,
             "attention": {"score": "general"},
         },
-        {**_PLATEAU, "lr": 0.002},
+        {**_PLATEAU, **_RELEASED, "lr": 0.002},
     ),
     "luong-nano": Preset(
         "LSTM of 64: for demonstrations and tests",
@@ -208,7 +209,7 @@ PRESETS: dict[str, Preset] = {
             "dropout": 0.1,
             "attention": {"score": "general"},
         },
-        {**_PLATEAU, "lr": 0.003},
+        {**_PLATEAU, **_RELEASED, "lr": 0.003},
     ),
     "seq2seq": Preset(
         "GRU of 1000, no attention: RNNencdec of Bahdanau et al. 2015 (Cho et al. 2014)",
