@@ -155,9 +155,13 @@ def read_as(model: R, decode: str | None, *, seed: int) -> R:
     return model
 
 
-def search_of(model: Reads, changes: SearchChanges) -> SearchConfig:
-    """How to search: as the model's own settings say, but for what the user gave."""
-    return merged(model.search, changes)
+def as_asked(model: R, changes: SearchChanges, decode: str | None) -> tuple[R, SearchConfig]:
+    """The model, reading as asked, and how it is to search: as its own settings say, but for these.
+
+    A hard read is said on stderr, as by `read_as`.
+    """
+    search = merged(model.search, changes)
+    return read_as(model, decode, seed=search.seed), search
 
 
 def check_search(changes: SearchChanges) -> None:

@@ -29,9 +29,8 @@ from attncli.options import (
     Model,
     SearchChanges,
     Threads,
+    as_asked,
     check_search,
-    read_as,
-    search_of,
     with_settings,
 )
 from attncli.render.captions import Format, Layout, Outcome, closing, opening, rendered
@@ -111,9 +110,7 @@ def caption(
     _check(names, changes, format, sidecar=sidecar, overwrite=overwrite, show=show)
     alone = is_alone(names)
     with open_attention(attention, alone=alone) as draw:
-        loaded = _load(model, device, threads)
-        search = search_of(loaded, changes)
-        captioner = read_as(loaded, hard_decode, seed=search.seed)
+        captioner, search = as_asked(_load(model, device, threads), changes, hard_decode)
         layout = Layout(format, alone, search.nbest > 1, scores, captioner.reads)
         results = caption_pictures(
             _groups(names, recursive),

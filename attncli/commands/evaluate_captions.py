@@ -21,7 +21,7 @@ from attncli.jobs.evaluate_captions import (
     read_caption_set,
     read_caption_system,
 )
-from attncli.options import SearchChanges, read_as, search_of
+from attncli.options import SearchChanges, as_asked
 from attncli.render.caption_scores import caption_scores_as_json, caption_scores_as_text
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def _of_models(wanted: WantedCaptions, test: CaptionSet) -> Iterator[CaptionSyst
     pictures = find_pictures(test, open_pictures(wanted.images))
     for name, folder in zip(wanted.names, wanted.models, strict=True):
         loaded = _load(folder, wanted.device, wanted.threads)
-        search = search_of(loaded, wanted.changes)
-        captioner = read_as(loaded, wanted.hard_decode, seed=search.seed)
+        captioner, search = as_asked(loaded, wanted.changes, wanted.hard_decode)
         with console.progress(f"captioning, {name}", total=len(pictures)) as advance:
             system = caption_test_set(name, pictures, captioner, search=search, advance=advance)
         if wanted.save:

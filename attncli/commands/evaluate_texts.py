@@ -13,7 +13,7 @@ from attncli.commands.evaluate_options import MODEL_NAME, check_places, check_so
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
-from attncli.options import SearchChanges, read_as, search_of
+from attncli.options import SearchChanges, as_asked
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring import (
@@ -83,9 +83,7 @@ def _translated(wanted: WantedScores, sources: list[str]) -> Iterator[System]:
     """The outputs of each model, written as soon as they are there."""
     work = wanted.work
     for name, folder in zip(wanted.names, wanted.models, strict=True):
-        loaded = _load(folder, work)
-        search = search_of(loaded, work.changes)
-        translator = read_as(loaded, work.hard_decode, seed=search.seed)
+        translator, search = as_asked(_load(folder, work), work.changes, work.hard_decode)
         total = sum(map(translator.source_length, sources))
         with console.progress(f"translating, {name}", total=total) as advance:
             system = translate_test_set(

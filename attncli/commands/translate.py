@@ -28,9 +28,8 @@ from attncli.options import (
     Model,
     SearchChanges,
     Threads,
+    as_asked,
     check_search,
-    read_as,
-    search_of,
     with_settings,
 )
 from attncli.render.alignment.terminal import Screen
@@ -123,9 +122,7 @@ def translate(
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
     with _source(text, input) as source:
-        loaded = _load(model, device, threads)
-        search = search_of(loaded, changes)
-        translator = read_as(loaded, hard_decode, seed=search.seed)
+        translator, search = as_asked(_load(model, device, threads), changes, hard_decode)
         outcomes = translate_lines(
             typed_chunks(source) if source.isatty() else read_chunks(source),
             translator,
