@@ -27,7 +27,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.alignment"],
     ["models"],
     ["attncli.console"],
-    ["attncli.markup"],
+    ["attncli.tags"],
     ["attncli.data", "attncli.scoring", "attncli.comparison"],
     ["attncli.alignment_scoring", "attncli.caption_scoring"],
     ["attncli.render", "attncli.options"],

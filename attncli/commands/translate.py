@@ -18,7 +18,7 @@ from attncli.data.streams import Write, open_input, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
 from attncli.jobs.align import aligner_of
 from attncli.jobs.device import choose_device, use_threads
-from attncli.jobs.markup import piece_looks
+from attncli.jobs.tags import token_weights
 from attncli.jobs.translate import LongLines, translate_lines
 from attncli.jobs.translate_align import with_alignments
 from attncli.options import (
@@ -129,7 +129,7 @@ def translate(
             search=search,
             long_lines=long,
             max_batch_tokens=max_batch_tokens,
-            aligner=partial(piece_looks, translator) if keep_tags else None,
+            aligner=partial(token_weights, translator) if keep_tags else None,
         )
         if aligned:
             read = {"units": units} if units else {}

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line, Outcome
 from attncli.data.split import split
-from attncli.jobs.markup import Aligner, InParts, with_markup
-from attncli.markup import Marked, parse
-from attncli.markup.words import has_word
+from attncli.jobs.tags import Aligner, InParts, with_tags
+from attncli.tags import TaggedLine, parse
+from attncli.tags.words import has_word
 from models.config import SearchConfig
 from models.types import EMPTY, Hypothesis, Translation
 
@@ -43,7 +43,7 @@ class _Plan(NamedTuple):
     parts: list[str]
     note: str = ""
     refused: bool = False
-    marked: Marked | None = None  # where markup is carried: what there was in the line
+    tagged: TaggedLine | None = None  # where markup is carried: what there was in the line
 
 
 def translate_lines(
@@ -63,7 +63,7 @@ def translate_lines(
     that is faulty, or too long and ``long_lines`` is "refuse", has none.
     """
     for chunk in chunks:
-        plans = [_plan(line, translator, long_lines, markup=bool(aligner)) for line in chunk]
+        plans = [_plan(line, translator, long_lines, tags=bool(aligner)) for line in chunk]
         texts = [part for plan in plans for part in plan.parts]
         results: Iterator[Translation] = iter(())
         if texts:
@@ -71,26 +71,26 @@ def translate_lines(
             results = iter(found)
         parts = [[next(results) for _ in plan.parts] for plan in plans]
         outcomes = [_outcome(plan, part) for plan, part in zip(plans, parts, strict=True)]
-        yield _with_markup(plans, parts, outcomes, aligner) if aligner else outcomes
+        yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
 
 
-def _plan(line: Line, translator: Translates, long_lines: LongLines, *, markup: bool) -> _Plan:
+def _plan(line: Line, translator: Translates, long_lines: LongLines, *, tags: bool) -> _Plan:
     if line.fault:
         return _Plan(line, [], f"line {line.number} is {line.fault}; not translated", refused=True)
     if not line.text.strip():
         return _Plan(line, [])
-    marked = parse(line.text) if markup else None
-    if marked and marked.marks and not has_word(marked.text):
-        return _Plan(line, [], marked=marked)
-    texts = marked.blocks if marked else [line.text]
+    tagged = parse(line.text) if tags else None
+    if tagged and tagged.tags and not has_word(tagged.text):
+        return _Plan(line, [], tagged=tagged)
+    texts = tagged.blocks if tagged else [line.text]
     length, most = max(map(translator.source_length, texts)), translator.max_source_length
     if length <= most:
-        return _Plan(line, texts, marked=marked)
+        return _Plan(line, texts, tagged=tagged)
     seen = f"line {line.number} has {length} pieces and the model takes {most}"
     if long_lines == "refuse":
         return _Plan(line, [], f"{seen}; not translated", refused=True)
     parts = [part for text in texts for part in split(text, lambda t: _fits(t, translator))]
-    return _Plan(line, parts, f"{seen}; translated in {len(parts)} parts", marked=marked)
+    return _Plan(line, parts, f"{seen}; translated in {len(parts)} parts", tagged=tagged)
 
 
 def _fits(text: str, translator: Translates) -> bool:
@@ -103,18 +103,18 @@ def _outcome(plan: _Plan, results: list[Translation]) -> Outcome:
     return Outcome(plan.line, _joined(plan.line.text, results), plan.note, tuple(results))
 
 
-def _with_markup(
+def _with_tags(
     plans: list[_Plan], parts: list[list[Translation]], outcomes: list[Outcome], aligner: Aligner
 ) -> list[Outcome]:
     """The outcomes with the markup of their lines, where there was a line to translate."""
     lines = [
-        InParts(plan.marked, part, outcome.translation)
+        InParts(plan.tagged, part, outcome.translation)
         for plan, part, outcome in zip(plans, parts, outcomes, strict=True)
-        if plan.marked and outcome.translation
+        if plan.tagged and outcome.translation
     ]
-    done = with_markup(lines, aligner)
+    done = with_tags(lines, aligner)
     return [
-        outcome._replace(translation=next(done)) if plan.marked and outcome.translation else outcome
+        outcome._replace(translation=next(done)) if plan.tagged and outcome.translation else outcome
         for plan, outcome in zip(plans, outcomes, strict=True)
     ]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from attncli.markup import words
-from attncli.markup.spans import Looks
+from attncli.tags import words
+from attncli.tags.spans import WordWeights
 
 TAGS = ["<b>", "</b>", "<i>", "</i>", "<br/>", "<br>", '<a href="x > y">', "</a>", "<1>", "</1>"]
 OTHERS = ["{name}", "{0}", "%s", "%(x)d", "${var}", "{{t}}", "%%", "&nbsp;", "<!-- < -->", "%1$s"]
@@ -36,8 +36,8 @@ def line(random: Random, *, most: int = 14) -> str:
     return "".join(random.choice(random.choice([TAGS, OTHERS, TEXT, TEXT])) for _ in range(most))
 
 
-def looks(random: Random, source: str, target: str) -> Looks:
-    """Looks of any kind; of some words, none."""
+def looks(random: Random, source: str, target: str) -> WordWeights:
+    """WordWeights of any kind; of some words, none."""
     total = len(words(source))
     return [
         {random.randrange(total): random.random() for _ in range(random.randrange(4))}

@@ -1,4 +1,4 @@
-"""Markup in a translation: where its words are, nested, and all of it, whatever the model does."""
+"""Markup in a translation: where its words are, rightly nested, and all of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from attncli.markup import carry, parse, words
-from attncli.markup.marks import count, scan
-from tests.markup.small import line, looks, tree
+from attncli.tags import parse, project_tags, words
+from attncli.tags.scan import count, scan
+from tests.tags.small import line, looks, tree
 
 
 def carried(source: str, target: str, *links: tuple[int, int]) -> str:
@@ -16,7 +16,7 @@ def carried(source: str, target: str, *links: tuple[int, int]) -> str:
     table: list[dict[int, float]] = [{} for _ in words(target)]
     for i, j in links:
         table[j][i] = 1.0
-    return carry(parse(source), target, table)
+    return project_tags(parse(source), target, table)
 
 
 ORDER = [(0, 0), (1, 1), (2, 2), (3, 3)]
@@ -85,19 +85,19 @@ def test_as_much_markup_comes_out_as_went_in() -> None:
     random = Random(1)
     for _ in range(400):
         source = line(random)
-        marked = parse(source)
-        target = random.choice([marked.text.upper(), line(random), "x y. (z)", ""])
-        table = looks(random, marked.text, target)
-        assert count(carry(marked, target, table)) == count(source), (source, target)
+        tagged = parse(source)
+        target = random.choice([tagged.text.upper(), line(random), "x y. (z)", ""])
+        table = looks(random, tagged.text, target)
+        assert count(project_tags(tagged, target, table)) == count(source), (source, target)
 
 
 def test_what_was_nested_is_nested_in_the_same_way() -> None:
     random = Random(1)
     for _ in range(400):
         source = tree(random, [f"n{number}" for number in range(9)])
-        marked = parse(source)
-        target = random.choice([marked.text.upper(), line(random), "x y. (z) w", ""])
-        written = carry(marked, target, looks(random, marked.text, target))
+        tagged = parse(source)
+        target = random.choice([tagged.text.upper(), line(random), "x y. (z) w", ""])
+        written = project_tags(tagged, target, looks(random, tagged.text, target))
         assert around(written) == around(source), (source, target)
 
 

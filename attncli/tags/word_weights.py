@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from attncli.markup.spans import Looks
-from attncli.markup.words import Span
+from attncli.tags.spans import WordWeights
+from attncli.tags.words import Span
 
 LITTLE = 0.01  # weights below this are left out
 
 
-class PieceLooks(NamedTuple):
+class TokenWeights(NamedTuple):
     """The pieces of a text and of its translation, and how much these look at those."""
 
     source: Sequence[Span]  # S pieces: which characters they stand for
@@ -20,17 +20,17 @@ class PieceLooks(NamedTuple):
     weights: Sequence[Sequence[float]]  # (T, S)
 
 
-class Part(NamedTuple):
+class PartWeights(NamedTuple):
     """A part of a longer text: where it begins, and where its translation does."""
 
     source_start: int
     target_start: int
-    pieces: PieceLooks
+    pieces: TokenWeights
 
 
-def of_words(
-    parts: Sequence[Part], source_words: Sequence[Span], target_words: Sequence[Span]
-) -> Looks:
+def word_weights(
+    parts: Sequence[PartWeights], source_words: Sequence[Span], target_words: Sequence[Span]
+) -> WordWeights:
     """The looks of words, summed over their pieces; a piece of two words counts for both."""
     looks: list[dict[int, float]] = [{} for _ in target_words]
     for start, target_start, (source, target, weights) in parts:

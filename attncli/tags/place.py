@@ -1,7 +1,7 @@
 """Where each piece of markup goes in a translation, as characters of it.
 
 An element covers the words that its words became, with the punctuation at its edges where it had
-some. A placeholder goes beside the word it stood by. Any other mark goes between two words. What
+some. A placeholder goes beside the word it stood by. Any other tag goes between two words. What
 was inside an element stays inside it, and what was beside it stays out of it.
 """
 
@@ -11,42 +11,42 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from typing import NamedTuple
 
-from attncli.markup.parse import Mark, Marked
-from attncli.markup.spans import Looks, Seen
-from attncli.markup.words import Span, words
+from attncli.tags.parse import Tag, TaggedLine
+from attncli.tags.spans import WeightIndex, WordWeights
+from attncli.tags.words import Span, words
 
 NUMBER = re.compile(r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE)  # a noun comes after it
 ROOT = -1  # the parent of what is in no element
 
 
-class Placed(NamedTuple):
-    """An element, or a mark alone, in the translation."""
+class PlacedTag(NamedTuple):
+    """An element, or a tag alone, in the translation."""
 
     parent: int  # which of the placed is around it
-    opening: Mark
-    closing: Mark | None
+    opening: Tag
+    closing: Tag | None
     start: int = 0
     end: int = 0
 
 
-def place(marked: Marked, target: str, looks: Looks) -> list[Placed]:
-    """The marks of a line in its translation, in the order of the source."""
-    return _Placing(marked, target, looks).result()
+def place_tags(tagged: TaggedLine, target: str, looks: WordWeights) -> list[PlacedTag]:
+    """The tags of a line in its translation, in the order of the source."""
+    return _Placing(tagged, target, looks).result()
 
 
 class _Placing:
-    def __init__(self, marked: Marked, target: str, looks: Looks) -> None:
-        self.source, self.target, self.seen = marked.text, target, Seen(looks)
-        self.words, self.target_words = words(marked.text), words(target)
-        self.items = _items(marked.marks)
+    def __init__(self, tagged: TaggedLine, target: str, looks: WordWeights) -> None:
+        self.source, self.target, self.seen = tagged.text, target, WeightIndex(looks)
+        self.words, self.target_words = words(tagged.text), words(target)
+        self.items = _items(tagged.tags)
         self.taken: dict[int, list[Span]] = {}  # words of the elements of a parent, in order
         self.elements: dict[int, list[tuple[int, int, int]]] = {}  # their characters and numbers
         self.own = {ROOT: (0, len(self.words))}  # words of the source in an element
         self.covered = {ROOT: (0, len(self.target_words))}  # words of the translation in it
         self.spans = {ROOT: (0, len(target))}  # characters of the translation
 
-    def result(self) -> list[Placed]:
-        """Elements first, parents before children; then the marks beside them."""
+    def result(self) -> list[PlacedTag]:
+        """Elements first, parents before children; then the tags beside them."""
         for number, item in enumerate(self.items):
             if item.closing:
                 self._place_element(number, item, item.closing)
@@ -58,7 +58,7 @@ class _Placing:
             for number, item in enumerate(self.items)
         ]
 
-    def _place_element(self, number: int, item: Placed, closing: Mark) -> None:
+    def _place_element(self, number: int, item: PlacedTag, closing: Tag) -> None:
         taken = self.taken.setdefault(item.parent, [])
         start, end = item.opening.at, closing.at
         own = self.own[number] = self._words_in(start, end)
@@ -75,7 +75,7 @@ class _Placing:
         first = bisect_right(self.words, start, key=lambda word: word[1])
         return first, max(first, bisect_left(self.words, end, key=lambda word: word[0]))
 
-    def _characters(self, covered: Span, item: Placed, text: str) -> Span:
+    def _characters(self, covered: Span, item: PlacedTag, text: str) -> Span:
         """Those of some words, and of punctuation beside them if their source has it, too.
 
         A block has all that its words have.
@@ -109,33 +109,33 @@ class _Placing:
                 start, end = min(start, first), first
         return start, end
 
-    def _position(self, item: Placed) -> int:
-        """The character before which a mark without words goes."""
-        mark = item.opening
-        if mark.kind == "placeholder":
-            beside = self._beside(mark, item.parent)
+    def _position(self, item: PlacedTag) -> int:
+        """The character before which a tag without words goes."""
+        tag = item.opening
+        if tag.kind == "placeholder":
+            beside = self._beside(tag, item.parent)
             if beside is not None:
                 return beside
-        before = bisect_left(self.words, mark.at, key=lambda word: word[0])
+        before = bisect_left(self.words, tag.at, key=lambda word: word[0])
         word = self.seen.cut(before, self.own[item.parent], self.covered[item.parent])
-        return self._gap(word, item.parent, next_to_it=mark.before and not mark.after)
+        return self._gap(word, item.parent, next_to_it=tag.before and not tag.after)
 
-    def _beside(self, mark: Mark, parent: int) -> int | None:
+    def _beside(self, tag: Tag, parent: int) -> int | None:
         """Behind the word that was before a placeholder, or before the one behind it."""
         low, high = self.own[parent]
-        left = bisect_left(self.words, mark.at, key=lambda word: word[0]) - 1
-        right = bisect_right(self.words, mark.at, key=lambda word: word[1])
-        if right == low and not mark.raw[-1].isalnum() and mark.raw[-1] in ":,;.!?-–—":
+        left = bisect_left(self.words, tag.at, key=lambda word: word[0]) - 1
+        right = bisect_right(self.words, tag.at, key=lambda word: word[1])
+        if right == low and not tag.raw[-1].isalnum() and tag.raw[-1] in ":,;.!?-–—":
             return None  # it begins the text, set off from it
         sides = [(left, True), (right, False)]
-        if NUMBER.search(mark.raw):
+        if NUMBER.search(tag.raw):
             sides.reverse()
-        sides.sort(key=lambda side: not self._touches(side[0], mark.at))
+        sides.sort(key=lambda side: not self._touches(side[0], tag.at))
         for word, is_left in sides:
             if low <= word < high:
                 found = self.seen.strongest(word, self.covered[parent])
                 if found is not None:
-                    return self._side(found, is_left, self._touches(word, mark.at))
+                    return self._side(found, is_left, self._touches(word, tag.at))
         return None
 
     def _side(self, word: int, behind: bool, touches: bool) -> int:
@@ -180,16 +180,16 @@ def _first(gap: str) -> str:
     return re.split(r"\s", gap, maxsplit=1)[0]
 
 
-def _items(marks: tuple[Mark, ...]) -> list[Placed]:
-    """Elements and lone marks, in the order of their first tag."""
-    items: list[Placed] = []
+def _items(tags: tuple[Tag, ...]) -> list[PlacedTag]:
+    """Elements and lone tags, in the order of their first tag."""
+    items: list[PlacedTag] = []
     inside = [ROOT]
-    for mark in marks:
-        if mark.kind == "close":
+    for tag in tags:
+        if tag.kind == "close":
             number = inside.pop()
-            items[number] = items[number]._replace(closing=mark)
+            items[number] = items[number]._replace(closing=tag)
             continue
-        items.append(Placed(inside[-1], mark, None))
-        if mark.kind == "open":
+        items.append(PlacedTag(inside[-1], tag, None))
+        if tag.kind == "open":
             inside.append(len(items) - 1)
     return items

@@ -15,18 +15,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from attncli.markup.words import Span
+from attncli.tags.words import Span
 
-Looks = Sequence[dict[int, float]]  # of each target word: how much at which source words
+WordWeights = Sequence[dict[int, float]]  # of each target word: how much at which source words
 
 LEAST = 0.1  # the share of a look that says something, where there is no greater one
 NEAR = 30  # source words on either side of a cut that have a say in it
 
 
-class Seen:
+class WeightIndex:
     """The looks of a translation's words, and for each source word who looks at it."""
 
-    def __init__(self, looks: Looks) -> None:
+    def __init__(self, looks: WordWeights) -> None:
         self.shares = [_normalised(look) for look in looks]
         self.by_source: dict[int, list[int]] = {}
         for word, look in enumerate(self.shares):

@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
-from attncli.markup.marks import Part
-from attncli.markup.words import has_word
+from attncli.tags.scan import Segment
+from attncli.tags.words import has_word
 
 OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
 NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
-def nested(parts: list[Part]) -> list[Part]:
+def pair_tags(parts: list[Segment]) -> list[Segment]:
     """The parts with tags paired by name; a tag without a partner becomes void.
 
     Where two elements overlap, the one opened last is closed first.
     """
     closed_by = _pairs(parts)
     opened_by = {close: begin for begin, close in closed_by.items()}
-    found: list[Part] = []
+    found: list[Segment] = []
     inside: list[int] = []  # the elements open here
     for number, part in enumerate(parts):
         if number in closed_by:
@@ -35,7 +35,7 @@ def nested(parts: list[Part]) -> list[Part]:
     return found
 
 
-def folded(parts: list[Part]) -> Iterator[Part]:
+def fold_untranslated(parts: list[Segment]) -> Iterator[Segment]:
     """The parts of a nested line, with each element that has nothing to translate as one."""
     ends = _ends(parts)
     worded = [0, *accumulate(has_word(part.text) for part in parts)]  # how many parts before
@@ -44,12 +44,12 @@ def folded(parts: list[Part]) -> Iterator[Part]:
         part, end = parts[at], at + 1
         if part.kind == "open" and (_is_opaque(part) or worded[ends[at]] == worded[at]):
             end = ends[at]
-            part = Part("placeholder", "".join(inner.raw for inner in parts[at:end]))
+            part = Segment("placeholder", "".join(inner.raw for inner in parts[at:end]))
         yield part
         at = end
 
 
-def _pairs(parts: list[Part]) -> dict[int, int]:
+def _pairs(parts: list[Segment]) -> dict[int, int]:
     """Which tag is closed by which: the numbers of the parts."""
     waiting: dict[str, list[int]] = {}
     pairs = {}
@@ -61,7 +61,7 @@ def _pairs(parts: list[Part]) -> dict[int, int]:
     return pairs
 
 
-def _ends(parts: list[Part]) -> dict[int, int]:
+def _ends(parts: list[Segment]) -> dict[int, int]:
     """For each open tag of nested parts, where its element is over."""
     inside: list[int] = []
     ends = {}
@@ -73,5 +73,5 @@ def _ends(parts: list[Part]) -> dict[int, int]:
     return ends
 
 
-def _is_opaque(part: Part) -> bool:
+def _is_opaque(part: Segment) -> bool:
     return bool(OPAQUE.fullmatch(part.name) or NOT_TRANSLATED.search(part.raw))

@@ -41,7 +41,7 @@ VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wb
 BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
 
 
-class Part(NamedTuple):
+class Segment(NamedTuple):
     """A stretch of a line: text, or one piece of markup."""
 
     kind: Kind
@@ -67,7 +67,7 @@ class Part(NamedTuple):
         return self.name == "br" or self.block
 
 
-def scan(line: str) -> Iterator[Part]:
+def scan(line: str) -> Iterator[Segment]:
     """The parts of a line in order; their raws joined are the line."""
     at = 0
     for found in MARK.finditer(line):
@@ -84,21 +84,21 @@ def count(line: str) -> Counter[str]:
     return Counter(part.raw for part in scan(line) if part.kind != "text")
 
 
-def _text(raw: str) -> Part:
-    return Part("text", raw, raw)
+def _text(raw: str) -> Segment:
+    return Segment("text", raw, raw)
 
 
-def _part(found: re.Match[str]) -> Part:
+def _part(found: re.Match[str]) -> Segment:
     raw = found[0]
     if found["entity"]:
         text = _decoded(raw)
         visible = any(unicodedata.category(c)[0] not in "CZ" for c in text)
-        return Part("text", raw, text) if visible else Part("void", raw)
-    return Part("placeholder" if found["placeholder"] else _tag_kind(raw), raw)
+        return Segment("text", raw, text) if visible else Segment("void", raw)
+    return Segment("placeholder" if found["placeholder"] else _tag_kind(raw), raw)
 
 
 def _tag_kind(raw: str) -> Kind:
-    if raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(Part("void", raw).name):
+    if raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(Segment("void", raw).name):
         return "void"
     return "close" if raw[1] == "/" else "open"
 

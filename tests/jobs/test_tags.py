@@ -10,18 +10,18 @@ import pytest
 import torch
 
 from attncli.data.lines import Line, Outcome
-from attncli.jobs.markup import Aligner, piece_looks
+from attncli.jobs.tags import Aligner, token_weights
 from attncli.jobs.translate import Translates, translate_lines
-from attncli.markup import PieceLooks
-from attncli.markup.marks import count
+from attncli.tags import TokenWeights
+from attncli.tags.scan import count
 from models.config import SearchConfig
 from models.translator import Translator
 from models.types import Translation
-from tests.markup.small import line
+from tests.tags.small import line
 from tests.upper_model import Upper
 
 
-def one_to_one(translations: list[Translation]) -> list[PieceLooks]:
+def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
     """Each word looks at the word of the same number: right for the model of capitals."""
     found = []
     for translation in translations:
@@ -31,7 +31,7 @@ def one_to_one(translations: list[Translation]) -> list[PieceLooks]:
             spans.append((at, at + len(word)))
             at += len(word)
         rows = [[float(i == j) for i in range(len(spans))] for j in range(len(spans))]
-        found.append(PieceLooks(spans, spans, rows))
+        found.append(TokenWeights(spans, spans, rows))
     return found
 
 
@@ -89,7 +89,7 @@ def test_blocks_are_translated_one_by_one() -> None:
 
 
 def test_lines_without_markup_are_not_aligned() -> None:
-    def never(translations: list[Translation]) -> list[PieceLooks]:
+    def never(translations: list[Translation]) -> list[TokenWeights]:
         raise AssertionError(translations)
 
     assert outputs(outcomes("a b", "c &lt; d", align=never)[1]) == ["C &lt; D"]
@@ -116,7 +116,7 @@ def test_as_much_markup_comes_out_as_went_in(
     lines = [line(random, most=8) for _ in range(24)]
     for text, found in zip(
         lines,
-        outcomes(*lines, model=model, align=partial(piece_looks, model), nbest=2),
+        outcomes(*lines, model=model, align=partial(token_weights, model), nbest=2),
         strict=True,
     ):
         for output in outputs(found):
@@ -127,7 +127,7 @@ def test_alone_or_in_any_batch_the_markup_goes_to_the_same_place(
     tiny_translator: Translator,
 ) -> None:
     lines = ["The <b>old</b> dog sees {0}.", "<i>She</i> is.", "A <u>man sees</u> the {x} house."]
-    align = partial(piece_looks, tiny_translator)
+    align = partial(token_weights, tiny_translator)
     together = outcomes(*lines, model=tiny_translator, align=align)
     alone = [outcomes(text, model=tiny_translator, align=align)[0] for text in lines]
     assert [outputs(one) for one in together] == [outputs(one) for one in alone]
@@ -135,7 +135,7 @@ def test_alone_or_in_any_batch_the_markup_goes_to_the_same_place(
 
 def test_pieces_stand_where_their_characters_are(tiny_translator: Translator) -> None:
     [translation] = tiny_translator.translate(["The dog sees  Ωmega é."])
-    [found] = piece_looks(tiny_translator, [translation])
+    [found] = token_weights(tiny_translator, [translation])
     assert found.source[-1][1] == len(translation.source)
     assert found.target[-1][1] == len(translation.text)
     assert len(found.weights) == len(found.target)

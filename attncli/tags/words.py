@@ -1,4 +1,4 @@
-"""The words of a text as spans of characters: what markup is attached to.
+"""The words of a text as spans of characters: what markup is widen_placeholders to.
 
 A word is a run of letters, digits and the accents on them; where a script writes no spaces, each
 letter stands for itself. Punctuation is no word: it goes where its word goes.

@@ -1,4 +1,4 @@
-"""Markup around the translation of lines: the joint of ``attncli.markup`` and a model."""
+"""Markup around the translation of lines: the joint of ``attncli.tags`` and a model."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.markup import Marked, Part, PieceLooks, carry, of_words, words
+from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, word_weights, words
 from models.types import EMPTY, Hypothesis, Translation
 
 if TYPE_CHECKING:
     from models.translator import Translator
 
-Aligner = Callable[[list[Translation]], list[PieceLooks]]  # of the best output of each
+Aligner = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
 
 
 class InParts(NamedTuple):
     """A line whose text was translated in parts, mostly a single one."""
 
-    marked: Marked
+    tagged: TaggedLine
     parts: Sequence[Translation]
     joined: Translation  # of all parts
 
 
-def with_markup(lines: Sequence[InParts], align: Aligner) -> Iterator[Translation]:
+def with_tags(lines: Sequence[InParts], align: Aligner) -> Iterator[Translation]:
     """The translation of each line with the line's markup in all its outputs.
 
     Only lines with markup are aligned, all of them at once; one without words comes as it is.
     """
-    asked = [single for line in lines if line.marked.marks for single in _singles(line)]
+    asked = [single for line in lines if line.tagged.tags for single in _singles(line)]
     found = iter(align(asked) if asked else [])
     for line in lines:
-        yield _carried(line, found if line.marked.marks else None)
+        yield _carried(line, found if line.tagged.tags else None)
 
 
-def piece_looks(
+def token_weights(
     translator: Translator, translations: list[Translation], *, max_batch_tokens: int = 2048
-) -> list[PieceLooks]:
+) -> list[TokenWeights]:
     """How the pieces of each best output look at those of its source.
 
     Of a model without attention, how its words would if they came in the order of the source.
@@ -57,18 +57,18 @@ def piece_looks(
         source = units(tokenizer.source, tokenizer.encode(text), text, kind="piece", marks=True)
         said = [*best.ids, END]
         target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
-        looks.append(PieceLooks(source.spans, target.spans, found.weights.tolist()))
+        looks.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))
     return looks
 
 
-def _in_order(source: str, target: str) -> PieceLooks:
+def _in_order(source: str, target: str) -> TokenWeights:
     from models.alignment import diagonal
 
     spans, target_spans = words(source), words(target)
     rows = [[0.0] * len(spans) for _ in target_spans]
     for i, j in diagonal(len(spans), len(target_spans)):
         rows[j][i] = 1.0
-    return PieceLooks(spans, target_spans, rows)
+    return TokenWeights(spans, target_spans, rows)
 
 
 def _ranks(line: InParts) -> list[tuple[Hypothesis, ...]]:
@@ -83,26 +83,28 @@ def _singles(line: InParts) -> Iterator[Translation]:
             yield Translation(part.source, (hypothesis,))
 
 
-def _carried(line: InParts, found: Iterator[PieceLooks] | None) -> Translation:
-    marked, source = line.marked, line.joined.source
+def _carried(line: InParts, found: Iterator[TokenWeights] | None) -> Translation:
+    tagged, source = line.tagged, line.joined.source
     if not line.parts:
-        return Translation(source, (EMPTY._replace(text=marked.line),))
-    source_words = words(marked.text)
+        return Translation(source, (EMPTY._replace(text=tagged.line),))
+    source_words = words(tagged.text)
     hypotheses = []
     for rank, whole in zip(_ranks(line), line.joined.hypotheses, strict=True):
         parts = _placed(line, rank, found) if found else []
-        looks = of_words(parts, source_words, words(whole.text))
-        hypotheses.append(whole._replace(text=carry(marked, whole.text, looks)))
+        looks = word_weights(parts, source_words, words(whole.text))
+        hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, looks)))
     return Translation(source, tuple(hypotheses))
 
 
-def _placed(line: InParts, rank: Sequence[Hypothesis], found: Iterator[PieceLooks]) -> list[Part]:
+def _placed(
+    line: InParts, rank: Sequence[Hypothesis], found: Iterator[TokenWeights]
+) -> list[PartWeights]:
     """The looks of each part, with where it and its output stand in the whole."""
     placed = []
     start = target_start = 0
     for part, hypothesis in zip(line.parts, rank, strict=True):
-        start = line.marked.text.index(part.source, start)
-        placed.append(Part(start, target_start, next(found)))
+        start = line.tagged.text.index(part.source, start)
+        placed.append(PartWeights(start, target_start, next(found)))
         start += len(part.source)
         target_start += len(hypothesis.text) + bool(hypothesis.text)  # and a space
     return placed

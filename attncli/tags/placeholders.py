@@ -11,8 +11,8 @@ from __future__ import annotations
 import html
 import re
 
-from attncli.markup.marks import Part
-from attncli.markup.words import has_word
+from attncli.tags.scan import Segment
+from attncli.tags.words import has_word
 
 AROUND = dict(zip("\"'([{<«“‘„‚»「『（", "\"')]}>»”’“‘«」』）", strict=True))
 SIGNS_BEFORE, SIGNS_BEHIND = "#$€£@=+~*/\\|", "%°*"
@@ -21,7 +21,7 @@ TRAILING = re.compile(r",\s*$")  # before a placeholder that ends a clause
 CLAUSE_END = re.compile(r"\s*[.!?…]")
 
 
-def attached(parts: list[Part], *, escaped: bool) -> list[Part]:
+def widen_placeholders(parts: list[Segment], *, escaped: bool) -> list[Segment]:
     """The parts with placeholders enlarged; of a text, only ``text`` holds from here on."""
     parts = _together(parts)
     worded = [at for at, part in enumerate(parts) if has_word(part.text)]
@@ -32,17 +32,17 @@ def attached(parts: list[Part], *, escaped: bool) -> list[Part]:
     return [part for part in parts if part.kind != "text" or part.text]
 
 
-def _together(parts: list[Part]) -> list[Part]:
-    joined: list[Part] = []
+def _together(parts: list[Segment]) -> list[Segment]:
+    joined: list[Segment] = []
     for part in parts:
         joined.append(part)
         size = _size_of_cluster(joined)
         if size > 1:
-            joined[-size:] = [Part("placeholder", "".join(p.raw for p in joined[-size:]))]
+            joined[-size:] = [Segment("placeholder", "".join(p.raw for p in joined[-size:]))]
     return joined
 
 
-def _size_of_cluster(parts: list[Part]) -> int:
+def _size_of_cluster(parts: list[Segment]) -> int:
     """How many of the last parts go as one placeholder."""
     kinds = [part.kind for part in parts[-3:]]
     if kinds[-2:] == ["placeholder", "placeholder"]:
@@ -52,7 +52,7 @@ def _size_of_cluster(parts: list[Part]) -> int:
     return 1
 
 
-def _enlarge(parts: list[Part], at: int, *, begins: bool, ends: bool, escaped: bool) -> None:
+def _enlarge(parts: list[Segment], at: int, *, begins: bool, ends: bool, escaped: bool) -> None:
     """Move punctuation from the texts beside a placeholder into it.
 
     begins, ends: whether there is no word before it, or behind it.
@@ -74,13 +74,13 @@ def _enlarge(parts: list[Part], at: int, *, begins: bool, ends: bool, escaped: b
     _set_text(parts, at + 1, right)
     if escaped:
         before, behind = html.escape(before), html.escape(behind)
-    parts[at] = Part("placeholder", before + parts[at].raw + behind)
+    parts[at] = Segment("placeholder", before + parts[at].raw + behind)
 
 
-def _text(parts: list[Part], at: int) -> str:
+def _text(parts: list[Segment], at: int) -> str:
     return parts[at].text if 0 <= at < len(parts) else ""
 
 
-def _set_text(parts: list[Part], at: int, text: str) -> None:
+def _set_text(parts: list[Segment], at: int, text: str) -> None:
     if 0 <= at < len(parts) and parts[at].kind == "text":
         parts[at] = parts[at]._replace(text=text)

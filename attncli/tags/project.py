@@ -1,6 +1,6 @@
 """The translation of a line with the line's markup in it.
 
-Spaces stay as the source had them: tight where a mark touched its word, and one where it did not.
+Spaces stay as the source had them: tight where a tag touched its word, and one where it did not.
 Text is written with entities if the source was. Whatever the model wrote, what comes out has the
 markup that went in and no other: where text of the model would read as markup (a placeholder that
 it made up), its braces and percent signs become spaces.
@@ -12,23 +12,23 @@ import html
 import re
 from collections.abc import Iterator
 
-from attncli.markup.marks import count
-from attncli.markup.parse import Mark, Marked
-from attncli.markup.place import ROOT, Placed, place
-from attncli.markup.spans import Looks
+from attncli.tags.parse import Tag, TaggedLine
+from attncli.tags.place import ROOT, PlacedTag, place_tags
+from attncli.tags.scan import count
+from attncli.tags.spans import WordWeights
 
 SIGNS = re.compile(r"[{}%$#&<>]|(?<=http)s?:")  # what markup of all kinds is made with
 
 
-def carry(marked: Marked, target: str, looks: Looks) -> str:
-    """A translation of ``marked.text`` with the marks of the line.
+def project_tags(tagged: TaggedLine, target: str, looks: WordWeights) -> str:
+    """A translation of ``tagged.text`` with the tags of the line.
 
     ``looks`` has, for each word of the translation, how much it looks at which word of the text;
     words are those of ``markup.words``. An empty look stands for not knowing.
     """
-    placed = place(marked, target, looks)
-    wanted = count(marked.line)
-    written = _written(placed, target, escaped=marked.escaped)
+    placed = place_tags(tagged, target, looks)
+    wanted = count(tagged.line)
+    written = _written(placed, target, escaped=tagged.escaped)
     if count(written) == wanted:
         return written
     written = _written(placed, target, escaped=True)
@@ -38,13 +38,13 @@ def carry(marked: Marked, target: str, looks: Looks) -> str:
 
 
 def _written(
-    placed: list[Placed], target: str, *, escaped: bool = False, loose: bool = False
+    placed: list[PlacedTag], target: str, *, escaped: bool = False, loose: bool = False
 ) -> str:
     writer = _Writer(escaped=escaped, loose=loose)
     at = 0
-    for position, mark in _in_order(placed):
+    for position, tag in _in_order(placed):
         writer.text(target[at:position])
-        writer.mark(mark)
+        writer.tag(tag)
         at = position
     writer.text(target[at:])
     return "".join(writer.written)
@@ -69,13 +69,13 @@ class _Writer:
         self.written.append(html.escape(text, quote=False) if self.escaped else text)
         self.last, self.joined, self.spaced = text[-1], False, False
 
-    def mark(self, mark: Mark) -> None:
+    def tag(self, tag: Tag) -> None:
         """A piece of markup, with the spaces that are its own."""
-        if mark.breaking and not (mark.before or mark.after or self.loose):
+        if tag.breaking and not (tag.before or tag.after or self.loose):
             self._join()
-        elif mark.kind in ("void", "placeholder"):
-            self._space(mark)
-        self.written.append(mark.raw)
+        elif tag.kind in ("void", "placeholder"):
+            self._space(tag)
+        self.written.append(tag.raw)
 
     def _join(self) -> None:
         """A line break stands for the space it was put in for."""
@@ -83,14 +83,14 @@ class _Writer:
             self.written[-1] = self.written[-1].rstrip()
         self.joined, self.spaced = True, False
 
-    def _space(self, mark: Mark) -> None:
-        if self.last and not self.last.isspace() and (mark.before or self.loose or self.spaced):
+    def _space(self, tag: Tag) -> None:
+        if self.last and not self.last.isspace() and (tag.before or self.loose or self.spaced):
             self.written.append(" ")
-        self.last, self.spaced = mark.raw[-1], mark.after or self.loose
+        self.last, self.spaced = tag.raw[-1], tag.after or self.loose
 
 
-def _in_order(placed: list[Placed]) -> Iterator[tuple[int, Mark]]:
-    """All marks with their characters, from left to right, rightly nested."""
+def _in_order(placed: list[PlacedTag]) -> Iterator[tuple[int, Tag]]:
+    """All tags with their characters, from left to right, rightly nested."""
     inside: dict[int, list[int]] = {}
     for number, one in enumerate(placed):
         inside.setdefault(one.parent, []).append(number)

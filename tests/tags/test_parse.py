@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from attncli.markup import carry, parse
-from attncli.markup.marks import count, scan
-from attncli.markup.words import words
-from tests.markup.small import line
+from attncli.tags import parse, project_tags
+from attncli.tags.scan import count, scan
+from attncli.tags.words import words
+from tests.tags.small import line
 
 
 def found(text: str) -> tuple[str, list[str]]:
-    marked = parse(text)
-    return marked.text, [mark.raw for mark in marked.marks]
+    tagged = parse(text)
+    return tagged.text, [tag.raw for tag in tagged.tags]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_what_only_looks_like_markup_is_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "mark",
+    "tag",
     ["<br>", '<img alt="a > b"/>', "<!-- <b> -->", "{name}", "{0:.2f}", "{}", "{{x y}}", "${var}"]
     + ["%s", "%d", "%(x)d", "%1$s", "%-5.2f", "%@", "%ld", "%%", "%1", "#{x}", "{% if x %}"]
     + ["{n, plural, one {# file} other {{n} files}}", "https://a.b/c%20d?x=y"]
@@ -38,12 +38,12 @@ def test_what_only_looks_like_markup_is_text(text: str) -> None:
         '<b translate="no">two words</b>',
     ],
 )
-def test_markup_is_taken_out_whole(mark: str) -> None:
-    assert found(f"one {mark} two") == ("one two", [mark])
+def test_markup_is_taken_out_whole(tag: str) -> None:
+    assert found(f"one {tag} two") == ("one two", [tag])
 
 
 @pytest.mark.parametrize(
-    ("line", "text", "marks"),
+    ("line", "text", "tags"),
     [
         ("Das <b>Haus</b>.", "Das Haus.", ["<b>", "</b>"]),
         ("un<b>believ</b>able", "unbelievable", ["<b>", "</b>"]),
@@ -57,34 +57,34 @@ def test_markup_is_taken_out_whole(mark: str) -> None:
         ("10&nbsp;km", "10 km", ["&nbsp;"]),
     ],
 )
-def test_the_model_reads_a_sentence_without_holes(line: str, text: str, marks: list[str]) -> None:
-    assert found(line) == (text, marks)
+def test_the_model_reads_a_sentence_without_holes(line: str, text: str, tags: list[str]) -> None:
+    assert found(line) == (text, tags)
 
 
 def test_entities_are_read_as_the_characters_they_stand_for() -> None:
-    marked = parse("AT&amp;T &lt;b&gt; &#228;&#xE4; &unknown;")
-    assert (marked.text, marked.marks, marked.escaped) == ("AT&T <b> ää &unknown;", (), True)
+    tagged = parse("AT&amp;T &lt;b&gt; &#228;&#xE4; &unknown;")
+    assert (tagged.text, tagged.tags, tagged.escaped) == ("AT&T <b> ää &unknown;", (), True)
     assert not parse("<b>AT&T</b>").escaped
 
 
 def test_overlapping_elements_are_made_to_nest() -> None:
-    marked = parse("<b>a <i>b</b> c</i>")
-    assert [mark.raw for mark in marked.marks] == ["<b>", "<i>", "</i>", "</b>"]
-    assert [mark.at for mark in marked.marks] == [0, 2, 3, 3]
+    tagged = parse("<b>a <i>b</b> c</i>")
+    assert [tag.raw for tag in tagged.tags] == ["<b>", "<i>", "</i>", "</b>"]
+    assert [tag.at for tag in tagged.tags] == [0, 2, 3, 3]
 
 
 def test_a_tag_without_its_partner_stands_alone() -> None:
-    assert [mark.kind for mark in parse("</i>one <b>two").marks] == ["void", "void"]
+    assert [tag.kind for tag in parse("</i>one <b>two").tags] == ["void", "void"]
 
 
 def test_nothing_is_lost_by_taking_a_line_apart() -> None:
     random = Random(1)
     for _ in range(300):
         text = line(random)
-        marked = parse(text)
+        tagged = parse(text)
         assert "".join(part.raw for part in scan(text)) == text
-        assert sum((count(mark.raw) for mark in marked.marks), count("")) == count(text)
-        assert [mark.at for mark in marked.marks] == sorted(mark.at for mark in marked.marks)
+        assert sum((count(tag.raw) for tag in tagged.tags), count("")) == count(text)
+        assert [tag.at for tag in tagged.tags] == sorted(tag.at for tag in tagged.tags)
 
 
 def test_words_have_their_accents_and_stand_alone_where_no_spaces_are_written() -> None:
@@ -106,6 +106,6 @@ def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:
 )
 def test_hostile_lines_take_no_more_time_than_others(hostile: str) -> None:
     start = time.process_time()
-    marked = parse(hostile * 20_000)
-    carry(marked, "one two", [{}, {}])
+    tagged = parse(hostile * 20_000)
+    project_tags(tagged, "one two", [{}, {}])
     assert time.process_time() - start < 5
