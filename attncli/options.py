@@ -133,10 +133,10 @@ class Reads(Protocol):
     search: SearchConfig  # its own
 
     @property
-    def reads(self) -> str:
+    def read_mode(self) -> str:
         """soft, or "hard argmax", "hard sample", "hard expected"; empty without attention."""
 
-    def reading(self, decode: str, *, seed: int) -> Any:
+    def with_read_mode(self, decode: str, *, seed: int) -> Any:
         """The same model with its hard attention read in another way."""
 
 
@@ -148,10 +148,10 @@ def read_as(model: R, decode: str | None, *, seed: int) -> R:
 
     A hard read is said on stderr; a choice for a model that is not hard is a ModelError.
     """
-    kind, _, own = model.reads.partition(" ")
+    kind, _, own = model.read_mode.partition(" ")
     if decode or kind == "hard":
-        model = model.reading(decode or own, seed=seed)
-        console.say(f"hard attention, read by {model.reads.partition(' ')[2]}")
+        model = model.with_read_mode(decode or own, seed=seed)
+        console.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
     return model
 
 

@@ -17,10 +17,10 @@ from models.errors import ModelError
 from models.registry import IMAGE_FAMILIES
 
 if TYPE_CHECKING:
-    from models.captioner import Captioner
+    from models.inference.captioner import Captioner
+    from models.inference.translator import Translator
     from models.model import EncoderDecoder
     from models.registry import Description
-    from models.translator import Translator
 
 __all__ = [
     "ModelError",
@@ -68,13 +68,13 @@ def load(path: str | Path, *, device: str = "cpu") -> Translator | Captioner:
 
 def load_translator(path: str | Path, *, device: str = "cpu") -> Translator:
     """A trained text model from its folder; a ModelError if it is a captioner."""
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
     return Translator.read(path, device=device)
 
 
 def load_captioner(path: str | Path, *, device: str = "cpu") -> Captioner:
     """A trained captioner from its folder; a ModelError if it reads texts."""
-    from models.captioner import Captioner
+    from models.inference.captioner import Captioner
 
     return Captioner.read(path, device=device)

@@ -21,7 +21,7 @@ from torch.nn.functional import linear
 from models.attention.hard import Hard
 from models.config import AttentionLossConfig
 from models.errors import ModelError, unknown_name
-from models.model import EncoderDecoder, Forced
+from models.model import EncoderDecoder, TeacherForcingOutput
 from models.types import Batch
 
 SMALLEST = 1e-9  # weight whose logarithm is taken
@@ -153,7 +153,7 @@ class AttentionLoss:
         return guided_head(self.config, self.model)[:1]
 
     def __call__(
-        self, forced: Forced, batch: Batch, nll: Tensor, baseline: float | None
+        self, forced: TeacherForcingOutput, batch: Batch, nll: Tensor, baseline: float | None
     ) -> tuple[Tensor | float, float | None]:
         """The terms, summed over a batch, and the next baseline.
 

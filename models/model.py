@@ -21,7 +21,7 @@ from models.types import Batch, Memory
 from models.unrolled import unrolled
 
 
-class Step(NamedTuple):
+class DecodingStep(NamedTuple):
     """One step of decoding."""
 
     log_probs: Tensor  # (R, Y)
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     weights: Tensor | None  # (R, S) of the attention, where asked for
 
 
-class Forced(NamedTuple):
+class TeacherForcingOutput(NamedTuple):
     """Teacher forcing: what the model makes of a given target."""
 
     features: Tensor  # (B, T, D)
@@ -82,21 +82,21 @@ class EncoderDecoder(nn.Module):
 
     def step(
         self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
-    ) -> Step:
+    ) -> DecodingStep:
         """Read one token per row, (R,), and give the next token's log-probabilities."""
         advanced = self.decoder.advance(tokens[:, None], state, prepared, want_weights=want_weights)
         logits = self.output(advanced.features[:, 0])  # (R, Y)
         weights = None if advanced.weights is None else advanced.weights[:, 0]
-        return Step(logits.float().log_softmax(-1), advanced.state, weights)
+        return DecodingStep(logits.float().log_softmax(-1), advanced.state, weights)
 
-    def force(
+    def teacher_force(
         self,
         batch: Batch,
         *,
         memory: Memory | None = None,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
-    ) -> Forced:
+    ) -> TeacherForcingOutput:
         """Features, and weights if wanted, for every target position of a batch at once.
 
         memory: of every target, if it is known already. want_heads: decoder layers, from 0, whose
@@ -108,17 +108,17 @@ class EncoderDecoder(nn.Module):
                 batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads
             )
         features, _, *others = advanced
-        return Forced(features, *others)
+        return TeacherForcingOutput(features, *others)
 
     @property
-    def reads(self) -> str:
+    def read_mode(self) -> str:
         """How it reads a memory in use: "soft", or "hard argmax", "hard sample", "hard expected".
 
         Empty where there is no attention.
         """
         return described(self.config.attention) if self.decoder.attends else ""
 
-    def reading(self, decode: str, *, seed: int) -> EncoderDecoder:
+    def with_read_mode(self, decode: str, *, seed: int) -> EncoderDecoder:
         """This model with its hard attention read in another way; the weights are the same ones.
 
         decode: argmax, sample or expected. seed: of the samples.

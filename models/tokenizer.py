@@ -15,7 +15,7 @@ from models.config import TokenizerConfig
 from models.errors import ModelError
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
-NEVER_SAID = (PAD, UNKNOWN, START)  # ids that no output may contain
+NEVER_OUTPUT = (PAD, UNKNOWN, START)  # ids that no output may contain
 
 
 class Tokenizer:

@@ -18,10 +18,10 @@ from attncli.data.grammar import Pair, generate
 from models import load
 from models.bundle import Bundle, build, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
+from models.inference.translator import Translator, padded
 from models.loss import LossSum
 from models.model import EncoderDecoder
 from models.tokenizer import END, PAD, START, Tokenizer, train
-from models.translator import Translator, padded
 from models.types import Batch
 from models.zoo import model_config
 
@@ -120,7 +120,7 @@ def fit(model: EncoderDecoder, tokenizer: Tokenizer, pairs: list[Pair]) -> None:
     for step, batch in enumerate(plan):
         for group in optimiser.param_groups:
             group["lr"] = 0.005 * min(1, (step + 1) / 30) * (1 - step / len(plan))
-        features = model.force(batch).features[batch.target_mask]  # (N, D)
+        features = model.teacher_force(batch).features[batch.target_mask]  # (N, D)
         target = batch.target_out[batch.target_mask]
         loss, _ = loss_sum(features, target, model.output.weight, model.output.bias)
         optimiser.zero_grad()

@@ -61,7 +61,7 @@ def test_translations_say_how_the_memory_was_read(
 
 
 def test_samples_are_the_same_alone_and_in_a_batch(hard_bundle: Path) -> None:
-    sampled = load(hard_bundle).reading("sample", seed=5)
+    sampled = load(hard_bundle).with_read_mode("sample", seed=5)
     texts = [TEXT, "A cat.", "A cat sees the old dog.", TEXT, "The house is old."]
     together = [translation.text for translation in sampled.translate(texts)]
     torch.manual_seed(9)

@@ -17,7 +17,7 @@ class Upper:
     """Takes 20 pieces, a word being one for every 10 characters begun."""
 
     max_source_length = 20
-    reads = ""
+    read_mode = ""
     search = SearchConfig()
 
     def __init__(self) -> None:

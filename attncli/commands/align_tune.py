@@ -18,7 +18,7 @@ from attncli.render.columns import columns
 
 if TYPE_CHECKING:
     from models.alignment import Trial
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
 SHOWN = 5  # of the best settings
 

@@ -36,7 +36,7 @@ from attncli.options import (
 from attncli.render.captions import Format, Layout, Outcome, closing, opening, rendered
 
 if TYPE_CHECKING:
-    from models.captioner import Captioner
+    from models.inference.captioner import Captioner
 
 Pictures = Annotated[
     list[str] | None,
@@ -111,7 +111,7 @@ def caption(
     alone = is_alone(names)
     with open_attention(attention, alone=alone) as draw:
         captioner, search = as_asked(_load(model, device, threads), changes, hard_decode)
-        layout = Layout(format, alone, search.nbest > 1, scores, captioner.reads)
+        layout = Layout(format, alone, search.nbest > 1, scores, captioner.read_mode)
         results = caption_pictures(
             _groups(names, recursive),
             captioner,

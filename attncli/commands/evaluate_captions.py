@@ -25,7 +25,7 @@ from attncli.options import SearchChanges, as_asked
 from attncli.render.caption_scores import caption_scores_as_json, caption_scores_as_text
 
 if TYPE_CHECKING:
-    from models.captioner import Captioner
+    from models.inference.captioner import Captioner
 
 Part = Literal["train", "dev", "test"]
 Images = Annotated[

@@ -27,7 +27,7 @@ from attncli.scoring import (
 )
 
 if TYPE_CHECKING:
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
 
 class Work(NamedTuple):
@@ -94,7 +94,7 @@ def _translated(wanted: WantedScores, sources: list[str]) -> Iterator[System]:
                 max_batch_tokens=work.max_batch_tokens,
                 advance=advance,
             )
-        system = system._replace(read=translator.reads)
+        system = system._replace(read=translator.read_mode)
         for note in system.notes:
             console.warn(f"{name}: {note}")
         if wanted.save:

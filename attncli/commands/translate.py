@@ -37,7 +37,7 @@ from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
 
 if TYPE_CHECKING:
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate; without it, lines of the input.")
@@ -136,7 +136,7 @@ def translate(
             heads, size = drawing.heads, max_batch_tokens
             aligner = aligner_of(translator, read, heads=heads, max_batch_tokens=size)
             outcomes = with_alignments(outcomes, aligner)
-        layout = Layout(format, search.nbest > 1, scores, translator.reads, align)
+        layout = Layout(format, search.nbest > 1, scores, translator.read_mode, align)
         shown = Shown(layout, Picture(drawing), screen() if show else None)
         with open_output(output) as write, _progress(source, shown=output is not None) as advance:
             refused = _write_all(outcomes, shown, write, advance)

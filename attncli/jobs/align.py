@@ -15,7 +15,7 @@ from attncli.data.views import View, read_view
 if TYPE_CHECKING:
     from models.alignment import Alignment
     from models.config import AlignConfig
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
 
 class Aligner(NamedTuple):

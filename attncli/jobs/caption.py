@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from attncli.render.image_attention.look import Look
-    from models.captioner import Caption, Captioner
     from models.config import SearchConfig
+    from models.inference.captioner import Caption, Captioner
 
 BATCH = 32  # pictures at a time
 SIDE = 448  # of a picture that maps are drawn over, in pixels, at least

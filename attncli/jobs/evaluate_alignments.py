@@ -13,7 +13,7 @@ from attncli.data.links import UNKNOWN, Index, Lengths, LinkFile, read_links
 
 if TYPE_CHECKING:
     from models.config import AlignConfig
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
 Pairs = tuple[tuple[str, str], ...]
 

@@ -18,8 +18,8 @@ from attncli.jobs.caption import BATCH, caption_pictures
 from models.errors import ModelError
 
 if TYPE_CHECKING:
-    from models.captioner import Captioner
     from models.config import SearchConfig
+    from models.inference.captioner import Captioner
 
 
 def read_caption_set(path: Path, part: str = "") -> CaptionSet:
@@ -64,7 +64,7 @@ def caption_test_set(
             captions.append(outcome.hypotheses[0].text)
         rate = len(captions) / (time.perf_counter() - start)
         advance(len(captions), f"{len(captions):,} pictures, {rate:,.1f}/s")
-    return CaptionSystem(name, captions, captioner.reads, time.perf_counter() - start)
+    return CaptionSystem(name, captions, captioner.read_mode, time.perf_counter() - start)
 
 
 def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:

@@ -22,7 +22,7 @@ from models import load_translator
 from models.alignment import align, diagonal
 from models.errors import ModelError
 from models.files import write_text
-from models.translator import Translator
+from models.inference.translator import Translator
 
 NAME = "measured.json"
 
@@ -72,7 +72,7 @@ def measure(
         updates=counters.step,
         tokens_per_second=counters.tokens / max(counters.seconds, 1e-9),
         seconds=counters.seconds,
-        read=translator.reads,
+        read=translator.read_mode,
     )
     write_text(path / NAME, json.dumps({"mark": sets.mark, "row": row._asdict()}, indent=2) + "\n")
     return row

@@ -10,7 +10,7 @@ from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, wo
 from models.types import EMPTY, Hypothesis, Translation
 
 if TYPE_CHECKING:
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
 Aligner = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
 
@@ -45,7 +45,7 @@ def token_weights(
     from models.alignment.units import units
     from models.tokenizer import END
 
-    if not translator.reads:
+    if not translator.read_mode:
         return [_in_order(text, best.text) for text, (best, *_) in translations]
     config = dataclasses.replace(translator.alignment, units="piece")
     aligned = align_translations(

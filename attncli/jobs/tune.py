@@ -10,7 +10,7 @@ from attncli.jobs.evaluate_alignments import Gold, Pairs, score_model
 
 if TYPE_CHECKING:
     from models.alignment import Trial
-    from models.translator import Translator
+    from models.inference.translator import Translator
 
 
 class Tuned(NamedTuple):

@@ -16,12 +16,12 @@ from attncli.training.events import Scores
 from attncli.training.material import Heartbeat
 from attncli.training.seeing import half
 from models.bundle import Bundle
-from models.captioner import Captioner
 from models.config import ModelConfig
 from models.encoders.image import ImageEncoder
+from models.inference.captioner import Captioner
+from models.inference.translator import padded
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
-from models.translator import padded
 from models.types import Batch
 
 BATCH = 64  # captions whose loss is taken at a time

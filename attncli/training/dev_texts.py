@@ -11,9 +11,9 @@ from attncli.training.events import Scores
 from attncli.training.material import Heartbeat
 from models.bundle import Bundle
 from models.config import ModelConfig
+from models.inference.translator import Translator, forced
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
-from models.translator import Translator, forced
 from models.types import Batch
 
 BATCH = 64  # sentences whose loss is taken at a time

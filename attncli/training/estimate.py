@@ -121,7 +121,9 @@ def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
         torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor),
         torch.autocast(batch.source.device.type, dtype, enabled=dtype != torch.float32),
     ):
-        features = state.model.force(batch).features  # held: its graph holds what was counted
+        features = state.model.teacher_force(
+            batch
+        ).features  # held: its graph holds what was counted
         output, mask = state.model.output, batch.target_mask
         held = LossSum(0.0)(features[mask], batch.target_out[mask], output.weight, output.bias)
     del held

@@ -44,7 +44,7 @@ def dev_loss(
     total, tokens = 0.0, 0
     for batch in dev.batches(tokenizer, model):
         beat(0.0)
-        real = model.force(batch).features[batch.target_mask]  # (N, D)
+        real = model.teacher_force(batch).features[batch.target_mask]  # (N, D)
         wanted = batch.target_out[batch.target_mask]  # (N,)
         _, nll = loss(real, wanted, model.output.weight, model.output.bias)
         total, tokens = total + float(nll), tokens + len(wanted)

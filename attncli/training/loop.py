@@ -154,7 +154,7 @@ class Stepper:
         """Add a batch's gradients; its share of the mean loss and likelihood."""
         output, counters = self.state.model.output, self.state.counters
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            forced = self.state.model.force(
+            forced = self.state.model.teacher_force(
                 batch,
                 want_weights=self.attention_loss.wants_weights,
                 want_heads=self.attention_loss.want_heads(batch),

@@ -22,10 +22,10 @@ from attncli.caption_scoring import Reward
 from attncli.data.tokens import forced
 from attncli.training.material import Criticised
 from models.config import SearchConfig
+from models.inference.search import search
+from models.inference.translator import padded
 from models.model import EncoderDecoder
-from models.search import search
 from models.tokenizer import END, Tokenizer
-from models.translator import padded
 from models.types import Batch, Memory
 
 END_WORD = "endofcaption"  # a word for the end mark
@@ -130,6 +130,6 @@ def first_of(batch: Batch) -> np.ndarray:
 
 def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
     """Negative log-likelihoods (B, T) of a batch's targets; 0 where there is padding."""
-    logits = model.output(model.force(batch, memory=memory).features).float()  # (B, T, Y)
+    logits = model.output(model.teacher_force(batch, memory=memory).features).float()  # (B, T, Y)
     nll = -logits.log_softmax(-1).gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
     return nll * batch.target_mask

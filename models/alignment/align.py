@@ -15,9 +15,9 @@ from models.alignment.units import Units, units
 from models.alignment.weights import attention_shape, every_head, forced, pooled
 from models.config import AlignConfig
 from models.errors import ModelError
+from models.inference.translator import Translator, batches
+from models.inference.translator import forced as forced_batch
 from models.tokenizer import END, Tokenizer
-from models.translator import Translator, batches
-from models.translator import forced as forced_batch
 from models.types import Batch, Translation
 
 NO_LINKS: Links = frozenset()

@@ -22,7 +22,7 @@ from models.alignment.score import GoldLinks
 from models.alignment.weights import Looked, attention_shape, every_head, pooled, shifted
 from models.config import AlignConfig
 from models.errors import ModelError
-from models.translator import Translator
+from models.inference.translator import Translator
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 SHARP = 0.45  # share of a link by transport, of a head that is chosen for being sharp

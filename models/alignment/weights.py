@@ -20,7 +20,7 @@ from models.config import AlignConfig
 from models.decoders.base import Decoder
 from models.errors import ModelError
 from models.loss import LossSum
-from models.model import EncoderDecoder, Forced
+from models.model import EncoderDecoder, TeacherForcingOutput
 from models.types import Batch
 
 
@@ -38,7 +38,7 @@ def forced(model: EncoderDecoder, batch: Batch, config: AlignConfig) -> tuple[Te
     A score is the mean log-probability of a piece, end mark included.
     """
     layer, head = chosen(model.decoder, config)
-    found = model.force(batch, want_heads=(layer,))
+    found = model.teacher_force(batch, want_heads=(layer,))
     assert found.heads is not None
     heads = found.heads[:, 0].float()  # (B, H, T, S)
     weights = heads.mean(1) if head is None else heads[:, head]
@@ -49,7 +49,7 @@ def forced(model: EncoderDecoder, batch: Batch, config: AlignConfig) -> tuple[Te
 def every_head(model: EncoderDecoder, batch: Batch, shift: int) -> Tensor:
     """The weights (B, L, H, T, S) of every layer and head."""
     layers, _ = attention_shape(model.decoder)
-    heads = model.force(batch, want_heads=range(layers)).heads
+    heads = model.teacher_force(batch, want_heads=range(layers)).heads
     assert heads is not None
     return shifted(heads.float(), shift)
 
@@ -82,7 +82,7 @@ def shifted(weights: Tensor, shift: int) -> Tensor:
     return torch.cat([weights[..., 1:, :], weights[..., :1, :] * 0], -2) if shift else weights
 
 
-def scores(model: EncoderDecoder, found: Forced, batch: Batch) -> Tensor:
+def scores(model: EncoderDecoder, found: TeacherForcingOutput, batch: Batch) -> Tensor:
     """Mean log-probability (B,) of each target's pieces."""
     real = batch.target_mask
     _, nll = LossSum(0.0).by_token(

@@ -88,7 +88,7 @@ def test_a_shared_picture_gives_what_a_picture_each_would(examples: CaptionExamp
     found = []
     for one in (batch, unshared(batch)):
         whole.zero_grad()
-        forced = whole.force(one, want_weights=True)
+        forced = whole.teacher_force(one, want_weights=True)
         terms, _ = penalty(forced, one, torch.zeros(int(one.target_mask.sum())), None)
         (forced.features[one.target_mask].square().sum() + terms).backward()
         found.append([forced.features.detach(), *(p.grad for p in whole.encoder.parameters())])

@@ -14,7 +14,7 @@ from attncli.data.grammar import Pair
 from attncli.data.lines import Line
 from attncli.data.pairs import numbers, pair_of
 from models.alignment import AlignConfig, align, head_weights
-from models.translator import Translator
+from models.inference.translator import Translator
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from attncli import app
 from attncli.data.grammar import Pair
 from models.alignment import align, error_rate
-from models.translator import Translator
+from models.inference.translator import Translator
 
 TEXTS = "a b c ||| x y\n\nd ||| z\n".replace("\n\n", "\n ||| \n")
 

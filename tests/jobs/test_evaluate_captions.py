@@ -13,9 +13,9 @@ from PIL import Image
 from attncli import app
 from attncli.caption_scoring import caption_scores
 from models import load_captioner
-from models.captioner import Captioner
 from models.config import SearchConfig
 from models.images import open_image
+from models.inference.captioner import Captioner
 
 NAMES = ("a.png", "b.jpg", "c.webp", "d.gif", "e.png")
 OUTPUTS = ["a red square", "two dogs", "a cat sleeps", "the sea", "a man on a bike"]

@@ -15,7 +15,7 @@ from attncli.jobs.translate import Translates, translate_lines
 from attncli.tags import TokenWeights
 from attncli.tags.scan import count
 from models.config import SearchConfig
-from models.translator import Translator
+from models.inference.translator import Translator
 from models.types import Translation
 from tests.tags.small import line
 from tests.upper_model import Upper

@@ -19,10 +19,10 @@ from attncli.training import keep, seeing
 from attncli.training.events import Evaluated, Interrupted, Kept, Started, Stepped
 from attncli.training.settings import settings
 from models.bundle import read
-from models.captioner import Captioner
 from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
 from models.images import open_image
+from models.inference.captioner import Captioner
 from tests.training.small import assert_same, run
 from tests.training.small_captions import (
     PATCHES,

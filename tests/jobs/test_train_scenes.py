@@ -12,8 +12,8 @@ from attncli.data.scenes.grammar import COLOURS, SHAPES, SIDE, Box
 from attncli.training.drawn import DEV_SCENES
 from attncli.training.events import Started
 from attncli.training.settings import settings
-from models.captioner import Captioner
 from models.images import open_image
+from models.inference.captioner import Captioner
 from tests.training.small import run
 from tests.training.small_captions import SMALL
 

@@ -15,7 +15,7 @@ from attncli.jobs.translate import translate_lines
 from attncli.jobs.translate_align import with_alignments
 from models.alignment import align_translations
 from models.config import SearchConfig
-from models.translator import Translator
+from models.inference.translator import Translator
 
 TEXT = "The dog sees a house."
 

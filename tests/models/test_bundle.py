@@ -20,8 +20,8 @@ from models.bundle import Bundle, build, read, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
 from models.errors import ModelError
 from models.files import write_bytes, write_folder, write_text
+from models.inference.translator import Translator
 from models.tokenizer import Tokenizer, train
-from models.translator import Translator
 from models.types import Batch
 from tests.models.small import pairs, small_config
 
@@ -64,7 +64,9 @@ def test_a_bundle_reads_as_it_was_saved(
     assert again.model.parameter_count() == bundle.model.parameter_count()
     batch: Batch = pairs([4, 6], [5, 3])
     with torch.no_grad():
-        one, other = (b.model.output(b.model.force(batch).features) for b in (bundle, again))
+        one, other = (
+            b.model.output(b.model.teacher_force(batch).features) for b in (bundle, again)
+        )
     assert torch.equal(one, other)
     texts = ["The old dog sees a house.", "", "He sleeps."]
     assert Translator(bundle).translate(texts) == Translator(again).translate(texts)

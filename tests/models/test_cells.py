@@ -129,12 +129,12 @@ def test_luong_feeds_its_attentional_vector_to_the_next_step_if_asked() -> None:
     shared = feeding.state_dict()
     fed = shared.pop("decoder.feed_gates.weight")
     plain.load_state_dict(shared)
-    one, other = feeding.force(batch).features, plain.force(batch).features
+    one, other = feeding.teacher_force(batch).features, plain.teacher_force(batch).features
     torch.testing.assert_close(one[:, 0], other[:, 0])  # nothing to feed yet
     assert not torch.allclose(one[:, 1:], other[:, 1:])
     with torch.no_grad():
         fed.zero_()
-    torch.testing.assert_close(feeding.force(batch).features, other)
+    torch.testing.assert_close(feeding.teacher_force(batch).features, other)
 
 
 def test_an_unknown_cell_is_refused_in_one_line() -> None:

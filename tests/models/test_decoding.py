@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
+from models.inference.search import Finished, search
 from models.model import EncoderDecoder
-from models.search import Found, search
 from models.tokenizer import PAD
 from models.types import Batch
 from models.zoo import PRESETS, reads_images
@@ -46,7 +46,7 @@ def alone(batch: Batch, row: int) -> Batch:
     )
 
 
-def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[list[Found]]:
+def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[list[Finished]]:
     memory = model.encode(batch.source, batch.source_mask)
     lengths = batch.source_mask.sum(1).tolist()
     return search(model, memory, [2 * n + 3 for n in lengths], [str(n) for n in lengths], config)
@@ -73,7 +73,7 @@ def close(one: Tensor | None, other: Tensor | None) -> None:
         torch.testing.assert_close(one, other, atol=CLOSE, rtol=CLOSE)
 
 
-def agree(one: list[Found], other: list[Found]) -> None:
+def agree(one: list[Finished], other: list[Finished]) -> None:
     assert [found.ids for found in one] == [found.ids for found in other]
     for a, b in zip(one, other, strict=True):
         assert a[1:] == pytest.approx(b[1:], abs=1e-4)
@@ -82,7 +82,7 @@ def agree(one: list[Found], other: list[Found]) -> None:
 @every_preset
 def test_step_by_step_equals_all_at_once(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
-    forced = model.force(batch, want_weights=True)
+    forced = model.teacher_force(batch, want_weights=True)
     log_probs, weights = steps(model, batch)
     close(log_probs, model.output(forced.features).log_softmax(-1))
     close(weights, forced.weights)
@@ -93,9 +93,9 @@ def test_training_without_dropout_equals_evaluation(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
     if model.config.attention.read == "hard":
         pytest.skip("hard attention draws while training")
-    expected = model.force(batch, want_weights=True)
+    expected = model.teacher_force(batch, want_weights=True)
     try:
-        found = model.train().force(batch, want_weights=True)
+        found = model.train().teacher_force(batch, want_weights=True)
     finally:
         model.eval()
     close(found.features[batch.target_mask], expected.features[batch.target_mask])
@@ -108,7 +108,7 @@ def test_a_later_target_token_changes_nothing_before_it(preset: str) -> None:
     changed = batch.target_in.clone()
     changed[:, 3:] = FIRST_WORD
     before, after = (
-        model.force(batch._replace(target_in=tokens)).features
+        model.teacher_force(batch._replace(target_in=tokens)).features
         for tokens in (batch.target_in, changed)
     )
     close(before[:, :3], after[:, :3])
@@ -121,7 +121,7 @@ def test_the_target_reads_the_source(preset: str) -> None:
     other = torch.where(PAIRS.source >= FIRST_WORD, PAIRS.source.flip(1), PAIRS.source)
     other = torch.where(PAIRS.source_mask, other.clamp(min=FIRST_WORD), PAD)
     changed = batch_of(preset, PAIRS._replace(source=other))
-    one, two = (model.force(b).features for b in (batch, changed))
+    one, two = (model.teacher_force(b).features for b in (batch, changed))
     assert not torch.allclose(one[:, 0], two[:, 0], atol=CLOSE)
 
 
@@ -129,7 +129,7 @@ def test_the_target_reads_the_source(preset: str) -> None:
 def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
     together = model.encode(batch.source, batch.source_mask)
-    forced = model.force(batch, want_weights=True)
+    forced = model.teacher_force(batch, want_weights=True)
     for row in range(3):
         single = alone(batch, row)
         memory = model.encode(single.source, single.source_mask)
@@ -137,7 +137,7 @@ def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str) -> None:
         close(together.values[row : row + 1, :slots], memory.values)
         final = None if together.final is None else together.final[row : row + 1]
         close(final, memory.final)
-        expected = model.force(single, want_weights=True)
+        expected = model.teacher_force(single, want_weights=True)
         close(forced.features[row : row + 1, :length], expected.features)
         if forced.weights is not None:
             close(forced.weights[row : row + 1, :length, :slots], expected.weights)
@@ -156,7 +156,7 @@ def test_an_output_does_not_depend_on_the_batch(preset: str, config: SearchConfi
 @every_preset
 def test_padding_changes_nothing(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
-    forced = model.force(batch, want_weights=True)
+    forced = model.teacher_force(batch, want_weights=True)
     for filler in (PAD, FIRST_WORD):
         pad = torch.nn.functional.pad
         source = torch.where(PAIRS.source_mask, PAIRS.source, filler)
@@ -168,7 +168,7 @@ def test_padding_changes_nothing(preset: str) -> None:
             pad(batch.target_mask, (0, 2)),
         )
         padded = batch_of(preset, padded)
-        found = model.force(padded, want_weights=True)
+        found = model.teacher_force(padded, want_weights=True)
         close(found.features[padded.target_mask], forced.features[batch.target_mask])
         if forced.weights is not None and found.weights is not None:
             close(found.weights[:, :6, :7], forced.weights)
@@ -184,7 +184,7 @@ def test_padding_changes_nothing(preset: str) -> None:
 @every_preset
 def test_asking_for_weights_changes_nothing_else(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
-    silent, telling = model.force(batch), model.force(batch, want_weights=True)
+    silent, telling = model.teacher_force(batch), model.teacher_force(batch, want_weights=True)
     assert torch.equal(silent.features, telling.features) and silent.weights is None
     prepared, state = model.start(model.encode(batch.source, batch.source_mask))
     tokens = batch.target_in[:, 0]

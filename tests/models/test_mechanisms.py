@@ -87,7 +87,7 @@ def close(one: Tensor, other: Tensor, config: AttentionConfig) -> None:
 @torch.no_grad()
 def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window):
-        weights = model_of(preset, config).force(BATCH, want_weights=True).weights
+        weights = model_of(preset, config).teacher_force(BATCH, want_weights=True).weights
         assert weights is not None and weights.shape == (3, 6, 7), config
         assert (weights.masked_select(~BATCH.source_mask[:, None]) == 0).all(), config
         assert (weights >= 0).all(), config
@@ -105,7 +105,7 @@ def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: s
 def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window):
         model = model_of(preset, config)
-        forced = model.force(BATCH, want_weights=True)
+        forced = model.teacher_force(BATCH, want_weights=True)
         prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
         expected = model.output(forced.features).log_softmax(-1)
         for t, tokens in enumerate(BATCH.target_in.unbind(1)):
@@ -121,10 +121,10 @@ def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -
 def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window):
         model = model_of(preset, config)
-        together = model.force(BATCH, want_weights=True)
+        together = model.teacher_force(BATCH, want_weights=True)
         slots = int(BATCH.source_mask[0].sum())
         row = Batch(*(part[:1, :slots] for part in BATCH[:2]), *(part[:1] for part in BATCH[2:5]))
-        alone = model.force(row, want_weights=True)
+        alone = model.teacher_force(row, want_weights=True)
         close(together.features[:1], alone.features, config)
         assert together.weights is not None and alone.weights is not None
         close(together.weights[:1, :, :slots], alone.weights, config)
@@ -148,7 +148,7 @@ def test_hypotheses_that_change_places_take_their_history_along(
             step = model.step(tokens, state, prepared)
             state = step.state
         batch = Batch(BATCH.source[rows], BATCH.source_mask[rows], said, said, said > 0)
-        expected = model.output(model.force(batch).features[:, -1]).log_softmax(-1)
+        expected = model.output(model.teacher_force(batch).features[:, -1]).log_softmax(-1)
         close(step.log_probs, expected, config)
 
 
@@ -157,7 +157,7 @@ def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -
     for config in combinations(score, window):
         torch.manual_seed(3)
         model = build(configured(preset, config), SIZES).train()
-        forced = model.force(BATCH)
+        forced = model.teacher_force(BATCH)
         loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
         if config.read == "hard":
             assert forced.log_prob is not None and forced.entropy is not None
@@ -184,7 +184,9 @@ def test_what_is_saved_is_what_is_loaded(
         other = build(from_dict(ModelConfig, to_dict(model.config)), SIZES).eval()
         load_weights(other, path)
         with torch.no_grad():
-            assert torch.equal(other.force(BATCH).features, model.force(BATCH).features), config
+            assert torch.equal(
+                other.teacher_force(BATCH).features, model.teacher_force(BATCH).features
+            ), config
 
 
 @pytest.mark.parametrize("score", names("score"))
@@ -585,7 +587,7 @@ def test_a_sentence_is_read_by_expectation_from_first_to_last_or_not_at_all(
     config = AttentionConfig(score="general", read="hard", heads=heads)
     torch.manual_seed(1)
     model = build(configured(preset, config), SIZES).train()
-    forced = model.force(BATCH.map(lambda part: part.repeat(40, 1)))
+    forced = model.teacher_force(BATCH.map(lambda part: part.repeat(40, 1)))
     assert forced.log_prob is not None
     soft = forced.log_prob == 0  # (B, T)
     assert (soft == soft[:, :1]).all()
@@ -629,21 +631,24 @@ def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int)
     config = AttentionConfig(score="general", read="hard", heads=heads, read_decode="sample")
     model = model_of(preset, config)
     torch.manual_seed(1)
-    together = model.force(BATCH, want_weights=True).weights
+    together = model.teacher_force(BATCH, want_weights=True).weights
     torch.manual_seed(2)
-    assert torch.equal(together, model.force(BATCH, want_weights=True).weights)
+    assert torch.equal(together, model.teacher_force(BATCH, want_weights=True).weights)
     for row in range(3):
         slots = int(BATCH.source_mask[row].sum())
         here = slice(row, row + 1)
         alone = Batch(*(p[here, :slots] for p in BATCH[:2]), *(p[here] for p in BATCH[2:5]))
-        weights = model.force(alone, want_weights=True).weights
+        weights = model.teacher_force(alone, want_weights=True).weights
         assert torch.equal(together[here, :, :slots], weights)
     prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
     for t, tokens in enumerate(BATCH.target_in.unbind(1)):
         step = model.step(tokens, state, prepared, want_weights=True)
         state = step.state
         assert torch.equal(step.weights, together[:, t])
-    others = [model.reading("sample", seed=n).force(BATCH, want_weights=True) for n in range(2, 6)]
+    others = [
+        model.with_read_mode("sample", seed=n).teacher_force(BATCH, want_weights=True)
+        for n in range(2, 6)
+    ]
     assert any(not torch.equal(other.weights, together) for other in others)
 
 
@@ -655,25 +660,27 @@ def test_a_model_read_in_another_way_shares_its_weights_and_stays_itself(
 ) -> None:
     config = AttentionConfig(score="general", read="hard", heads=heads)
     model = model_of(preset, config)
-    before = model.force(BATCH).features
-    assert model.reads == "hard argmax"
+    before = model.teacher_force(BATCH).features
+    assert model.read_mode == "hard argmax"
     for decode in hard.DECODES:
-        other = model.reading(decode, seed=3)
-        assert other.reads == f"hard {decode}" and not other.training
+        other = model.with_read_mode(decode, seed=3)
+        assert other.read_mode == f"hard {decode}" and not other.training
         tensors = zip(model.parameters(), other.parameters(), strict=True)
         assert all(mine is yours for mine, yours in tensors)
         changed = dataclasses.replace(config, read_decode=decode, read_seed=3)
-        expected = model_of(preset, changed).force(BATCH).features
-        assert torch.equal(other.force(BATCH).features, expected)
-    assert model.reads == "hard argmax" and torch.equal(model.force(BATCH).features, before)
+        expected = model_of(preset, changed).teacher_force(BATCH).features
+        assert torch.equal(other.teacher_force(BATCH).features, expected)
+    assert model.read_mode == "hard argmax" and torch.equal(
+        model.teacher_force(BATCH).features, before
+    )
 
 
 def test_what_a_model_reads_is_said_and_a_soft_one_is_not_read_in_another_way() -> None:
     soft, none = (build(small_config(f"{name}-nano"), SIZES) for name in ("luong", "seq2seq"))
-    assert (soft.reads, none.reads) == ("soft", "")
+    assert (soft.read_mode, none.read_mode) == ("soft", "")
     for model in (soft, none):
-        refused(lambda model=model: model.reading("argmax", seed=1), "not hard", "read=hard")
-    refused(lambda: hard_model("luong-nano").reading("best", seed=1), "'best'", "argmax")
+        refused(lambda model=model: model.with_read_mode("argmax", seed=1), "not hard", "read=hard")
+    refused(lambda: hard_model("luong-nano").with_read_mode("best", seed=1), "'best'", "argmax")
 
 
 REINFORCE = AttentionLossConfig(entropy=0.0)
@@ -713,7 +720,7 @@ def test_reinforce_is_the_gradient_of_the_expected_likelihood(
     baseline: float | None = None
     for _ in range(60):
         batch = repeated(TWO_STEPS, 50)
-        forced = model.force(batch)
+        forced = model.teacher_force(batch)
         loss, nll = token_losses(model, batch, forced.features)
         known = baseline if baseline is not None else -3.0  # any number not of this batch
         terms, baseline = estimator(forced, batch, nll, known)
@@ -724,7 +731,7 @@ def test_reinforce_is_the_gradient_of_the_expected_likelihood(
     steps = iter(torch.tensor(paths).unbind(1))
     monkeypatch.setattr(hard, "drawn", lambda weights, place: next(steps)[:, None])
     batch = repeated(TWO_STEPS, 9)
-    forced = model.force(batch)
+    forced = model.teacher_force(batch)
     assert forced.log_prob is not None
     log_probs = model.output(forced.features).log_softmax(-1)
     said = log_probs.gather(2, batch.target_out[:, :, None]).sum((1, 2))  # (9,)
@@ -743,7 +750,7 @@ def test_reinforce_is_the_gradient_of_the_expected_likelihood(
 
 def test_the_baseline_follows_the_likelihood_and_the_entropy_is_rewarded() -> None:
     model = hard_model("rnnsearch-nano", heads=2)
-    forced = model.force(BATCH)
+    forced = model.teacher_force(BATCH)
     _, nll = token_losses(model, BATCH, forced.features)
     assert forced.entropy is not None
     plain, baseline = AttentionLoss(REINFORCE, model)(forced, BATCH, nll, -2.0)
@@ -758,7 +765,7 @@ def test_the_baseline_follows_the_likelihood_and_the_entropy_is_rewarded() -> No
 
 def test_soft_attention_adds_nothing_to_the_loss() -> None:
     model = model_of("rnnsearch-nano", AttentionConfig())
-    forced = model.force(BATCH)
+    forced = model.teacher_force(BATCH)
     assert AttentionLoss(AttentionLossConfig(), model)(forced, BATCH, torch.ones(3), 7.0) == (0, 7)
 
 
@@ -787,7 +794,7 @@ def test_the_coverage_penalty_goes_into_the_loss_with_its_weight(preset: str, ki
     torch.manual_seed(1)
     model = build(small_config(preset), SIZES)
     term = AttentionLoss(AttentionLossConfig(coverage=kind, coverage_weight=0.5), model)
-    forced = model.force(BATCH, want_weights=term.wants_weights)
+    forced = model.teacher_force(BATCH, want_weights=term.wants_weights)
     value, _ = term(forced, BATCH, torch.ones(3), None)
     assert forced.weights is not None and isinstance(value, Tensor)
     masks = BATCH.source_mask, BATCH.target_mask
@@ -902,7 +909,7 @@ def test_intra_attention_leaves_the_same_memory_alone_and_in_a_batch(preset: str
 def test_gradients_reach_every_parameter_of_intra_attention(preset: str) -> None:
     torch.manual_seed(1)
     model = build(intra_config(preset), SIZES).train()
-    features = model.force(BATCH).features
+    features = model.teacher_force(BATCH).features
     (model.output(features) * torch.randn(3, 6, VOCABULARY)).sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name

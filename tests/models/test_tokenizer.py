@@ -10,7 +10,7 @@ import pytest
 from attncli.data.grammar import Pair
 from models.config import TokenizerConfig
 from models.errors import ModelError
-from models.tokenizer import END, NEVER_SAID, UNKNOWN, Tokenizer, train
+from models.tokenizer import END, NEVER_OUTPUT, UNKNOWN, Tokenizer, train
 
 TEXTS = [
     "The old dog sees a small house.",
@@ -68,7 +68,7 @@ def random_text(dice: random.Random) -> str:
 def round_trip(tokenizer: Tokenizer, text: str) -> None:
     for ids in (tokenizer.encode(text), tokenizer.encode_target(text)):
         assert ids[-1] == END and END not in ids[:-1]
-        assert not set(ids) & set(NEVER_SAID), text
+        assert not set(ids) & set(NEVER_OUTPUT), text
     assert tokenizer.decode(tokenizer.encode_target(text)) == text
 
 
@@ -101,7 +101,7 @@ def test_sentencepieces_own_space_mark_becomes_a_space(tiny_tokenizer: Tokenizer
 
 def test_marks_are_dropped_when_decoding(tiny_tokenizer: Tokenizer) -> None:
     ids = tiny_tokenizer.encode_target("Ein Hund.")
-    assert tiny_tokenizer.decode([*NEVER_SAID, *ids, END, *NEVER_SAID]) == "Ein Hund."
+    assert tiny_tokenizer.decode([*NEVER_OUTPUT, *ids, END, *NEVER_OUTPUT]) == "Ein Hund."
 
 
 def test_pieces_spell_the_text(tiny_tokenizer: Tokenizer, separate: Tokenizer) -> None:

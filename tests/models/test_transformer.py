@@ -117,19 +117,19 @@ def test_embeddings_are_scaled_and_positions_count_from_zero() -> None:
         layer: Any = part
         prepared = layer.cross_attention.prepare(memory.values)
         y, _, _ = layer(y, None, prepared, memory.mask, False)
-    torch.testing.assert_close(model.force(BATCH).features, model.decoder.norm(y))
+    torch.testing.assert_close(model.teacher_force(BATCH).features, model.decoder.norm(y))
 
 
 def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
     torch.manual_seed(1)
     model = randomised(Transformer(CONFIG, VocabularySizes(30, 30, True)))
-    before = model.force(BATCH, want_weights=True).weights
+    before = model.teacher_force(BATCH, want_weights=True).weights
     assert before is not None and isinstance(model.decoder, TransformerDecoder)
     for index, matters in ((2, False), (1, True)):
         layer: Any = model.decoder.layers[index]
         with torch.no_grad():
             layer.cross_attention.query.weight.mul_(3)
-        after = model.force(BATCH, want_weights=True).weights
+        after = model.teacher_force(BATCH, want_weights=True).weights
         assert after is not None and torch.equal(before, after) is not matters
 
 

@@ -46,7 +46,7 @@ def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
         state, stepper = fresh(AttentionConfig(), loss)
         for _ in range(30):
             stepper.update([BATCH], 0.0)
-        weights = state.model.force(BATCH, want_weights=True).weights
+        weights = state.model.teacher_force(BATCH, want_weights=True).weights
         assert weights is not None
         real = weights * BATCH.target_mask[:, :, None]
         if kind == "see":

@@ -52,7 +52,7 @@ def test_the_guided_head_looks_where_it_is_told_and_no_other(preset: str) -> Non
         for _ in range(40):
             stepper.update([batch], 0.0)
         layer = model.decoder.shown_layer
-        heads = model.eval().force(batch, want_heads=(layer,)).heads
+        heads = model.eval().teacher_force(batch, want_heads=(layer,)).heads
         assert heads is not None
         return torch.stack(
             [guide_loss(heads[:, 0, h], batch.links) for h in range(heads.shape[2])]  # type: ignore

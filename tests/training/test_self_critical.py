@@ -17,9 +17,9 @@ from attncli.training.prepare import load_data
 from attncli.training.run import fresh_state
 from attncli.training.self_critical import SelfCritical, likelihoods
 from models.config import SearchConfig
+from models.inference.translator import padded
 from models.model import EncoderDecoder
 from models.tokenizer import END
-from models.translator import padded
 from models.types import Batch, Memory
 from tests.training.small import run
 from tests.training.small_captions import PATCHES, small_config, write_pictures

@@ -18,8 +18,8 @@ from models.alignment import (
 from models.bundle import Bundle
 from models.config import SearchConfig, TokenizerConfig
 from models.errors import ModelError
+from models.inference.translator import Translator
 from models.tokenizer import Tokenizer
-from models.translator import Translator
 from tests.models.small import small_model
 
 PAIRS = [

@@ -24,7 +24,7 @@ from models.alignment import (
 )
 from models.bundle import read, write_alignment
 from models.errors import ModelError
-from models.translator import Translator
+from models.inference.translator import Translator
 
 
 def test_what_is_counted_is_what_aligning_gives(

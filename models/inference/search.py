@@ -20,13 +20,13 @@ from torch import Tensor
 from models.config import SearchConfig
 from models.errors import ModelError, unknown_name
 from models.model import EncoderDecoder
-from models.tokenizer import END, NEVER_SAID, START
+from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Memory
 
 METHODS = ("beam", "greedy", "sample")
 
 
-class Found(NamedTuple):
+class Finished(NamedTuple):
     """One finished output."""
 
     ids: tuple[int, ...]  # end mark left out
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 def search(
     model: EncoderDecoder, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
-) -> list[list[Found]]:
+) -> list[list[Finished]]:
     """The best `config.nbest` outputs of each sentence, best first.
 
     limits: the longest output in pieces, end mark included, per sentence. keys: a text per
@@ -70,12 +70,12 @@ class Beams:
     ids: Tensor  # (B, K, t) what has been said, start mark first
     state: Any  # decoder state of B * K rows
     prepared: Any  # decoder memory of B sentences
-    found: dict[int, list[Found]] = field(default_factory=dict)
+    found: dict[int, list[Finished]] = field(default_factory=dict)
 
 
 def beam_search(
     model: EncoderDecoder, memory: Memory, limits: list[int], width: int, config: SearchConfig
-) -> list[list[Found]]:
+) -> list[list[Finished]]:
     """Beam search of all sentences of a memory at once."""
     prepared, state = model.start(memory)
     count, device = len(limits), memory.mask.device
@@ -115,13 +115,13 @@ def candidates(
     only end.
     """
     count, beam = log_probs.shape
-    step[:, list(NEVER_SAID)] = -torch.inf
+    step[:, list(NEVER_OUTPUT)] = -torch.inf
     step = step.view(count, beam, -1)  # (B, K, Y)
     if bool(at_limit.any()):
         only_end = torch.full_like(step[0, 0], -torch.inf)
         only_end[END] = 0
         step = torch.where(at_limit[:, None, None], step + only_end, step)
-    best, tokens = step.topk(min(2 * width, step.shape[2] - len(NEVER_SAID)))  # (B, K, 2K)
+    best, tokens = step.topk(min(2 * width, step.shape[2] - len(NEVER_OUTPUT)))  # (B, K, 2K)
     total = (log_probs[:, :, None] + best).flatten(1)
     scores, places = total.topk(min(2 * width, total.shape[1]))
     return scores, places // best.shape[2], tokens.flatten(1).gather(1, places)
@@ -137,12 +137,12 @@ def set_aside(
         ids = beams.ids[index, rows[index, rank], 1:].tolist()
         log_prob = float(scores[index, rank])
         score = log_prob / length_penalty(len(ids) + 1, alpha)
-        found.append(Found(tuple(ids), log_prob, score))
+        found.append(Finished(tuple(ids), log_prob, score))
         found.sort(key=lambda hypothesis: -hypothesis.score)
         del found[width:]
 
 
-def settled(found: list[Found], best_next: float, width: int) -> bool:
+def settled(found: list[Finished], best_next: float, width: int) -> bool:
     """Whether the best live hypothesis would not be among K finished ones if it ended next.
 
     A beam of one is greedy search: its first end is the end.
@@ -193,15 +193,15 @@ class Draft:
         if not self.ended:
             self.ids.append(token)
 
-    def found(self, config: SearchConfig) -> Found:
+    def found(self, config: SearchConfig) -> Finished:
         """The finished output."""
         penalty = length_penalty(len(self.ids) + 1, config.length_penalty)
-        return Found(tuple(self.ids), self.log_prob, self.log_prob / penalty)
+        return Finished(tuple(self.ids), self.log_prob, self.log_prob / penalty)
 
 
 def sample(
     model: EncoderDecoder, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
-) -> list[list[Found]]:
+) -> list[list[Finished]]:
     """Ancestral sampling: `config.nbest` independent outputs a sentence, likeliest first.
 
     A sentence whose outputs have all ended leaves the batch, so that the rest goes on faster.
@@ -247,7 +247,7 @@ def draw(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> Tensor:
     change places with the rounding of a batch, and the output with them.
     """
     logits = log_probs / max(config.temperature, 1e-6)
-    logits[:, list(NEVER_SAID)] = -torch.inf
+    logits[:, list(NEVER_OUTPUT)] = -torch.inf
     cumulative = likeliest(logits.softmax(-1), config).cumsum(-1)  # (R, Y)
     total = cumulative[:, -1:].contiguous()
     places = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)

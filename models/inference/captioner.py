@@ -17,10 +17,10 @@ from models.bundle import Bundle, read
 from models.config import ModelConfig, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_tensor
+from models.inference.search import Finished, search
+from models.inference.translator import wrong_kind
 from models.registry import IMAGE_FAMILIES
-from models.search import Found, search
 from models.tokenizer import END, START
-from models.translator import wrong_kind
 from models.types import Batch, Hypothesis
 
 Picture = Image.Image | Tensor  # or its pixels (3, h, w), or its features (S, V)
@@ -76,17 +76,17 @@ class Captioner:
         return self.model.encoder
 
     @property
-    def reads(self) -> str:
-        """How the model reads the cells: "soft", or "hard argmax" and the like; see `reading`."""
-        return self.model.reads
+    def read_mode(self) -> str:
+        """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
+        return self.model.read_mode
 
-    def reading(self, decode: str, *, seed: int = 1) -> Captioner:
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> Captioner:
         """The same with its hard attention read in another way: argmax, sample or expected.
 
         seed: of the samples. A ModelError if the attention is not hard.
         """
         other = copy.copy(self)
-        other.model = self.model.reading(decode, seed=seed)
+        other.model = self.model.with_read_mode(decode, seed=seed)
         return other
 
     def caption(
@@ -139,7 +139,7 @@ class Captioner:
         self, features: Tensor, mask: Tensor, said: list[tuple[int, ...]]
     ) -> list[ImageAttention]:
         batch = forced(features, mask, said)
-        passed = self.model.force(batch, want_weights=True)
+        passed = self.model.teacher_force(batch, want_weights=True)
         assert passed.weights is not None
         weights = passed.weights.float().cpu()
         gates = None if passed.gates is None else passed.gates.float().cpu()
@@ -165,10 +165,10 @@ class Captioner:
             if gates is None
             else gates.new_tensor([gates[a:b].mean() for a, b in groups]),
             entropy=-torch.special.xlogy(maps, maps).sum(1),
-            read=self.reads,
+            read=self.read_mode,
         )
 
-    def _hypothesis(self, found: Found) -> Hypothesis:
+    def _hypothesis(self, found: Finished) -> Hypothesis:
         return Hypothesis(
             text=self.tokenizer.decode(found.ids).strip(),
             score=found.score,

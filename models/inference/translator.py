@@ -12,8 +12,8 @@ from torch import Tensor
 from models.bundle import Bundle, read
 from models.config import ModelConfig, SearchConfig
 from models.errors import ModelError
+from models.inference.search import Finished, search
 from models.registry import IMAGE_FAMILIES
-from models.search import Found, search
 from models.tokenizer import PAD, START
 from models.types import EMPTY, Batch, Hypothesis, Translation
 
@@ -46,17 +46,17 @@ class Translator:
         return self.config.max_source
 
     @property
-    def reads(self) -> str:
-        """How the model reads a memory: "soft", or "hard argmax" and the like; see `reading`."""
-        return self.model.reads
+    def read_mode(self) -> str:
+        """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
+        return self.model.read_mode
 
-    def reading(self, decode: str, *, seed: int = 1) -> Translator:
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> Translator:
         """The same with its hard attention read in another way: argmax, sample or expected.
 
         seed: of the samples. A ModelError if the attention is not hard.
         """
         other = copy.copy(self)
-        other.model = self.model.reading(decode, seed=seed)
+        other.model = self.model.with_read_mode(decode, seed=seed)
         return other
 
     def source_length(self, text: str) -> int:
@@ -97,12 +97,12 @@ class Translator:
     @torch.inference_mode()
     def _search(
         self, sources: list[list[int]], keys: list[str], config: SearchConfig
-    ) -> list[list[Found]]:
+    ) -> list[list[Finished]]:
         source, mask = padded(sources, self.device)
         limits = [int(len(ids) * config.max_ratio) + config.max_extra for ids in sources]
         return search(self.model, self.model.encode(source, mask), limits, keys, config)
 
-    def _hypothesis(self, found: Found) -> Hypothesis:
+    def _hypothesis(self, found: Finished) -> Hypothesis:
         return Hypothesis(
             text=self.tokenizer.decode(found.ids),
             score=found.score,

@@ -17,7 +17,6 @@ from torch import Tensor
 import models
 from models.attention import hard
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.captioner import Caption, Captioner, words
 from models.config import (
     AttentionConfig,
     AttentionLossConfig,
@@ -27,11 +26,12 @@ from models.config import (
 )
 from models.errors import ModelError
 from models.families.base import VocabularySizes
+from models.inference.captioner import Caption, Captioner, words
+from models.inference.translator import Translator
 from models.loss import AttentionLoss, LossSum
 from models.model import EncoderDecoder
 from models.registry import names
 from models.tokenizer import Tokenizer
-from models.translator import Translator
 from models.types import Batch
 from models.zoo import PRESETS, reads_images
 from tests.models.small import FEATURES, VOCABULARY, pairs, pictured, small_config
@@ -69,7 +69,7 @@ def sigmoid(x: Tensor) -> Tensor:
 def test_the_decoder_is_the_papers_formula_in_plain_loops(gate: bool) -> None:
     model = model_of(dataclasses.replace(small_config(SOFT), gate=gate))
     d, cells = model.decoder, BATCH.source[:1, :4]
-    forced = model.force(BATCH.map(lambda part: part[:1]), want_weights=True)
+    forced = model.teacher_force(BATCH.map(lambda part: part[:1]), want_weights=True)
     a = [cells[0, i] for i in range(4)]
     h, c = d.bridge.map(sum(a) / 4).tanh().chunk(2)  # f_init,h and f_init,c
     score, matrix = d.attention.score, d.recurrence.cells[0].recurrent
@@ -122,7 +122,7 @@ def with_attention(config: AttentionConfig) -> ModelConfig:
 @every_mechanism
 def test_every_mechanism_reads_a_grid_step_by_step_as_at_once(config: AttentionConfig) -> None:
     model = model_of(with_attention(config))
-    forced = model.force(BATCH, want_weights=True)
+    forced = model.teacher_force(BATCH, want_weights=True)
     assert forced.weights is not None and forced.weights.shape == (3, 6, 7)
     prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
     for t, tokens in enumerate(BATCH.target_in.unbind(1)):
@@ -134,7 +134,7 @@ def test_every_mechanism_reads_a_grid_step_by_step_as_at_once(config: AttentionC
 
 
 def gradients(model: EncoderDecoder, batch: Batch) -> dict[str, Tensor | None]:
-    forced = model.train().force(batch, want_weights=True)
+    forced = model.train().teacher_force(batch, want_weights=True)
     loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
     if forced.log_prob is not None and forced.entropy is not None:
         loss = loss + (forced.log_prob * torch.randn(3, 6)).sum() + forced.entropy.sum()
@@ -173,7 +173,7 @@ def test_what_cannot_work_is_refused_at_construction() -> None:
 def test_the_doubly_stochastic_penalty_wants_every_cell_looked_at_once() -> None:
     model = model_of(small_config(SOFT))
     loss = AttentionLossConfig(coverage="doubly_stochastic", coverage_weight=0.5)
-    forced = model.force(IMAGES, want_weights=True)
+    forced = model.teacher_force(IMAGES, want_weights=True)
     assert forced.weights is not None
     penalty, _ = AttentionLoss(loss, model)(forced, IMAGES, torch.ones(3), None)
     expected = 0.0
@@ -203,7 +203,7 @@ def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> 
     estimator, estimates, baseline = AttentionLoss(config, model), [], -3.0
     for _ in range(80):
         batch = many(40)
-        forced = model.force(batch)
+        forced = model.teacher_force(batch)
         features, target = forced.features[batch.target_mask], batch.target_out[batch.target_mask]
         output = model.output
         loss, nll = LossSum(0.0).by_token(features, target, output.weight, output.bias)
@@ -214,7 +214,7 @@ def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> 
 
     steps = iter(torch.tensor(list(itertools.product(range(3), repeat=2))).unbind(1))
     monkeypatch.setattr(hard, "drawn", lambda weights, place: next(steps)[:, None])
-    forced = model.force(many(9))
+    forced = model.teacher_force(many(9))
     assert forced.log_prob is not None
     log_probs = model.output(forced.features).log_softmax(-1)
     said = log_probs.gather(2, many(9).target_out[:, :, None]).sum((1, 2))  # (9,)
@@ -324,7 +324,7 @@ def test_the_maps_are_those_of_teacher_forcing_word_by_word(
     assert look is not None and best.ids
     groups = words(best.pieces)
     assert " ".join(look.words).split() == caption.text.split()
-    assert look.maps.shape == (len(groups), 4, 4) and look.read == captioner.reads
+    assert look.maps.shape == (len(groups), 4, 4) and look.read == captioner.read_mode
     torch.testing.assert_close(look.maps.sum((1, 2)), torch.ones(len(groups)))
     prepared, state = captioner.model.start(
         captioner.model.encode(captioner.features(pictures(1)), torch.ones(1, 16, dtype=torch.bool))
@@ -363,14 +363,14 @@ def test_a_hard_model_is_read_as_it_is_asked_to_be(tiny_tokenizer: Tokenizer) ->
     captioner = Captioner(bundle_of(HARD, tiny_tokenizer))
     looks = {}
     for decode in ("argmax", "sample", "expected"):
-        [caption] = captioner.reading(decode, seed=3).caption(pictures(1), attention=True)
+        [caption] = captioner.with_read_mode(decode, seed=3).caption(pictures(1), attention=True)
         assert caption.attention is not None and caption.attention.read == f"hard {decode}"
         looks[decode] = caption.attention
-    assert captioner.reads == "hard argmax"
+    assert captioner.read_mode == "hard argmax"
     one_piece = [m for m in looks["argmax"].maps.flatten(1) if int((m > 0).sum()) == 1]
     assert one_piece and float(looks["expected"].entropy.min()) > 0.1
     with pytest.raises(ModelError, match="not hard"):
-        Captioner(bundle_of(SOFT, tiny_tokenizer)).reading("argmax")
+        Captioner(bundle_of(SOFT, tiny_tokenizer)).with_read_mode("argmax")
 
 
 def test_the_wrong_kind_of_model_is_refused_in_one_line(

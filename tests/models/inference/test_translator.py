@@ -7,8 +7,8 @@ import pytest
 from attncli.data.grammar import Pair
 from models.config import SearchConfig
 from models.errors import ModelError
+from models.inference.translator import Translator, batches
 from models.tokenizer import END
-from models.translator import Translator, batches
 from models.types import Translation
 
 SAMPLE = SearchConfig(method="sample", nbest=3)

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from models.config import SearchConfig
 from models.errors import ModelError
+from models.inference.search import METHODS, Finished, draw, length_penalty, search, settled
+from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.registry import IMAGE_FAMILIES
-from models.search import METHODS, Found, draw, length_penalty, search, settled
-from models.tokenizer import END, NEVER_SAID, START
-from models.translator import Translator
+from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Batch, Memory
 from models.zoo import PRESETS
 from tests.models.small import FIRST_WORD, VOCABULARY, pictured, small_model, sources
@@ -57,7 +57,7 @@ def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
 
 def outputs(
     model: EncoderDecoder, lengths: list[int], limit: int, config: SearchConfig
-) -> list[list[Found]]:
+) -> list[list[Finished]]:
     """What search finds for sources of these lengths, each with a key of its own."""
     memory = memory_of(model, *lengths)
     return search(model, memory, [limit] * len(lengths), [f"s{n}" for n in lengths], config)
@@ -77,23 +77,25 @@ def log_prob_of(model: EncoderDecoder, lengths: list[int], row: int, ids: tuple[
     source, mask = (part[row : row + 1] for part in sources(*lengths, vocabulary=vocabulary))
     target_in, target = torch.tensor([[START, *ids]]), torch.tensor([[*ids, END]])
     source = fitting(model, source)
-    forced = model.force(Batch(source, mask, target_in, target, target > 0))
+    forced = model.teacher_force(Batch(source, mask, target_in, target, target > 0))
     log_probs = model.output(forced.features).log_softmax(-1)
     return float(log_probs.gather(2, target[..., None]).sum())
 
 
-def every_output(model: EncoderDecoder, lengths: list[int], row: int, alpha: float) -> list[Found]:
+def every_output(
+    model: EncoderDecoder, lengths: list[int], row: int, alpha: float
+) -> list[Finished]:
     """All outputs of up to 4 pieces, end mark included, best first."""
     words = range(FIRST_WORD, FIRST_WORD + WORDS)
     found = []
     for length in range(4):
         for ids in itertools.product(words, repeat=length):
             log_prob = log_prob_of(model, lengths, row, ids)
-            found.append(Found(ids, log_prob, log_prob / ((5 + length + 1) / 6) ** alpha))
+            found.append(Finished(ids, log_prob, log_prob / ((5 + length + 1) / 6) ** alpha))
     return sorted(found, key=lambda f: -f.score)
 
 
-def agree(one: list[Found], other: list[Found]) -> None:
+def agree(one: list[Finished], other: list[Finished]) -> None:
     assert [found.ids for found in one] == [found.ids for found in other]
     for a, b in zip(one, other, strict=True):
         assert a[1:] == pytest.approx(b[1:], abs=1e-4)
@@ -111,7 +113,7 @@ def test_a_beam_as_wide_as_the_space_ranks_it_as_brute_force(preset: str, alpha:
         agree(found, expected)
 
 
-def greedy_loop(model: EncoderDecoder, memory: Memory, limit: int) -> Found:
+def greedy_loop(model: EncoderDecoder, memory: Memory, limit: int) -> Finished:
     """The likeliest token, again and again."""
     prepared, state = model.start(memory)
     ids: list[int] = []
@@ -122,7 +124,7 @@ def greedy_loop(model: EncoderDecoder, memory: Memory, limit: int) -> Found:
         token = END if len(ids) + 1 == limit else best
         log_prob += float(log_probs[0, token])
         if token == END:
-            return Found(tuple(ids), log_prob, log_prob * 6 / (5 + len(ids) + 1))
+            return Finished(tuple(ids), log_prob, log_prob * 6 / (5 + len(ids) + 1))
         ids.append(token)
 
 
@@ -143,11 +145,11 @@ def test_a_beam_of_one_is_greedy_is_the_likeliest_of_one(preset: str) -> None:
             agree(one, other)
 
 
-def beam_loop(model: EncoderDecoder, memory: Memory, limit: int, width: int) -> list[Found]:
+def beam_loop(model: EncoderDecoder, memory: Memory, limit: int, width: int) -> list[Finished]:
     """Beam search of one sentence, a hypothesis at a time."""
     prepared, state = model.start(memory)
     live: list[tuple[float, tuple[int, ...], Any]] = [(0.0, (), state)]
-    found: list[Found] = []
+    found: list[Finished] = []
     while live and len(found) < width:
         longer = []
         for log_prob, ids, state in live:
@@ -158,7 +160,7 @@ def beam_loop(model: EncoderDecoder, memory: Memory, limit: int, width: int) -> 
         longer.sort(key=lambda hypothesis: -hypothesis[0])
         for log_prob, ids, _ in longer[:width]:
             if ids[-1] == END and len(found) < width:
-                found.append(Found(ids[:-1], log_prob, log_prob * 6 / (5 + len(ids))))
+                found.append(Finished(ids[:-1], log_prob, log_prob * 6 / (5 + len(ids))))
         live = [hypothesis for hypothesis in longer if hypothesis[1][-1] != END][:width]
     return sorted(found, key=lambda f: -f.score)
 
@@ -208,11 +210,11 @@ def test_nbest_outputs_are_sorted_and_distinct(preset: str) -> None:
 @one_of_each_family
 @pytest.mark.parametrize("method", METHODS)
 def test_marks_are_never_said(preset: str, method: str) -> None:
-    model = biased(preset, {**dict.fromkeys(NEVER_SAID, 20.0), END: -1.0})
+    model = biased(preset, {**dict.fromkeys(NEVER_OUTPUT, 20.0), END: -1.0})
     config = SearchConfig(method=method, nbest=1 if method == "greedy" else 5)
     found = [f for group in outputs(model, [5, 3], 9, config) for f in group]
     said = {token for f in found for token in f.ids}
-    assert said and not said & {*NEVER_SAID, END}
+    assert said and not said & {*NEVER_OUTPUT, END}
 
 
 @one_of_each_family
@@ -261,7 +263,7 @@ def test_first_tokens_are_sampled_as_often_as_they_are_likely(preset: str) -> No
     prepared, state = model.start(memory_of(model, 5))
     step = model.step(torch.tensor([START]), state, prepared)
     log_probs = step.log_probs[0].clone()
-    log_probs[list(NEVER_SAID)] = -math.inf
+    log_probs[list(NEVER_OUTPUT)] = -math.inf
     expected = log_probs.softmax(0)
     [found] = outputs(model, [5], 2, SearchConfig(method="sample", nbest=count))
     counts = Counter(f.ids[0] if f.ids else END for f in found)
@@ -282,7 +284,7 @@ def test_a_draw_is_from_the_likeliest_tokens_at_the_temperature() -> None:
     torch.manual_seed(1)
     log_probs = (torch.randn(12) * 2).log_softmax(0)
     spoken = log_probs.clone()
-    spoken[list(NEVER_SAID)] = -math.inf
+    spoken[list(NEVER_OUTPUT)] = -math.inf
     order = spoken.sort(descending=True).indices
 
     def expected(temperature: float, kept: int) -> Tensor:
@@ -314,7 +316,7 @@ def test_a_draw_at_the_edge_is_a_token_that_may_be_said(uniform: float) -> None:
 
 
 def test_a_sentence_is_settled_once_no_live_hypothesis_could_displace_a_finished_one() -> None:
-    finished = [Found((5,), -1.0, -0.5), Found((6,), -2.0, -0.9)]
+    finished = [Finished((5,), -1.0, -0.5), Finished((6,), -2.0, -0.9)]
     assert not settled(finished, best_next=-0.8, width=2)  # it might still come between them
     assert settled(finished, best_next=-0.9, width=2)
     assert not settled(finished[:1], best_next=-9.0, width=2)

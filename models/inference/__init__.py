@@ -1,0 +1,1 @@
+"""Inference: batching, search, and models in use (translator, captioner)."""
