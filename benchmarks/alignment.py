@@ -29,9 +29,9 @@ from pathlib import Path
 
 from hansard_text import Data, Pair, prepare
 
-from attncli.alignment_scoring import score_alignments
 from attncli.data.links import Link, Links, read_links
 from attncli.render.columns import columns
+from attncli.scoring.alignments import score_alignments
 from models.config import AlignConfig
 
 Found = list[frozenset[Link]]

@@ -14,7 +14,7 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.data.grammar import Pair, generate
+from attncli.embedded.grammar import Pair, generate
 from models import load
 from models.bundle import Bundle, build, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig

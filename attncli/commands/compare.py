@@ -12,7 +12,6 @@ from attncli import console
 from attncli.commands.train import Set, Stop, memory_advice, stopping
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import DEV, spread
-from attncli.comparison import Row
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
 from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms
@@ -23,6 +22,7 @@ from attncli.render.comparison import (
     comparison_as_text,
     draw_comparison,
 )
+from attncli.scoring.comparison import Row
 from attncli.training.config import RunConfig
 from attncli.training.events import Interrupted
 from attncli.training.settings import settings

@@ -54,7 +54,7 @@ from attncli.options import (
     check_search,
     with_settings,
 )
-from attncli.scoring import Lengths, Scoring
+from attncli.scoring.translations import Lengths, Scoring
 
 
 @with_settings()

@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 import typer
 
 from attncli import console
-from attncli.alignment_scoring import AlignmentScores
 from attncli.data.links import Index
 from attncli.data.streams import open_output
 from attncli.jobs.device import choose_device, use_threads
@@ -25,6 +24,7 @@ from attncli.render.alignment_scores import (
     alignment_scores_as_json,
     alignment_scores_as_text,
 )
+from attncli.scoring.alignments import AlignmentScores
 from models.config import SearchConfig
 
 Alignments = Annotated[

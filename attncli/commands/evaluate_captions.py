@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from attncli import console
-from attncli.caption_scoring.meteor import why_not
-from attncli.caption_scoring.systems import CaptionSet, CaptionSystem, evaluate_captions
 from attncli.commands.evaluate_options import MODEL_NAME
 from attncli.data.pictures import open_pictures
 from attncli.data.streams import open_output
@@ -23,6 +21,8 @@ from attncli.jobs.evaluate_captions import (
 )
 from attncli.options import SearchChanges, as_asked
 from attncli.render.caption_scores import caption_scores_as_json, caption_scores_as_text
+from attncli.scoring.caption_systems import CaptionSet, CaptionSystem, evaluate_captions
+from attncli.scoring.meteor import why_not
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner

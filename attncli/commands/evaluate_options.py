@@ -9,7 +9,7 @@ import typer
 
 from attncli.options import MODEL
 from attncli.render.plots import check_picture
-from attncli.scoring import Lengths, Tokenizer
+from attncli.scoring.translations import Lengths, Tokenizer
 from models.errors import ModelError
 
 MODEL_NAME = "{model}"  # in the name of a file to save

@@ -16,7 +16,7 @@ from attncli.jobs.evaluate import read_references, read_system, read_test_set, t
 from attncli.options import SearchChanges, as_asked
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring import (
+from attncli.scoring.translations import (
     Evaluation,
     Lengths,
     Scoring,

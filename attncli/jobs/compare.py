@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.comparison import Row
 from attncli.data import corpus
 from attncli.data.links import Index, Links, read_links
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
 from attncli.jobs.train import Stop, heartbeat, train
+from attncli.scoring.comparison import Row
 from attncli.training.buildable import check_buildable
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.dev_texts import DevTexts

@@ -10,7 +10,7 @@ from attncli.console import Advance
 from attncli.data.corpus import aligned, open_text, read_pairs
 from attncli.data.lines import Line
 from attncli.jobs.translate import Translates, translate_lines
-from attncli.scoring import EvaluationSet, System
+from attncli.scoring.translations import EvaluationSet, System
 from models.config import SearchConfig
 from models.errors import ModelError
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.alignment_scoring import AlignmentScores, score_alignments
 from attncli.data.corpus import read_pairs
 from attncli.data.links import UNKNOWN, Index, Lengths, LinkFile, read_links
+from attncli.scoring.alignments import AlignmentScores, score_alignments
 
 if TYPE_CHECKING:
     from models.config import AlignConfig

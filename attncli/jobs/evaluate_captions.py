@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.caption_scoring.systems import CaptionSet, CaptionSystem
 from attncli.console import Advance
 from attncli.data.captions import has_parts, read_captions
 from attncli.data.corpus import open_text
 from attncli.data.picture_files import PictureFile
 from attncli.data.pictures import Pictures
 from attncli.jobs.caption import BATCH, caption_pictures
+from attncli.scoring.caption_systems import CaptionSet, CaptionSystem
 from models.errors import ModelError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.alignment_scoring import score_alignments
-from attncli.comparison import Row
 from attncli.data.links import Links
+from attncli.scoring.alignments import score_alignments
+from attncli.scoring.comparison import Row
 from attncli.training.config import RunConfig
 from attncli.training.dev_texts import DevTexts, bleu, translated
 from attncli.training.evaluation import dev_loss

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncli.alignment_scoring import AlignmentScores
 from attncli.render.columns import columns
+from attncli.scoring.alignments import AlignmentScores
 
 
 class Against(NamedTuple):

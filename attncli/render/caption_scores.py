@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from attncli.caption_scoring.systems import CaptionEvaluation, CaptionSet
 from attncli.render.columns import columns
+from attncli.scoring.caption_systems import CaptionEvaluation, CaptionSet
 
 SCALES = (
     "BLEU-1 to BLEU-4, ROUGE-L and METEOR are in percent; CIDEr-D is as the COCO tools give it "

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.comparison import Row, ranked, spread, verdict
 from attncli.render.columns import columns
 from attncli.render.plots import Strip, strips
+from attncli.scoring.comparison import Row, ranked, spread, verdict
 
 
 class Column(NamedTuple):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from attncli.render.columns import columns
-from attncli.scoring import Bucket, Evaluation, Score, System
+from attncli.scoring.translations import Bucket, Evaluation, Score, System
 
 
 def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from attncli.scoring import Tokenizer
+from attncli.scoring.translations import Tokenizer
 from models.config import (
     AttentionLossConfig,
     ModelConfig,

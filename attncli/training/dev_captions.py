@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from attncli.caption_scoring import bleu4, cider
 from attncli.data.caption_examples import Views
 from attncli.data.tokens import forced
+from attncli.scoring.captions import bleu4, cider
 from attncli.training.config import TrainConfig
 from attncli.training.events import Scores
 from attncli.training.material import Heartbeat

@@ -7,7 +7,7 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.data import scenes
+from attncli.embedded import scenes
 from attncli.training.config import DataConfig
 from models.files import write_bytes, write_text
 

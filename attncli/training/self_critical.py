@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.caption_scoring import Reward
 from attncli.data.tokens import forced
+from attncli.scoring.reward import Reward
 from attncli.training.material import Criticised
 from models.config import SearchConfig
 from models.inference.search import search

@@ -7,8 +7,9 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from attncli.data import corpus, grammar, tokens
+from attncli.data import corpus, tokens
 from attncli.data.guides import read_guides
+from attncli.embedded import grammar
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.dev_texts import DevTexts
 from attncli.training.material import (

@@ -10,9 +10,9 @@ import numpy
 import pytest
 
 from attncli import app
-from attncli.data.grammar import Pair
 from attncli.data.lines import Line
 from attncli.data.pairs import numbers, pair_of
+from attncli.embedded.grammar import Pair
 from models.alignment import AlignConfig, align, head_weights
 from models.inference.translator import Translator
 

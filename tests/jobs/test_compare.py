@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from attncli import app
-from attncli.comparison import Row
 from attncli.jobs import compare
 from attncli.jobs.mechanisms import LITERATURE, find, mechanisms
+from attncli.scoring.comparison import Row
 from attncli.training.config import RunConfig, run_config
 from models.alignment import diagonal
 from models.errors import ModelError

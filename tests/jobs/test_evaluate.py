@@ -9,11 +9,12 @@ import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
-from attncli import app, scoring
+from attncli import app
 from attncli.commands import evaluate_texts as command
-from attncli.data.grammar import Pair
+from attncli.embedded.grammar import Pair
 from attncli.jobs.evaluate import read_system, read_test_set, translate_test_set
-from attncli.scoring import EvaluationSet, Lengths, Scoring, System
+from attncli.scoring import translations as scoring
+from attncli.scoring.translations import EvaluationSet, Lengths, Scoring, System
 from models import load
 from models.config import SearchConfig
 from models.errors import ModelError

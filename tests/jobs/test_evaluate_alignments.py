@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli import app
-from attncli.data.grammar import Pair
+from attncli.embedded.grammar import Pair
 from models.alignment import align, error_rate
 from models.inference.translator import Translator
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from attncli import app
-from attncli.caption_scoring import caption_scores
+from attncli.scoring.captions import caption_scores
 from models import load_captioner
 from models.config import SearchConfig
 from models.images import open_image

@@ -12,8 +12,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attncli.data.grammar import generate
 from attncli.data.links import read_links
+from attncli.embedded.grammar import generate
 from attncli.jobs import train as train_job
 from attncli.jobs.train import dry_run
 from attncli.training import keep

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from attncli.data import scenes
-from attncli.data.scenes.grammar import COLOURS, SHAPES, SIDE, Box
+from attncli.embedded import scenes
+from attncli.embedded.scenes.grammar import COLOURS, SHAPES, SIDE, Box
 from attncli.training.drawn import DEV_SCENES
 from attncli.training.events import Started
 from attncli.training.settings import settings

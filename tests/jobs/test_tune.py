@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attncli import app
-from attncli.data.grammar import Pair
+from attncli.embedded.grammar import Pair
 from models import load_translator
 from models.alignment import align, error_rate
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from attncli.data.grammar import Pair
+from attncli.embedded.grammar import Pair
 from models import load
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig

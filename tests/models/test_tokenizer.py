@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.embedded.grammar import Pair
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.tokenizer import END, NEVER_OUTPUT, UNKNOWN, Tokenizer, train

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from safetensors.torch import load_file
 
-from attncli.data.grammar import generate
+from attncli.embedded.grammar import generate
 from attncli.jobs.train import train
 from attncli.training.config import RunConfig
 from attncli.training.events import RunEvent

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.data.grammar import generate
+from attncli.embedded.grammar import generate
 from attncli.training.config import TrainConfig
 from attncli.training.loop import Stepper
 from attncli.training.state import State

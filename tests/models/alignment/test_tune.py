@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.embedded.grammar import Pair
 from models import load
 from models.alignment import (
     AlignConfig,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.embedded.grammar import Pair
 from models.config import SearchConfig
 from models.errors import ModelError
 from models.inference.translator import Translator, batches

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attncli.data.grammar.lexicon import HE, HER, HIM, THEM, THEY, Name, Pronoun
-from attncli.data.grammar.meaning import Nominal
+from attncli.embedded.grammar.lexicon import HE, HER, HIM, THEM, THEY, Name, Pronoun
+from attncli.embedded.grammar.meaning import Nominal
 
 
 def reference(nominal: Nominal) -> Pronoun:

@@ -7,9 +7,9 @@ from itertools import islice, pairwise, permutations
 
 import pytest
 
-from attncli.data.grammar import LANGUAGES, Pair, french, generate, german, say, split
-from attncli.data.grammar.draw import draw
-from attncli.data.grammar.lexicon import (
+from attncli.embedded.grammar import LANGUAGES, Pair, french, generate, german, say, split
+from attncli.embedded.grammar.draw import draw
+from attncli.embedded.grammar.lexicon import (
     ADJECTIVES,
     CAN,
     FREQUENCIES,
@@ -31,8 +31,8 @@ from attncli.data.grammar.lexicon import (
     Time,
     Verb,
 )
-from attncli.data.grammar.meaning import Adjunct, Clause, Phrase, Report, Sentence
-from attncli.data.grammar.words import linked
+from attncli.embedded.grammar.meaning import Adjunct, Clause, Phrase, Report, Sentence
+from attncli.embedded.grammar.words import linked
 from models.errors import ModelError
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from attncli.data.grammar import english, french, german
-from attncli.data.grammar.draw import draw
-from attncli.data.grammar.meaning import Sentence
-from attncli.data.grammar.words import Word, linked, written
+from attncli.embedded.grammar import english, french, german
+from attncli.embedded.grammar.draw import draw
+from attncli.embedded.grammar.meaning import Sentence
+from attncli.embedded.grammar.words import Word, linked, written
 from models.errors import ModelError, unknown_name
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from attncli.data.grammar.lexicon import Name, Pronoun
-from attncli.data.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
-from attncli.data.grammar.words import (
+from attncli.embedded.grammar.lexicon import Name, Pronoun
+from attncli.embedded.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
+from attncli.embedded.grammar.words import (
     ADJUNCT,
     ARTICLE,
     AUXILIARY,

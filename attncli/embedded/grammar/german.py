@@ -6,9 +6,9 @@ object, "nicht", then what belongs to the verb. An indefinite object that is den
 
 from __future__ import annotations
 
-from attncli.data.grammar.lexicon import Name, Pronoun, Verb
-from attncli.data.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
-from attncli.data.grammar.words import (
+from attncli.embedded.grammar.lexicon import Name, Pronoun, Verb
+from attncli.embedded.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
+from attncli.embedded.grammar.words import (
     ADJUNCT,
     ARTICLE,
     AUXILIARY,

@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from attncli.caption_scoring import Reward, bleu4, caption_scores, cider, meteor, words
-from attncli.caption_scoring.rouge import longest_common
+from attncli.scoring import meteor
+from attncli.scoring.caption_words import words
+from attncli.scoring.captions import bleu4, caption_scores, cider
+from attncli.scoring.reward import Reward
+from attncli.scoring.rouge import longest_common
 from models.errors import ModelError
 
 OUTPUTS = [

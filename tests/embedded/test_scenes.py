@@ -8,9 +8,9 @@ import itertools
 import numpy as np
 from PIL import Image
 
-from attncli.data.scenes import Scene, generate, png, split
-from attncli.data.scenes.drawing import GROUND
-from attncli.data.scenes.grammar import COLOURS, SHAPES, SIDE, SIZES
+from attncli.embedded.scenes import Scene, generate, png, split
+from attncli.embedded.scenes.drawing import GROUND
+from attncli.embedded.scenes.grammar import COLOURS, SHAPES, SIDE, SIZES
 
 SOME = list(itertools.islice(generate(1), 200))
 

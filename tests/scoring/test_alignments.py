@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.alignment_scoring import score_alignments
 from attncli.data.links import Links
+from attncli.scoring.alignments import score_alignments
 
 SURE = frozenset({(0, 0), (1, 2)})
 GOLD = Links(SURE, SURE | {(1, 1)})

@@ -6,7 +6,7 @@ import io
 
 from PIL import Image, ImageDraw
 
-from attncli.data.scenes.grammar import COLOURS, SIDE, Scene, Thing
+from attncli.embedded.scenes.grammar import COLOURS, SIDE, Scene, Thing
 
 GROUND = (235, 235, 230)
 FINE = 4  # drawn so many times larger first, for smooth edges

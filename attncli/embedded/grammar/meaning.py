@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from attncli.data.grammar.lexicon import (
+from attncli.embedded.grammar.lexicon import (
     HE,
     THEY,
     Adjective,

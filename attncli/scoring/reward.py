@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from attncli.caption_scoring.cider_d import DocumentFrequency
-from attncli.caption_scoring.words import words
+from attncli.scoring.caption_words import words
+from attncli.scoring.cider_d import DocumentFrequency
 
 
 class Reward:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from attncli.data.grammar.lexicon import (
+from attncli.embedded.grammar.lexicon import (
     ADJECTIVES,
     FREQUENCIES,
     HE,
@@ -37,8 +37,8 @@ from attncli.data.grammar.lexicon import (
     Time,
     Verb,
 )
-from attncli.data.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Report, Sentence
-from attncli.data.grammar.reference import reference
+from attncli.embedded.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Report, Sentence
+from attncli.embedded.grammar.reference import reference
 
 Random = Callable[[], float]
 Choice = TypeVar("Choice")

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from attncli.caption_scoring.words import References, Words
+from attncli.scoring.caption_words import References, Words
 from models.errors import ModelError
 
 JAR = Path("meteor", "meteor-1.5.jar")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from attncli.data.grammar.lexicon import CAN, HE, THEY, WANT, WE, I, Name, Pronoun, Verb
-from attncli.data.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
-from attncli.data.grammar.words import (
+from attncli.embedded.grammar.lexicon import CAN, HE, THEY, WANT, WE, I, Name, Pronoun, Verb
+from attncli.embedded.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
+from attncli.embedded.grammar.words import (
     ADJUNCT,
     ARTICLE,
     AUXILIARY,

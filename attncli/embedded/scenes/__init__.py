@@ -1,6 +1,6 @@
 """Drawn scenes with captions that know where each of their nouns is."""
 
-from attncli.data.scenes.drawing import png
-from attncli.data.scenes.grammar import Box, Scene, Splits, Thing, generate, split
+from attncli.embedded.scenes.drawing import png
+from attncli.embedded.scenes.grammar import Box, Scene, Splits, Thing, generate, split
 
 __all__ = ["Box", "Scene", "Splits", "Thing", "generate", "png", "split"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncli.caption_scoring import CaptionScores, caption_scores
+from attncli.scoring.captions import CaptionScores, caption_scores
 
 
 class CaptionSet(NamedTuple):

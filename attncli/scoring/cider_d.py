@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from attncli.caption_scoring.words import References, Words
+from attncli.scoring.caption_words import References, Words
 
 ORDER = 4  # the longest n-grams
 SIGMA = 6.0

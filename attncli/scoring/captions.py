@@ -12,14 +12,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from attncli.caption_scoring import cider_d
-from attncli.caption_scoring import meteor as meteor_program
-from attncli.caption_scoring.reward import Reward
-from attncli.caption_scoring.rouge import rouge_l
-from attncli.caption_scoring.words import words
+from attncli.scoring import cider_d
+from attncli.scoring import meteor as meteor_program
+from attncli.scoring.caption_words import words
+from attncli.scoring.rouge import rouge_l
 from models.errors import ModelError
-
-__all__ = ["Bleu", "CaptionScores", "Reward", "bleu4", "caption_scores", "cider", "words"]
 
 
 class Bleu(NamedTuple):

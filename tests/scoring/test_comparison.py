@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.comparison import Row, noise, ranked, spread, t_quantile, verdict
+from attncli.scoring.comparison import Row, noise, ranked, spread, t_quantile, verdict
 
 
 def row(mechanism: str, seed: int, bleu: float) -> Row:

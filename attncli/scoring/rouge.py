@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attncli.caption_scoring.words import References, Words
+from attncli.scoring.caption_words import References, Words
 
 BETA = 1.2
 

@@ -1,0 +1,1 @@
+"""Training data that the program generates itself: a grammar of sentence pairs, drawn scenes."""

@@ -1,0 +1,1 @@
+"""Scores of translations, captions and alignments, and the comparison of mechanisms."""
