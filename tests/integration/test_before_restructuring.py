@@ -1,0 +1,122 @@
+"""Bundles, runs and outputs recorded at revision 8835d3f: later versions must reproduce them.
+
+tests/fixtures/before_restructuring/make.py made the files. Numbers are compared exactly if torch
+and the processor are those of the recording, and within a tolerance otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from attncli import app
+from attncli.data.grammar import generate
+from tests.fixtures.before_restructuring import make
+
+RECORDED = Path(make.__file__).parent
+OUTPUTS: dict[str, Any] = json.loads((RECORDED / "outputs.json").read_text("utf-8"))
+SAME_MACHINE = json.loads((RECORDED / "machine.json").read_text("utf-8")) == make.machine()
+SCORES = 0.0 if SAME_MACHINE else 1e-4
+WEIGHTS = 0.0 if SAME_MACHINE else 1e-3
+RETRAINED = ("rnnsearch", "luong", "transformer", "captioner-soft", "captioner-hard")
+PAIRS = "7f169edd466e9d42d78f14bca5d93806021b093d5521c7fa792257e0f4f478e8"  # SHA-256 of 200 pairs
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy the recorded files, and work in their folder."""
+    folder = tmp_path / "recorded"
+    shutil.copytree(RECORDED, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def attn(*arguments: str) -> None:
+    """Run a command that must succeed."""
+    assert app.run(list(arguments)) == 0
+
+
+@pytest.mark.parametrize("name", make.TEXTS)
+def test_a_text_bundle_gives_the_recorded_outputs(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search = ("--nbest", "3", "--format", "jsonl", "--device", "cpu")
+    attn("translate", "-m", f"bundles/{name}", *search, *make.SENTENCES)
+    compare_hypotheses(capsys.readouterr().out, OUTPUTS[name]["nbest"])
+
+
+@pytest.mark.parametrize("name", ["rnnsearch", "luong", "transformer"])
+def test_a_text_bundle_gives_the_recorded_alignment(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    source, target = make.PAIR.split(" ||| ")
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(f"{source}\t{target}\n", "utf-8")
+    attn("align", "-m", f"bundles/{name}", "--format", "jsonl", "--device", "cpu", str(pairs))
+    found, expected = json.loads(capsys.readouterr().out), OUTPUTS[name]["alignment"]
+    assert found["links"] == expected["links"]
+    assert found["score"] == pytest.approx(expected["score"], abs=SCORES, rel=0)
+    near = pytest.approx(torch.tensor(expected["weights"]).flatten().tolist(), abs=SCORES, rel=0)
+    assert torch.tensor(found["weights"]).flatten().tolist() == near
+
+
+@pytest.mark.parametrize("name", make.CAPTIONERS)
+def test_a_captioner_gives_the_recorded_outputs(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pictures = sorted(str(path) for path in Path("images").iterdir())[:4]
+    search = ("--nbest", "3", "--format", "jsonl", "--device", "cpu")
+    attn("caption", "-m", f"bundles/{name}", *pictures, *search)
+    compare_hypotheses(capsys.readouterr().out, OUTPUTS[name]["nbest"])
+
+
+@pytest.mark.parametrize("name", RETRAINED)
+def test_training_from_a_fixed_seed_ends_with_the_recorded_weights(name: str) -> None:
+    attn("train", f"bundles/{name}/config.toml", "-o", "again", *make.SETTINGS)
+    compare_weights(Path("again"), Path("bundles") / name)
+
+
+def test_an_interrupted_run_ends_with_the_weights_of_the_unbroken_one() -> None:
+    attn(*make.text_run("runs/interrupted", "transformer-nano", *make.TEXT, *make.RUN))
+    compare_weights(Path("runs/interrupted"), Path("runs/finished"))
+
+
+def test_a_finished_run_is_not_trained_again(capsys: pytest.CaptureFixture[str]) -> None:
+    attn(*make.text_run("runs/finished", "transformer-nano", *make.TEXT, *make.RUN))
+    assert "finished before, after 20 updates" in capsys.readouterr().err
+
+
+def test_the_embedded_grammar_gives_the_recorded_pairs() -> None:
+    lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in generate(200))
+    assert hashlib.sha256(lines.encode()).hexdigest() == PAIRS
+
+
+def compare_hypotheses(out: str, expected: list[list[list[Any]]]) -> None:
+    """Compare n-best lists: texts exactly, scores within the tolerance."""
+    found = [make.hypotheses(line) for line in out.splitlines()]
+    assert [[row[0] for row in rows] for rows in found] == [
+        [row[0] for row in rows] for rows in expected
+    ]
+    scores = [row[1] for rows in found for row in rows]
+    assert scores == pytest.approx([row[1] for rows in expected for row in rows], abs=SCORES, rel=0)
+
+
+def compare_weights(found: Path, expected: Path) -> None:
+    """Compare the weights of two bundles: same names, same numbers."""
+    left, right = (load_file(folder / "model.safetensors") for folder in (found, expected))
+    assert left.keys() == right.keys()
+    furthest = max((distance(left[name], right[name]), name) for name in left)
+    assert furthest[0] <= WEIGHTS, f"{furthest[1]} differs by {furthest[0]:.2g}"
+
+
+def distance(one: Tensor, other: Tensor) -> float:
+    """Return the largest absolute difference of two tensors."""
+    return float((one.double() - other.double()).abs().max())
