@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from attncli import app
-from attncli.data.grammar import generate
+from attncli.embedded.grammar import generate
 from tests.fixtures.before_restructuring import make
 
 RECORDED = Path(make.__file__).parent
