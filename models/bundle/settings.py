@@ -1,0 +1,80 @@
+"""The config.json of a bundle. Imports no torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from models.config import AlignConfig, to_dict
+from models.errors import ModelError
+from models.files import write_text
+from models.registry import IMAGE_FAMILIES
+
+FORMAT = 1
+NAME = "config.json"
+MOST_BYTES = 1 << 20  # of a config.json
+SECTIONS = ("model", "tokenizer", "search", "vocabulary")
+OPTIONAL = ("alignment",)
+MADE_BY = "a folder made by `attn train`"
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return the content of a bundle's config.json.
+
+    Raises ModelError if there is none, or if it is damaged or of another format.
+    """
+    if not folder.exists():
+        raise ModelError(f"no model at {folder}", MADE_BY, "train one first, or check the path")
+    try:
+        settings: dict[str, Any] = json.loads(_text(folder / NAME))
+        if settings["format"] != FORMAT:
+            raise ModelError(
+                f"{folder} has bundle format {settings['format']}",
+                f"format {FORMAT}",
+                "use the version of attn that wrote it",
+            )
+        _check_sections(settings)
+    except FileNotFoundError:
+        raise ModelError(f"{folder} has no {NAME}", MADE_BY) from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(f"{folder}/{NAME} is damaged ({error})", MADE_BY) from None
+    return settings
+
+
+def write_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Write a bundle's config.json."""
+    write_text(folder / NAME, to_text(settings))
+
+
+def to_text(settings: dict[str, Any]) -> str:
+    """Return the text of a config.json."""
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_alignment(folder: Path, config: AlignConfig) -> None:
+    """Store in a bundle how its attention is read as an alignment."""
+    write_settings(folder, {**read_settings(folder), "alignment": to_dict(config)})
+
+
+def task_of(folder: Path) -> str:
+    """Return what the model in a folder is for: translate or caption; "" if it is damaged."""
+    try:
+        family = read_settings(folder)["model"].get("family")
+    except ModelError:
+        return ""
+    return "caption" if family in IMAGE_FAMILIES else "translate"
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes")
+    return content.decode("utf-8")
+
+
+def _check_sections(settings: dict[str, Any]) -> None:
+    for section in (*SECTIONS, *(name for name in OPTIONAL if name in settings)):
+        if not isinstance(settings.get(section), dict):
+            raise ValueError(f"no settings of the {section}")
