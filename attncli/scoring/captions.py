@@ -15,7 +15,7 @@ from typing import NamedTuple
 from attncli.scoring import cider_d
 from attncli.scoring import meteor as meteor_program
 from attncli.scoring.caption_words import words
-from attncli.scoring.rouge import rouge_l
+from attncli.scoring.rouge import coco_rouge_l
 from models.errors import ModelError
 
 
@@ -55,7 +55,7 @@ def caption_scores(
     known = meteor and not meteor_program.why_not()
     return CaptionScores(
         bleu=_bleu(said, expected),
-        rouge_l=100 * rouge_l(said, expected),
+        rouge_l=100 * coco_rouge_l(said, expected),
         cider=cider_d.cider_d(said, expected),
         meteor=100 * meteor_program.meteor(said, expected) if known else None,
         captions=len(outputs),

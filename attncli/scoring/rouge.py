@@ -1,45 +1,67 @@
-"""ROUGE-L as the COCO tools compute it: words in common, in order, with gaps.
+"""ROUGE-L: precision and recall of the longest common subsequence (LCS) of words.
 
-    F = (1 + beta^2) P R / (R + beta^2 P),   P = LCS / |output|,   R = LCS / |reference|
+    P = LCS / |output|,   R = LCS / |reference|
+    F = (1 + beta^2) P R / (R + beta^2 P)
 
-P and R are each the best over the references; beta is 1.2.
-Source: Lin 2004, section 3; the maximum over references and beta: Chen et al. 2015.
+Two definitions are in use. ``rouge_l`` is that of summarisation (beta = 1, as in the rouge-score
+package without stemming): the best F over the references. ``coco_rouge_l`` is that of the COCO
+caption tools (beta = 1.2): P and R are each the best over the references.
+Source: Lin 2004, section 3; the COCO definition: Chen et al. 2015.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from attncli.scoring.caption_words import References, Words
+from attncli.scoring.edit_distance import common_subsequence
 
-BETA = 1.2
-
-
-def rouge_l(outputs: Sequence[Words], references: Sequence[References]) -> float:
-    """Mean ROUGE-L in 0..1, everything given as words."""
-    found = [rouge_of_one(*row) for row in zip(outputs, references, strict=True)]
-    return sum(found) / len(found)
+COCO_BETA = 1.2
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 
-def rouge_of_one(output: Words, references: References) -> float:
-    """ROUGE-L of one caption."""
-    common = [longest_common(output, reference) for reference in references]
+def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Return the mean ROUGE-L F1 in percent.
+
+    references: a list for each output. Words are runs of letters and digits in lower case; each
+    kana and each Chinese character is a word.
+    """
+    scores = [
+        max(_f1(rouge_words(output), rouge_words(text)) for text in texts)
+        for output, texts in zip(outputs, references, strict=True)
+    ]
+    return 100 * sum(scores) / len(scores) if scores else 0.0
+
+
+def rouge_words(text: str) -> list[str]:
+    """Return the words of a text, in lower case and without punctuation."""
+    return WORD.findall(text.lower())
+
+
+def coco_rouge_l(outputs: Sequence[Words], references: Sequence[References]) -> float:
+    """Return the mean ROUGE-L of the COCO tools, from 0 to 1, for captions given as words."""
+    scores = [_coco_f(*row) for row in zip(outputs, references, strict=True)]
+    return sum(scores) / len(scores)
+
+
+def _f1(output: Words, reference: Words) -> float:
+    if not output and not reference:
+        return 1.0
+    common = common_subsequence(output, reference)
+    return _f(common / max(1, len(output)), common / max(1, len(reference)), beta=1.0)
+
+
+def _coco_f(output: Words, references: References) -> float:
+    common = [common_subsequence(output, reference) for reference in references]
     precision = max(common) / max(1, len(output))
     recall = max(
         length / max(1, len(reference))
         for length, reference in zip(common, references, strict=True)
     )
-    weighted = recall + BETA**2 * precision
-    return (1 + BETA**2) * precision * recall / weighted if weighted else 0.0
+    return _f(precision, recall, beta=COCO_BETA)
 
 
-def longest_common(one: Words, other: Words) -> int:
-    """The length of the longest common subsequence."""
-    row = [0] * (len(other) + 1)
-    for word in one:
-        diagonal = 0
-        for place, second in enumerate(other, 1):
-            above = row[place]
-            row[place] = diagonal + 1 if word == second else max(above, row[place - 1])
-            diagonal = above
-    return row[-1]
+def _f(precision: float, recall: float, *, beta: float) -> float:
+    weighted = recall + beta**2 * precision
+    return (1 + beta**2) * precision * recall / weighted if weighted else 0.0

@@ -7,7 +7,6 @@ the captions below.
 from __future__ import annotations
 
 import os
-import random
 import stat
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from attncli.scoring import meteor
 from attncli.scoring.caption_words import words
 from attncli.scoring.captions import bleu4, caption_scores, cider
 from attncli.scoring.reward import Reward
-from attncli.scoring.rouge import longest_common
 from models.errors import ModelError
 
 OUTPUTS = [
@@ -137,20 +135,6 @@ def test_the_order_of_references_is_nothing() -> None:
     one, other = (caption_scores(OUTPUTS, texts, meteor=False) for texts in (REFERENCES, turned))
     assert one.bleu == other.bleu
     assert (one.rouge_l, one.cider) == pytest.approx((other.rouge_l, other.cider))
-
-
-def test_the_longest_common_subsequence_is_that_of_trying_all() -> None:
-    def longest(one: str, other: str) -> int:
-        if not one or not other:
-            return 0
-        if one[0] == other[0]:
-            return 1 + longest(one[1:], other[1:])
-        return max(longest(one[1:], other), longest(one, other[1:]))
-
-    dice = random.Random(1)
-    for _ in range(100):
-        one, other = ("".join(dice.choices("abc", k=dice.randrange(7))) for _ in range(2))
-        assert longest_common(one, other) == longest(one, other)
 
 
 @pytest.mark.parametrize("references", [REFERENCES[:5], [[], *REFERENCES[1:]]])

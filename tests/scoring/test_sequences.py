@@ -1,0 +1,64 @@
+"""Exact match, error rate and ROUGE-L equal their definitions, computed the slow way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from attncli.scoring.edit_distance import common_subsequence, edit_distance
+from attncli.scoring.rouge import rouge_l, rouge_words
+from attncli.scoring.sequences import error_rate, exact_match
+
+
+def slow_edit_distance(one: str, other: str) -> int:
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        above, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            cost = min(row[j] + 1, row[j - 1] + 1, above + (a != b))
+            above, row[j] = row[j], cost
+    return row[-1]
+
+
+def slow_common_subsequence(one: str, other: str) -> int:
+    row = [0] * (len(other) + 1)
+    for a in one:
+        above = 0
+        for j, b in enumerate(other, 1):
+            found = above + 1 if a == b else max(row[j], row[j - 1])
+            above, row[j] = row[j], found
+    return row[-1]
+
+
+def test_bit_parallel_distances_equal_dynamic_programming() -> None:
+    rng = random.Random(3)
+    sizes = [0, 1, 2, 5, 63, 64, 65, 130]
+    for _ in range(400):
+        one, other = ("".join(rng.choices("abcd", k=rng.choice(sizes))) for _ in range(2))
+        assert edit_distance(one, other) == slow_edit_distance(one, other), (one, other)
+        assert common_subsequence(one, other) == slow_common_subsequence(one, other), (one, other)
+
+
+def test_exact_match_counts_any_reference() -> None:
+    assert exact_match(["a b", "c", "d"], [["x", "a  b"], ["C"], ["d"]]) == pytest.approx(200 / 3)
+    assert exact_match([], []) == 0
+
+
+def test_error_rate_is_edits_over_reference_tokens() -> None:
+    # 1 substitution of 3, 1 insertion of 1, 2 deletions of 2
+    outputs, references = ["a x c", "d e", ""], [["a b c"], ["d"], ["f g"]]
+    assert error_rate(outputs, references) == pytest.approx(100 * 4 / 6)
+    assert error_rate(["ab"], [["ac"]], tokenize=list) == 50
+    assert error_rate(["a b"], [["c d e", "a b"]]) == 0  # the closest reference
+    assert error_rate([""], [[""]]) == 0
+
+
+def test_rouge_l_is_f1_of_the_best_reference() -> None:
+    # The example of Lin 2004, section 3.1: LCS 3 of 4 and 4, and LCS 2 of 4 and 4
+    reference = "police killed the gunman"
+    assert rouge_l(["police kill the gunman"], [[reference]]) == pytest.approx(75)
+    assert rouge_l(["the gunman kill police"], [[reference]]) == pytest.approx(50)
+    assert rouge_l(["Police, KILLED the gunman!"], [["x", reference]]) == pytest.approx(100)
+    assert rouge_l(["a b"], [["a b c d"]]) == pytest.approx(100 * 2 * 1 * 0.5 / 1.5)
+    assert rouge_words("state-of-the-art 日本") == ["state", "of", "the", "art", "日", "本"]
