@@ -1,23 +1,36 @@
 """Options that several commands share.
 
-A setting of a configuration class becomes an option of the same name: its default and its help
-come from the class, where they are written once. A command says ``@with_settings()`` and takes
-``search: SearchConfig`` (or another configuration); its help then lists the fields of it.
+`with_settings` turns the fields of a configuration class into options, so that names, types,
+defaults and documentation are written once, in models/config.py. A command declares one parameter
+of a type derived from `Overrides`:
+
+    @with_settings("max_caption")                  # every field but max_caption
+    def translate(text: Text = None, *, overrides: SearchOverrides) -> None:
+        search = overrides.apply(translator.search)
+
+Typer then sees a function with one option per field and no `overrides`:
+
+    def translate(*, text: Text = None,
+                  method: Literal["beam", "greedy", "sample"] | None = None,   # --method
+                  beam: int | None = None,                                     # --beam, -b
+                  ...) -> None
+
+and `attn translate --beam 2` calls the command with `overrides=SearchOverrides({"beam": 2})`.
+Options that are not given are None and are left out, so the value saved with the model applies.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from attncli import console
-from models.config import AlignConfig, SearchConfig, fields_of, merged, types_of
+from attncli.overrides import Overrides, SearchOverrides
+from models.config import AlignConfig, SearchConfig, fields_of, types_of
 
 MODEL = "ATTN_MODEL"
 
@@ -79,94 +92,38 @@ FLAGS: dict[tuple[type, str], Flag] = {
 }
 
 
-class Changes(dict[str, Any]):
-    """Settings that the user gave, by name, over those that a model has of its own."""
-
-    of: type  # the configuration class
-
-
-class AlignChanges(Changes):
-    """How attention is to be read as an alignment, where the model is not asked."""
-
-    of = AlignConfig
-
-
-class SearchChanges(Changes):
-    """How outputs are to be searched for, where the model is not asked."""
-
-    of = SearchConfig
-
-
 def with_settings(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A command whose configuration parameters are options, one for each of their fields.
+    """Return a decorator that replaces a command's `Overrides` parameters by options.
 
-    without: fields that mean nothing to the command, and keep their defaults.
+    without: fields that do not apply to the command; they get no option. The module docstring has
+    an example.
     """
     return functools.partial(_with_settings, without=without)
 
 
 def _with_settings(command: Callable[..., Any], without: tuple[str, ...]) -> Callable[..., Any]:
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    configs = {p.name: p.annotation for p in own if _is_config(p.annotation)}
+    declared = inspect.signature(command, eval_str=True).parameters.values()
+    overrides = {p.name: p.annotation for p in declared if _is_overrides(p.annotation)}
     parameters = {
-        p.name: p for parameter in own for p in _expanded(parameter) if p.name not in without
+        p.name: p for parameter in declared for p in _expanded(parameter) if p.name not in without
     }
 
     @functools.wraps(command)
-    def run(**values: Any) -> Any:  # the names are those of the signature below
-        for name, kind in configs.items():
-            settings = {f: values.pop(f) for f in fields_of(_class(kind)) if f in values}
-            if issubclass(kind, Changes):
-                settings = {field: value for field, value in settings.items() if value is not None}
-            values[name] = kind(**settings)
+    def run(**values: Any) -> Any:  # Typer passes every parameter of the signature set below
+        for name, kind in overrides.items():
+            options = {f: values.pop(f) for f in fields_of(kind.config_class) if f in values}
+            values[name] = kind({f: value for f, value in options.items() if value is not None})
         return command(**values)
 
-    del run.__wrapped__  # typer must read the signature of the options, not the command's
+    del run.__wrapped__  # Typer must read the signature set below, not the command's
     run.__annotations__ = {name: p.annotation for name, p in parameters.items()}
     run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     return run
 
 
-class Reads(Protocol):
-    """A model in use: ``models.load`` gives one."""
-
-    search: SearchConfig  # its own
-
-    @property
-    def read_mode(self) -> str:
-        """soft, or "hard argmax", "hard sample", "hard expected"; empty without attention."""
-
-    def with_read_mode(self, decode: str, *, seed: int) -> Any:
-        """The same model with its hard attention read in another way."""
-
-
-R = TypeVar("R", bound=Reads)
-
-
-def read_as(model: R, decode: str | None, *, seed: int) -> R:
-    """The model, reading as ``--hard-decode`` says, or else as its own settings do.
-
-    A hard read is said on stderr; a choice for a model that is not hard is a ModelError.
-    """
-    kind, _, own = model.read_mode.partition(" ")
-    if decode or kind == "hard":
-        model = model.with_read_mode(decode or own, seed=seed)
-        console.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
-    return model
-
-
-def as_asked(model: R, changes: SearchChanges, decode: str | None) -> tuple[R, SearchConfig]:
-    """The model, reading as asked, and how it is to search: as its own settings say, but for these.
-
-    A hard read is said on stderr, as by `read_as`.
-    """
-    search = merged(model.search, changes)
-    return read_as(model, decode, seed=search.seed), search
-
-
-def check_search(changes: SearchChanges) -> None:
+def check_search(overrides: SearchOverrides) -> None:
     """Refuse settings of the search that would have no effect or no result: a usage error."""
-    search = merged(SearchConfig(), changes)
+    search = overrides.apply(SearchConfig())
     sampling = (search.temperature, search.top_k, search.top_p)
     default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)
     if search.method != "sample" and sampling != default:
@@ -182,29 +139,23 @@ def check_search(changes: SearchChanges) -> None:
         )
 
 
-def _is_config(kind: Any) -> bool:
-    return dataclasses.is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, Changes))
-
-
-def _class(kind: Any) -> type:
-    """The configuration class of a parameter."""
-    return kind.of if issubclass(kind, Changes) else kind
+def _is_overrides(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Overrides)
 
 
 def _expanded(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """Yield the options of an overrides parameter; any other parameter is unchanged."""
     kind = parameter.annotation
-    if _is_config(kind):
-        optional = issubclass(kind, Changes)
-        known = _class(kind)
-        yield from (_setting(known, name, optional=optional) for name in fields_of(known))
+    if _is_overrides(kind):
+        yield from (_setting(kind.config_class, name) for name in fields_of(kind.config_class))
     else:
         yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _setting(config_class: type, name: str, *, optional: bool) -> inspect.Parameter:
-    """The option for one field: its name, type, default and doc, and what ``FLAGS`` adds.
+def _setting(config_class: type, name: str) -> inspect.Parameter:
+    """Return the option for one field: its name, type and doc, and what ``FLAGS`` adds.
 
-    optional: without it there is no value, as a model has one of its own.
+    Its default is None, which means that the value saved with the model applies.
     """
     field, flag = fields_of(config_class)[name], FLAGS.get((config_class, name), Flag())
     kind = flag.choices or types_of(config_class)[name]
@@ -216,6 +167,6 @@ def _setting(config_class: type, name: str, *, optional: bool) -> inspect.Parame
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=None if optional else field.default,
-        annotation=Annotated[kind | None if optional else kind, option],
+        default=None,
+        annotation=Annotated[kind | None, option],
     )

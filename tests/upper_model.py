@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from pathlib import Path
 
+from attncli.jobs.loading import OpenOptions
 from models.config import SearchConfig
 from models.types import Hypothesis, Translation
 
@@ -18,9 +20,9 @@ class Upper:
 
     max_source_length = 20
     read_mode = ""
-    search = SearchConfig()
 
     def __init__(self) -> None:
+        self.search = SearchConfig()
         self.asked: deque[str] = deque(maxlen=100)
 
     def source_length(self, text: str) -> int:
@@ -50,9 +52,16 @@ class Upper:
         )
 
 
+def opened(path: Path, options: OpenOptions) -> Upper:
+    """Stand in for `open_translator`."""
+    model = Upper()
+    model.search = options.search.apply(model.search)
+    return model
+
+
 if __name__ == "__main__":
     from attncli.app import main
-    from attncli.commands import translate
+    from attncli.jobs import loading
 
-    translate._load = lambda model, device, threads: Upper()
+    loading.open_translator = opened
     main()

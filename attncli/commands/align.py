@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,20 +20,19 @@ from attncli.data.pairs import PairLine, pairs_of_files, pairs_of_lines
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_input, open_output
 from attncli.data.typed import typed_chunks
+from attncli.jobs import loading
 from attncli.jobs.align import Aligner, align_chunks, aligner_of, beside, read_views, viewed
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     MODEL,
-    AlignChanges,
     BatchTokens,
     Device,
     HardDecode,
     Threads,
-    read_as,
     with_settings,
 )
+from attncli.overrides import AlignOverrides
 from attncli.render.alignment.writers import FORMATS, Style, format_of, written
-from models.config import SearchConfig
 
 Name = Literal["pharaoh", "talp", "naacl", "jsonl", "npz", "terminal", "svg", "png", "pdf", "html"]
 
@@ -89,7 +89,7 @@ def align(
     *,
     model: Model = None,
     reverse_model: ReverseModel = None,
-    changes: AlignChanges,
+    overrides: AlignOverrides,
     format: FormatName = None,
     probabilities: Probabilities = False,
     output: Output = None,
@@ -121,8 +121,14 @@ def align(
     """
     name = format or (format_of(output) if output else "pharaoh")
     drawing = check_drawing(picture, pairs, drawn=show)
-    _check(files or [], model, reverse_model, view or [], changes)
-    aligner = _Chosen(model, reverse_model, changes, hard_decode, max_batch_tokens, device, threads)
+    _check(files or [], model, reverse_model, view or [], overrides)
+    aligner = _Chosen(
+        model,
+        reverse_model,
+        overrides,
+        max_batch_tokens,
+        OpenOptions(device, threads, hard_decode),
+    )
     heads = FORMATS[name].heads or drawing.heads
     with _source(files or []) as chunks:
         if view:
@@ -141,24 +147,19 @@ class _Chosen(NamedTuple):
 
     model: Path | None
     reverse: Path | None
-    changes: AlignChanges
-    hard_decode: str | None
+    overrides: AlignOverrides
     max_batch_tokens: int
-    device: str
-    threads: int
+    options: OpenOptions
 
     def load(self, *, heads: bool, named: bool = False) -> Aligner:
         """The models, whose loading imports torch; so this comes after all cheaper mistakes."""
-        from models import load_translator
-
         assert self.model is not None
-        use_threads(self.threads)
-        where = choose_device(self.device)
-        translator = load_translator(self.model, device=where)
+        translator = loading.open_translator(self.model, self.options)
+        own = dataclasses.replace(self.options, read_mode=None)
         return aligner_of(
-            read_as(translator, self.hard_decode, seed=SearchConfig.seed),
-            self.changes,
-            reverse=self.reverse and load_translator(self.reverse, device=where),
+            translator,
+            self.overrides,
+            reverse=self.reverse and loading.open_translator(self.reverse, own),
             name=self.model.resolve().name if named else "",
             heads=heads,
             max_batch_tokens=self.max_batch_tokens,
@@ -202,20 +203,22 @@ def _check(
     model: Path | None,
     reverse: Path | None,
     views: list[Path],
-    changes: AlignChanges,
+    overrides: AlignOverrides,
 ) -> None:
     """Refuse what cannot be or would have no effect."""
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
     if model is None and not views:
         raise typer.BadParameter(f"missing; or set {MODEL}", param_hint="'--model' / '-m'")
-    if model is None and (reverse or changes):
-        given = "--reverse-model" if reverse else f"--{next(iter(changes)).replace('_', '-')}"
+    if model is None and (reverse or overrides):
+        given = (
+            "--reverse-model" if reverse else f"--{next(iter(overrides.values)).replace('_', '-')}"
+        )
         raise typer.BadParameter("needs --model", param_hint=f"'{given}'")
-    if views and changes.get("units", "word") != "word":
+    if views and overrides.get("units", "word") != "word":
         raise typer.BadParameter("files are viewed by word", param_hint="'--units'")
     for name in ("symmetrise", "flavour"):
-        if name in changes and not reverse:
+        if name in overrides and not reverse:
             raise typer.BadParameter("needs --reverse-model", param_hint=f"'--{name}'")
 
 

@@ -10,15 +10,15 @@ import typer
 from attncli import console
 from attncli.commands.evaluate_alignments import GoldIndex, SkipBad
 from attncli.data.streams import open_output
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs import loading
 from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
+from attncli.jobs.loading import OpenOptions
 from attncli.jobs.tune import Tuned, keep, tune_alone, tune_by_agreement, tune_on
 from attncli.options import Device, Model, Threads
 from attncli.render.columns import columns
 
 if TYPE_CHECKING:
     from models.alignment import Trial
-    from models.inference.translator import Translator
 
 SHOWN = 5  # of the best settings
 
@@ -65,18 +65,18 @@ def tune(
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
     if gold is not None and reverse_model is not None:
         raise typer.BadParameter("one of the two", param_hint="'--gold' / '--reverse-model'")
-    use_threads(threads)
-    where = choose_device(device)
+    options = OpenOptions(device, threads)
     if gold is not None:
         known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
         console.say(f"{gold.name}: {how_read(known.links)}")
-        measure, found = "AER", {model: tune_on(_load(model, where), known)}
+        measure, found = "AER", {model: tune_on(loading.open_translator(model, options), known)}
     elif reverse_model is None:
         measure = "not mutual"
-        found = {model: tune_alone(_load(model, where), read_texts(files))}
+        found = {model: tune_alone(loading.open_translator(model, options), read_texts(files))}
     else:
         measure, pairs = "disagree", read_texts(files)
-        both = tune_by_agreement(_load(model, where), _load(reverse_model, where), pairs)
+        reverse = loading.open_translator(reverse_model, options)
+        both = tune_by_agreement(loading.open_translator(model, options), reverse, pairs)
         found = dict(zip((model, reverse_model), both, strict=True))
     for note in found[model].notes:
         console.warn(f"{note}; no links")
@@ -86,12 +86,6 @@ def tune(
         if not dry_run:
             keep(path, tuned.trials[0])
             console.say(f"kept in {path / 'config.json'}")
-
-
-def _load(path: Path, device: str) -> Translator:
-    from models import load_translator  # imports torch
-
-    return load_translator(path, device=device)
 
 
 def table(tuned: Tuned, measure: str) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -21,22 +21,19 @@ from attncli.data.picture_files import (
     named_pictures,
 )
 from attncli.data.streams import Write, open_input, open_output
+from attncli.jobs import loading
 from attncli.jobs.caption import BATCH, Watch, caption_pictures
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     Device,
     HardDecode,
     Model,
-    SearchChanges,
     Threads,
-    as_asked,
     check_search,
     with_settings,
 )
+from attncli.overrides import SearchOverrides
 from attncli.render.captions import Format, Layout, Outcome, closing, opening, rendered
-
-if TYPE_CHECKING:
-    from models.inference.captioner import Captioner
 
 Pictures = Annotated[
     list[str] | None,
@@ -84,7 +81,7 @@ def caption(
     overwrite: Overwrite = False,
     attention: Attention = None,
     show: Show = False,
-    changes: SearchChanges,
+    overrides: SearchOverrides,
     hard_decode: HardDecode = None,
     batch: Batch = BATCH,
     device: Device = "auto",
@@ -107,15 +104,16 @@ def caption(
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
     names = pictures or []
-    _check(names, changes, format, sidecar=sidecar, overwrite=overwrite, show=show)
+    _check(names, overrides, format, sidecar=sidecar, overwrite=overwrite, show=show)
     alone = is_alone(names)
     with open_attention(attention, alone=alone) as draw:
-        captioner, search = as_asked(_load(model, device, threads), changes, hard_decode)
-        layout = Layout(format, alone, search.nbest > 1, scores, captioner.read_mode)
+        options = OpenOptions(device, threads, hard_decode, overrides)
+        captioner = loading.open_captioner(model, options)
+        layout = Layout(format, alone, captioner.search.nbest > 1, scores, captioner.read_mode)
         results = caption_pictures(
             _groups(names, recursive),
             captioner,
-            search=search,
+            search=captioner.search,
             attention=bool(attention) or show or format == "html",
             batch=batch,
         )
@@ -141,14 +139,14 @@ class Sinks(NamedTuple):
 
 def _check(
     names: Sequence[str],
-    changes: SearchChanges,
+    overrides: SearchOverrides,
     format: Format,
     *,
     sidecar: bool,
     overwrite: bool,
     show: bool,
 ) -> None:
-    check_search(changes)
+    check_search(overrides)
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'PICTURE...'")
     if show and format != "text":
@@ -157,14 +155,6 @@ def _check(
         raise typer.BadParameter("standard input has no file beside it", param_hint="'--sidecar'")
     if overwrite and not sidecar:
         raise typer.BadParameter("needs --sidecar", param_hint="'--overwrite'")
-
-
-def _load(model: Path, device: str, threads: int) -> Captioner:
-    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
-    from models import load_captioner
-
-    use_threads(threads)
-    return load_captioner(model, device=choose_device(device))
 
 
 def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[PictureFile]]:

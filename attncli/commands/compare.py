@@ -13,7 +13,8 @@ from attncli.commands.train import Set, Stop, memory_advice, stopping
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import DEV, spread
 from attncli.data.streams import open_output
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
 from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms
 from attncli.options import Device, Threads
 from attncli.render.comparison import (
@@ -134,8 +135,7 @@ def compare(
     measured = Measured(test or [], gold, gold_index)
     base = base_config(train or [], dev or [], measured, preset, set or [])
     found = mechanisms(names or LITERATURE, base, set or [])
-    use_threads(threads)
-    where = choose_device(device)
+    where = loading.open_device(OpenOptions(device, threads))
     work = prepare(found, base, measured, output, seeds)
     rows, failed = run(work, best, output, where)
     with open_output(None) as write:

@@ -43,17 +43,18 @@ from attncli.commands.evaluate_options import (
     check_places,
     refuse,
 )
-from attncli.commands.evaluate_texts import WantedScores, Work, evaluate_texts
+from attncli.commands.evaluate_texts import WantedScores, evaluate_texts
+from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     MODEL,
     BatchTokens,
     Device,
     HardDecode,
-    SearchChanges,
     Threads,
     check_search,
     with_settings,
 )
+from attncli.overrides import SearchOverrides
 from attncli.scoring.translations import Lengths, Scoring
 
 
@@ -81,7 +82,7 @@ def evaluate(
     captions: Captions = None,
     part: CaptionsPart = None,
     json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
-    changes: SearchChanges,
+    overrides: SearchOverrides,
     hard_decode: HardDecode = None,
     max_batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
@@ -112,7 +113,8 @@ def evaluate(
     """
     folders = _folders(model, hypotheses)
     names = _names(folders)
-    _check_search(changes)
+    _check_search(overrides)
+    opening = OpenOptions(device, threads, hard_decode, overrides)
     if images or captions or part:
         refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
         refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)
@@ -125,10 +127,7 @@ def evaluate(
             names,
             hypotheses or [],
             save,
-            changes,
-            hard_decode,
-            device,
-            threads,
+            opening,
         )
         return score_captions(wanted_captions, json=json)
     if alignments:
@@ -140,9 +139,9 @@ def evaluate(
             names,
             reverse_model,
             hypotheses or [],
-            Reading(gold_index, index, skip_bad, hard_decode),
+            Reading(gold_index, index, skip_bad),
         )
-        return evaluate_alignments(wanted, device=device, threads=threads, json=json)
+        return evaluate_alignments(wanted, options=opening, json=json)
     wanted_scores = WantedScores(
         files or [],
         source,
@@ -153,7 +152,8 @@ def evaluate(
         Lengths(length_step, length_quantiles) if by_length or plot else None,
         plot,
         save,
-        Work(changes, hard_decode, max_batch_tokens, device, threads),
+        opening,
+        max_batch_tokens,
     )
     evaluate_texts(wanted_scores, json=json)
 
@@ -176,7 +176,7 @@ def _names(folders: list[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
-def _check_search(changes: SearchChanges) -> None:
-    check_search(changes)
-    if changes.get("nbest", 1) > 1:
+def _check_search(overrides: SearchOverrides) -> None:
+    check_search(overrides)
+    if overrides.get("nbest", 1) > 1:
         raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -10,7 +11,7 @@ import typer
 from attncli import console
 from attncli.data.links import Index
 from attncli.data.streams import open_output
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs import loading
 from attncli.jobs.evaluate_alignments import (
     Gold,
     how_read,
@@ -18,14 +19,13 @@ from attncli.jobs.evaluate_alignments import (
     score_file,
     score_model,
 )
-from attncli.options import read_as
+from attncli.jobs.loading import OpenOptions
 from attncli.render.alignment_scores import (
     Against,
     alignment_scores_as_json,
     alignment_scores_as_text,
 )
 from attncli.scoring.alignments import AlignmentScores
-from models.config import SearchConfig
 
 Alignments = Annotated[
     Path | None,
@@ -51,12 +51,11 @@ ReverseModel = Annotated[
 
 
 class Reading(NamedTuple):
-    """How files of links are read, and the memory of hard models."""
+    """How files of links are read."""
 
     gold_index: Index | None = None
     hypothesis_index: Index | None = None
     skip_bad: bool = False
-    hard_decode: str | None = None
 
 
 class Wanted(NamedTuple):
@@ -71,13 +70,13 @@ class Wanted(NamedTuple):
     reading: Reading
 
 
-def evaluate_alignments(wanted: Wanted, *, device: str, threads: int, json: bool) -> None:
+def evaluate_alignments(wanted: Wanted, *, options: OpenOptions, json: bool) -> None:
     """Score the links of models and files against gold."""
     _check(wanted)
-    gold_index, index, skip_bad, _ = wanted.reading
+    gold_index, index, skip_bad = wanted.reading
     gold = read_gold(wanted.gold, wanted.texts, index=gold_index, skip_bad=skip_bad)
     files = [score_file(path, gold, index=index, skip_bad=skip_bad) for path in wanted.hypotheses]
-    rows = [*_of_models(wanted, gold, device, threads), *files]
+    rows = [*_of_models(wanted, gold, options), *files]
     render = alignment_scores_as_json if json else alignment_scores_as_text
     with open_output(None) as write:
         write(render(rows, _against(gold)).encode())
@@ -93,18 +92,15 @@ def _check(wanted: Wanted) -> None:
         raise typer.BadParameter("needs --model", param_hint="'--reverse-model'")
 
 
-def _of_models(wanted: Wanted, gold: Gold, device: str, threads: int) -> list[AlignmentScores]:
+def _of_models(wanted: Wanted, gold: Gold, options: OpenOptions) -> list[AlignmentScores]:
     """The scores of each model; loading one imports torch, so all cheaper mistakes come first."""
     if not wanted.models:
         return []
-    from models import load_translator
-
-    use_threads(threads)
-    where, rows = choose_device(device), []
-    decode, seed = wanted.reading.hard_decode, SearchConfig.seed
-    reverse = load_translator(wanted.reverse, device=where) if wanted.reverse else None
+    own = dataclasses.replace(options, read_mode=None)
+    reverse = loading.open_translator(wanted.reverse, own) if wanted.reverse else None
+    rows = []
     for name, folder in zip(wanted.names, wanted.models, strict=True):
-        translator = read_as(load_translator(folder, device=where), decode, seed=seed)
+        translator = loading.open_translator(folder, options)
         scored = score_model(name, translator, gold, reverse=reverse)
         for note in scored.notes:
             console.warn(f"{name}: {note}; no links")

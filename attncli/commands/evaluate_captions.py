@@ -12,20 +12,20 @@ from attncli import console
 from attncli.commands.evaluate_options import MODEL_NAME
 from attncli.data.pictures import open_pictures
 from attncli.data.streams import open_output
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs import loading
 from attncli.jobs.evaluate_captions import (
     caption_test_set,
     find_pictures,
     read_caption_set,
     read_caption_system,
 )
-from attncli.options import SearchChanges, as_asked
+from attncli.jobs.loading import OpenOptions
 from attncli.render.caption_scores import caption_scores_as_json, caption_scores_as_text
 from attncli.scoring.caption_systems import CaptionSet, CaptionSystem, evaluate_captions
 from attncli.scoring.meteor import why_not
 
 if TYPE_CHECKING:
-    from models.inference.captioner import Captioner
+    pass
 
 Part = Literal["train", "dev", "test"]
 Images = Annotated[
@@ -57,10 +57,7 @@ class WantedCaptions(NamedTuple):
     names: list[str]  # of them
     hypotheses: list[Path]
     save: Path | None
-    changes: SearchChanges  # of each model's own search
-    hard_decode: str | None
-    device: str
-    threads: int
+    options: OpenOptions  # of every model
 
 
 def captions_file(captions: Path | None, files: list[Path] | None) -> Path:
@@ -90,21 +87,13 @@ def _of_models(wanted: WantedCaptions, test: CaptionSet) -> Iterator[CaptionSyst
         return
     pictures = find_pictures(test, open_pictures(wanted.images))
     for name, folder in zip(wanted.names, wanted.models, strict=True):
-        loaded = _load(folder, wanted.device, wanted.threads)
-        captioner, search = as_asked(loaded, wanted.changes, wanted.hard_decode)
+        captioner = loading.open_captioner(folder, wanted.options)
+        search = captioner.search
         with console.progress(f"captioning, {name}", total=len(pictures)) as advance:
             system = caption_test_set(name, pictures, captioner, search=search, advance=advance)
         if wanted.save:
             _write(system, test, wanted.save)
         yield system
-
-
-def _load(model: Path, device: str, threads: int) -> Captioner:
-    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
-    from models import load_captioner
-
-    use_threads(threads)
-    return load_captioner(model, device=choose_device(device))
 
 
 def _write(system: CaptionSystem, test: CaptionSet, save: Path) -> None:

@@ -11,9 +11,9 @@ import typer
 from attncli import console
 from attncli.commands.evaluate_options import MODEL_NAME, check_places, check_source
 from attncli.data.streams import open_output
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs import loading
 from attncli.jobs.evaluate import read_references, read_system, read_test_set, translate_test_set
-from attncli.options import SearchChanges, as_asked
+from attncli.jobs.loading import OpenOptions
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.translations import (
@@ -27,17 +27,7 @@ from attncli.scoring.translations import (
 )
 
 if TYPE_CHECKING:
-    from models.inference.translator import Translator
-
-
-class Work(NamedTuple):
-    """How each model translates, and with what."""
-
-    changes: SearchChanges  # of each one's own search
-    hard_decode: str | None
-    max_batch_tokens: int
-    device: str
-    threads: int
+    pass
 
 
 class WantedScores(NamedTuple):
@@ -52,7 +42,8 @@ class WantedScores(NamedTuple):
     lengths: Lengths | None
     plot: Path | None
     save: Path | None
-    work: Work
+    options: OpenOptions  # of every model
+    max_batch_tokens: int
 
 
 def evaluate_texts(wanted: WantedScores, *, json: bool) -> None:
@@ -81,17 +72,16 @@ def _check(wanted: WantedScores) -> None:
 
 def _translated(wanted: WantedScores, sources: list[str]) -> Iterator[System]:
     """The outputs of each model, written as soon as they are there."""
-    work = wanted.work
     for name, folder in zip(wanted.names, wanted.models, strict=True):
-        translator, search = as_asked(_load(folder, work), work.changes, work.hard_decode)
+        translator = loading.open_translator(folder, wanted.options)
         total = sum(map(translator.source_length, sources))
         with console.progress(f"translating, {name}", total=total) as advance:
             system = translate_test_set(
                 name,
                 sources,
                 translator,
-                search=search,
-                max_batch_tokens=work.max_batch_tokens,
+                search=translator.search,
+                max_batch_tokens=wanted.max_batch_tokens,
                 advance=advance,
             )
         system = system._replace(read=translator.read_mode)
@@ -100,14 +90,6 @@ def _translated(wanted: WantedScores, sources: list[str]) -> Iterator[System]:
         if wanted.save:
             _write(system, wanted.save)
         yield system
-
-
-def _load(model: Path, work: Work) -> Translator:
-    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
-    from models import load_translator
-
-    use_threads(work.threads)
-    return load_translator(model, device=choose_device(work.device))
 
 
 def _write(system: System, save: Path) -> None:

@@ -14,7 +14,8 @@ import typer
 from attncli import console
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import TrainCommand, train_files
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
 from attncli.options import Device, Threads
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.events import Finished, Interrupted
@@ -115,8 +116,7 @@ def train(
     pictures = Pictures(images, captions, dev_captions, encoder, encoder_weights)
     named = train_files(files or [], dev or [])
     config = settings(*named, preset, set or [], start=start, pictures=pictures)
-    use_threads(threads)
-    where = choose_device(device)
+    where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
         _dry_run(config, where)
     else:

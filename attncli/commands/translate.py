@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NamedTuple
+from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import typer
 
@@ -16,8 +16,9 @@ from attncli.commands.drawing import Picture, check_drawing, screen
 from attncli.data.lines import Outcome, read_chunks
 from attncli.data.streams import Write, open_input, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
+from attncli.jobs import loading
 from attncli.jobs.align import aligner_of
-from attncli.jobs.device import choose_device, use_threads
+from attncli.jobs.loading import OpenOptions
 from attncli.jobs.tags import token_weights
 from attncli.jobs.translate import LongLines, translate_lines
 from attncli.jobs.translate_align import with_alignments
@@ -26,18 +27,14 @@ from attncli.options import (
     Device,
     HardDecode,
     Model,
-    SearchChanges,
     Threads,
-    as_asked,
     check_search,
     with_settings,
 )
+from attncli.overrides import AlignOverrides, SearchOverrides
 from attncli.render.alignment.terminal import Screen
 from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
-
-if TYPE_CHECKING:
-    from models.inference.translator import Translator
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate; without it, lines of the input.")
@@ -81,7 +78,7 @@ def translate(
     output: Output = None,
     format: Annotated[Format, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
-    changes: SearchChanges,
+    overrides: SearchOverrides,
     hard_decode: HardDecode = None,
     keep_tags: KeepTags = False,
     align: Align = False,
@@ -117,26 +114,30 @@ def translate(
       attn translate -m runs/demo "The old dog sees a small house."
       attn translate -m runs/demo < test.en > test.de
     """
-    check_search(changes)
+    check_search(overrides)
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
     with _source(text, input) as source:
-        translator, search = as_asked(_load(model, device, threads), changes, hard_decode)
+        options = OpenOptions(device, threads, hard_decode, overrides)
+        translator = loading.open_translator(model, options)
         outcomes = translate_lines(
             typed_chunks(source) if source.isatty() else read_chunks(source),
             translator,
-            search=search,
+            search=translator.search,
             long_lines=long,
             max_batch_tokens=max_batch_tokens,
             aligner=partial(token_weights, translator) if keep_tags else None,
         )
         if aligned:
-            read = {"units": units} if units else {}
-            heads, size = drawing.heads, max_batch_tokens
-            aligner = aligner_of(translator, read, heads=heads, max_batch_tokens=size)
+            aligner = aligner_of(
+                translator,
+                AlignOverrides({"units": units} if units else {}),
+                heads=drawing.heads,
+                max_batch_tokens=max_batch_tokens,
+            )
             outcomes = with_alignments(outcomes, aligner)
-        layout = Layout(format, search.nbest > 1, scores, translator.read_mode, align)
+        layout = Layout(format, translator.search.nbest > 1, scores, translator.read_mode, align)
         shown = Shown(layout, Picture(drawing), screen() if show else None)
         with open_output(output) as write, _progress(source, shown=output is not None) as advance:
             refused = _write_all(outcomes, shown, write, advance)
@@ -149,14 +150,6 @@ def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManage
     if texts and path:
         raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
     return nullcontext(texts_as_stream(texts)) if texts else open_input(path)
-
-
-def _load(model: Path, device: str, threads: int) -> Translator:
-    """The model, whose loading imports torch; so this comes after all cheaper mistakes."""
-    from models import load_translator
-
-    use_threads(threads)
-    return load_translator(model, device=choose_device(device))
 
 
 class Shown(NamedTuple):

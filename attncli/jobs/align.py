@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +10,7 @@ from attncli.data.links import Index
 from attncli.data.pairs import PairLine
 from attncli.data.panels import AlignedPair, Panel
 from attncli.data.views import View, read_view
+from attncli.overrides import AlignOverrides
 
 if TYPE_CHECKING:
     from models.alignment import Alignment
@@ -29,9 +29,9 @@ class Aligner(NamedTuple):
     max_batch_tokens: int = 4096
 
 
-def aligner_of(translator: Translator, changes: Mapping[str, Any], **options: Any) -> Aligner:
+def aligner_of(translator: Translator, overrides: AlignOverrides, **options: Any) -> Aligner:
     """A model that aligns by its own settings, but for those that the user changed."""
-    return Aligner(translator, dataclasses.replace(translator.alignment, **changes), **options)
+    return Aligner(translator, overrides.apply(translator.alignment), **options)
 
 
 def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator[list[AlignedPair]]:

@@ -80,6 +80,12 @@ class Captioner:
         """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
         return self.model.read_mode
 
+    def with_search(self, search: SearchConfig) -> Captioner:
+        """Return this model with other default search settings; the weights are shared."""
+        other = copy.copy(self)
+        other.search = search
+        return other
+
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Captioner:
         """The same with its hard attention read in another way: argmax, sample or expected.
 

@@ -50,6 +50,12 @@ class Translator:
         """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
         return self.model.read_mode
 
+    def with_search(self, search: SearchConfig) -> Translator:
+        """Return this model with other default search settings; the weights are shared."""
+        other = copy.copy(self)
+        other.search = search
+        return other
+
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Translator:
         """The same with its hard attention read in another way: argmax, sample or expected.
 

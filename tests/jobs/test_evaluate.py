@@ -10,15 +10,15 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
 from attncli import app
-from attncli.commands import evaluate_texts as command
 from attncli.embedded.grammar import Pair
+from attncli.jobs import loading
 from attncli.jobs.evaluate import read_system, read_test_set, translate_test_set
 from attncli.scoring import translations as scoring
 from attncli.scoring.translations import EvaluationSet, Lengths, Scoring, System
 from models import load
 from models.config import SearchConfig
 from models.errors import ModelError
-from tests.upper_model import Upper
+from tests.upper_model import Upper, opened
 
 SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
 REFERENCES = ["A B C D E", "", "F H", "H I J K L N M O", "P Q", "S T U V W X Y"]
@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_load", lambda model, work: Upper())
+    monkeypatch.setattr(loading, "open_translator", opened)
     monkeypatch.delenv("ATTN_MODEL", raising=False)
 
 

@@ -13,6 +13,7 @@ from attncli.data.lines import Line
 from attncli.jobs.align import aligner_of
 from attncli.jobs.translate import translate_lines
 from attncli.jobs.translate_align import with_alignments
+from attncli.overrides import AlignOverrides
 from models.alignment import align_translations
 from models.config import SearchConfig
 from models.inference.translator import Translator
@@ -75,7 +76,7 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
         translate = staticmethod(tiny_translator.translate)
 
     outcomes = translate_lines([[line]], Short(), search=SearchConfig())
-    [[outcome]] = with_alignments(outcomes, aligner_of(tiny_translator, {}))
+    [[outcome]] = with_alignments(outcomes, aligner_of(tiny_translator, AlignOverrides()))
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments
     assert pair.source == tuple(line.text.split())

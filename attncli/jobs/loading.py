@@ -1,0 +1,66 @@
+"""Open trained models: device, threads, read mode and search settings, for every command.
+
+torch is imported when a function is called, so commands call these after all cheaper checks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from attncli import console
+from attncli.jobs.device import choose_device, use_threads
+from attncli.overrides import SearchOverrides
+
+if TYPE_CHECKING:
+    from models.inference.captioner import Captioner
+    from models.inference.translator import Translator
+
+    M = TypeVar("M", Translator, Captioner)
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """Options that apply to every model a command opens."""
+
+    device: str = "auto"  # auto, cpu, cuda or mps
+    threads: int = 0  # processor threads; 0: torch decides
+    read_mode: str | None = None  # argmax, sample or expected; None: as saved with the model
+    search: SearchOverrides = field(default_factory=SearchOverrides)
+
+
+def open_translator(path: Path, options: OpenOptions | None = None) -> Translator:
+    """Open a text model; its `search` then holds the saved settings with the overrides applied.
+
+    Raises ModelError if the folder holds no text model, the machine lacks the device, or
+    `read_mode` is given for a model without hard attention.
+    """
+    from models import load_translator
+
+    options = options or OpenOptions()
+    return _configured(load_translator(path, device=open_device(options)), options)
+
+
+def open_captioner(path: Path, options: OpenOptions | None = None) -> Captioner:
+    """Open a captioner; see `open_translator`."""
+    from models import load_captioner
+
+    options = options or OpenOptions()
+    return _configured(load_captioner(path, device=open_device(options)), options)
+
+
+def open_device(options: OpenOptions) -> str:
+    """Set the number of threads and return the name of the device."""
+    use_threads(options.threads)
+    return choose_device(options.device)
+
+
+def _configured(model: M, options: OpenOptions) -> M:
+    """Apply search settings and read mode; report the read mode of hard attention on stderr."""
+    model = model.with_search(options.search.apply(model.search))
+    kind, _, saved = model.read_mode.partition(" ")
+    if options.read_mode or kind == "hard":
+        model = model.with_read_mode(options.read_mode or saved, seed=model.search.seed)
+        console.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
+    return model
