@@ -1,12 +1,22 @@
-"""Writing files so that a crash leaves the old one or the new one, never half of either."""
+"""Crash-safe file writing: a reader finds the old content or the new content, never a mixture.
+
+Content is written to a temporary file in the same folder, flushed to the disk, and renamed over the
+target; then the folder is flushed. The temporary file has a random name and is created with O_EXCL
+and O_NOFOLLOW, so a symbolic link that somebody put into the folder is never written through, and
+two writers of one target do not share a file. The last one to finish determines the content.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from models.errors import ModelError
 
@@ -15,73 +25,123 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+NAME_BYTES = 200  # bytes of the target's name kept in a temporary name; file systems allow 255
+PART, OLD = ".part", ".old"  # suffixes of temporary names
+NEW_FILE = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+SAME_FILE = os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, flush it to the disk, and rename it."""
-    temporary = path.with_name(f".{path.name}.part")
-    with refused(path):
-        try:
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+    """Replace a file by one with the given content, or leave the old one unchanged."""
+    with replacing(path) as file, refused(path):
+        file.write(content)
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write a text file whole or not at all."""
+    """Replace a file by one with the given text in UTF-8, or leave the old one unchanged."""
     write_bytes(path, content.encode("utf-8"))
 
 
-def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a folder under a temporary name, then put it in place of the old one."""
-    temporary = path.with_name(f".{path.name}.part")
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a binary file that replaces ``path`` when the block ends without an error.
+
+    The new file has the permissions of the old one. A symbolic link at ``path`` is replaced, not
+    followed. Raises ModelError if the file cannot be created, flushed or renamed.
+    """
+    temporary = temporary_name(path, PART)
     with refused(path):
-        shutil.rmtree(temporary, ignore_errors=True)
+        permissions = _permissions(path)
+        file = _created(temporary)
+    try:
+        with file:
+            if permissions is not None:
+                os.chmod(file.fileno(), permissions)
+            yield file
+            with refused(path):
+                file.flush()
+                os.fsync(file.fileno())
+        with refused(path):
+            os.replace(temporary, path)
+        sync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a temporary folder, flush its files, and put it in the place of the old one."""
+    temporary = temporary_name(path, PART)
+    with refused(path):
         try:
-            temporary.mkdir(parents=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.mkdir()
             fill(temporary)
+            _sync_tree(temporary)
             _exchange(temporary, path)
+            sync_folder(path.parent)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
 
 
-def _exchange(new: Path, path: Path) -> None:
-    if not path.exists():
-        os.replace(new, path)
-        return
-    old = path.with_name(f".{path.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    os.replace(path, old)
-    try:
-        os.replace(new, path)
-    except BaseException:
-        os.replace(old, path)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+def open_append(path: Path) -> BinaryIO:
+    """Open a file for appending and reading, created if missing. A symbolic link is refused."""
+    return os.fdopen(os.open(path, os.O_RDWR | SAME_FILE, 0o666), "a+b")
+
+
+def temporary_name(path: Path, suffix: str) -> Path:
+    """Return a hidden, unpredictable name in the folder of ``path``."""
+    start = os.fsencode(path.name)[:NAME_BYTES].decode("utf-8", "ignore")
+    return path.with_name(f".{start}.{secrets.token_hex(8)}{suffix}")
+
+
+def is_leftover(path: Path) -> bool:
+    """Return True for a temporary name: what a killed process leaves of an unfinished write."""
+    return path.name.startswith(".") and path.name.endswith((PART, OLD))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files and folders that killed processes left in a folder.
+
+    Call it only while no other process writes to the folder.
+    """
+    with refused(folder):
+        for path in filter(is_leftover, list(folder.iterdir()) if folder.is_dir() else []):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to the disk, so that a rename survives a power failure."""
+    with contextlib.suppress(OSError):  # Windows and some network file systems cannot
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
 def refused(path: Path) -> Iterator[None]:
-    """Turn a full disk or an unwritable folder into one line."""
+    """Raise a ModelError for an OSError: a full disk, a missing folder, no permission."""
     try:
         yield
     except OSError as error:
         raise ModelError(
             f"cannot write {path}: {error.strerror or error}",
             "a folder that can be written, with room",
-            "what was written before is whole",
+            "files written before are unchanged",
         ) from None
 
 
 def taken(descriptor: int) -> bool:
-    """Lock an open file for this process; False if another holds it.
+    """Lock an open file for this process. Return False if another process has locked it.
 
-    The kernel drops the lock of a process that was killed. Where there are no locks, it is taken.
+    The kernel releases the lock of a killed process. Return True on systems without locks.
     """
     if fcntl is None:
         return True
@@ -92,3 +152,46 @@ def taken(descriptor: int) -> bool:
     except OSError:  # a file system without locks
         return True
     return True
+
+
+def _created(path: Path) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, 0o666), "wb")
+
+
+def _permissions(path: Path) -> int | None:
+    """Return the permission bits of the file to replace, None if there is none.
+
+    Raise OSError for a folder and for a name that the file system does not allow.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    return stat.S_IMODE(mode) if stat.S_ISREG(mode) else None
+
+
+def _sync_tree(folder: Path) -> None:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            descriptor = os.open(os.path.join(place, name), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        sync_folder(Path(place))
+
+
+def _exchange(new: Path, path: Path) -> None:
+    if not os.path.lexists(path):
+        os.replace(new, path)
+        return
+    old = temporary_name(path, OLD)
+    os.replace(path, old)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        os.replace(old, path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.errors import ModelError
-from models.files import refused, taken, write_text
+from models.files import open_append, refused, taken, write_text
 
 KEY = 64  # letters of a content hash
 CACHE = "ATTN_CACHE"  # the environment's name for the folder of all caches
@@ -89,7 +89,7 @@ class FeatureCache:
     def writing(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Hold the cache for `add`, after whoever holds it now; `waiting` is called meanwhile."""
         with refused(self.folder):
-            file = (self.folder / ".lock").open("a")
+            file = open_append(self.folder / ".lock")
         with file:
             while not taken(file.fileno()):
                 waiting()
@@ -132,7 +132,6 @@ class FeatureCache:
 
 
 def _append(path: Path, content: bytes) -> None:
-    with path.open("ab") as file:
+    with open_append(path) as file:
         file.write(content)
-        file.flush()
         os.fsync(file.fileno())

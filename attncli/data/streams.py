@@ -1,14 +1,13 @@
-"""Where lines come from and where results go: standard streams, files, text on the command line.
+"""Input and output streams: standard streams, files, and text given on the command line.
 
-A file of results is written beside its place, under a name ending in ``.part``, and renamed when
-it is whole; what failed or was interrupted leaves the old file as it was.
+An output file is written under a temporary name and renamed when it is complete (`models.files`).
+A command that fails or is interrupted leaves the old file unchanged.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from models.errors import ModelError
+from models.files import replacing
 
 Write = Callable[[bytes], None]
 
@@ -39,21 +39,31 @@ def open_input(path: Path | None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[Write]:
-    """A function that writes bytes and flushes: to a file, or to stdout for None and ``-``."""
+    """Yield a function that writes and flushes bytes, to a file or (None or ``-``) to stdout.
+
+    A regular file is replaced when the block ends without an error, otherwise it keeps its content.
+    A symbolic link that the user names is followed. A device or a named pipe is written directly.
+    """
     if path is None or str(path) == "-":
         if sys.stdout is None:
             raise ModelError("standard output is closed", do="give a file with -o")
         yield _writer(sys.stdout.buffer, Path("standard output"))
-    elif path.exists() and not stat.S_ISREG(path.stat().st_mode):  # a device, a named pipe
-        with _created(path, path) as stream:
+    elif os.path.exists(path) and not os.path.isfile(path):  # a device, a named pipe, a folder
+        with _device(path) as stream:
             yield _writer(stream, path)
     else:
-        place = path.resolve()  # where a link leads
-        part = place.with_name(place.name + ".part")
-        with _removed_unless_whole(part):
-            with _created(part, path) as stream:
-                yield _writer(stream, path)
-            part.replace(place)
+        with replacing(_target(path)) as file:
+            yield _writer(file, path)
+
+
+def _target(path: Path) -> Path:
+    """Return the file that a symbolic link leads to; a ModelError for links in a circle."""
+    if not os.path.islink(path):
+        return path
+    target = Path(os.path.realpath(path))
+    if os.path.islink(target):
+        raise ModelError(f"cannot write {path}: symbolic links in a circle", "a file", "check -o")
+    return target
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -63,11 +73,11 @@ def _opened(path: Path) -> BinaryIO:
         raise _unusable("read", path, error) from None
 
 
-def _created(place: Path, named: Path) -> BinaryIO:
+def _device(path: Path) -> BinaryIO:
     try:
-        return open(place, "wb", buffering=0)
+        return open(path, "wb", buffering=0)
     except OSError as error:
-        raise _unusable("write", named, error) from None
+        raise _unusable("write", path, error) from None
 
 
 def _writer(stream: BinaryIO, path: Path) -> Write:
@@ -83,14 +93,6 @@ def _writer(stream: BinaryIO, path: Path) -> Write:
             raise _unusable("write", path, error) from None
 
     return write
-
-
-@contextmanager
-def _removed_unless_whole(part: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        part.unlink(missing_ok=True)  # renamed by now, unless something went wrong
 
 
 def _unusable(verb: str, path: Path, error: OSError) -> ModelError:

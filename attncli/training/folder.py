@@ -21,7 +21,7 @@ from attncli.training.config import RunConfig, differences, from_toml, to_toml
 from attncli.training.lock import NAME as LOCK
 from models.config import from_dict
 from models.errors import ModelError
-from models.files import refused, write_text
+from models.files import is_leftover, refused, remove_leftovers, write_text
 
 
 class RunFolder(NamedTuple):
@@ -81,9 +81,9 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     until its data was prepared, a folder holds nothing that other settings could spoil.
     """
     with refused(folder.path):
-        names = {path.name for path in folder.path.iterdir() if not _passing(path)}
+        there = [path for path in folder.path.iterdir() if not is_leftover(path)]
         begun = folder.data.exists()
-    foreign = names - {folder.inputs.name}
+    foreign = {path.name for path in there} - {folder.inputs.name, LOCK}
     if not folder.config.exists() or not (begun or folder.inputs.exists()):
         if foreign:
             raise ModelError(
@@ -91,7 +91,9 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
             )
     elif begun:
         _check_same(folder, config, fingerprint)
+        _tidy(folder)
         return
+    _tidy(folder)
     write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
     write_text(folder.config, to_toml(config))
 
@@ -106,9 +108,10 @@ def read_config(folder: RunFolder) -> RunConfig:
     return from_dict(RunConfig, from_toml(text, name))
 
 
-def _passing(path: Path) -> bool:
-    """Whether a file is the lock, or what a killed process left of one it was writing."""
-    return path.name == LOCK or (path.name.startswith(".") and path.name.endswith(".part"))
+def _tidy(folder: RunFolder) -> None:
+    """Remove what killed processes left of unfinished writes."""
+    for place in (folder.path, folder.snapshots):
+        remove_leftovers(place)
 
 
 def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.errors import ModelError
-from models.files import refused, taken
+from models.files import open_append, refused, taken
 
 NAME = ".lock"
 
@@ -22,12 +22,13 @@ def locked(folder: Path) -> Iterator[None]:
     """
     with refused(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / NAME).open("a+", encoding="ascii")
+        file = open_append(folder / NAME)
     with file:
         if not taken(file.fileno()):
             file.seek(0)
+            process = file.read(20).decode("ascii", "replace").strip()
             raise ModelError(
-                f"another `attn train` is at work in {folder} (process {file.read().strip()})",
+                f"another `attn train` is at work in {folder} (process {process})",
                 "one at a time",
                 "wait for it, stop it, or choose another -o",
             )

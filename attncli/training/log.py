@@ -9,7 +9,7 @@ from typing import Any
 
 from attncli.training.board import Board
 from models.errors import ModelError
-from models.files import refused
+from models.files import open_append, refused
 
 
 class Log:
@@ -18,7 +18,7 @@ class Log:
     def __init__(self, path: Path, size: int, board: Board | None = None) -> None:
         self.path, self.board = path, board
         with refused(path):
-            self.file = path.open("ab")
+            self.file = open_append(path)
             os.ftruncate(self.file.fileno(), min(size, self.size))
 
     def write(self, event: str, record: dict[str, Any]) -> None:
