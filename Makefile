@@ -4,9 +4,9 @@ VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help install demo test test-all check format bench clean
+.PHONY: help install demo test test-all check wheel format bench clean
 
-help:  ## Show what can be made
+help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml constraints.txt
@@ -31,20 +31,23 @@ demo: $(READY)  ## Train on the embedded grammar for two minutes, then translate
 test: $(READY)  ## Run the tests
 	$(RUN)/python -m pytest
 
-test-all: $(READY)  ## Run the tests, slow ones too
+test-all: $(READY)  ## Run the tests, including slow ones
 	$(RUN)/python -m pytest -m 'slow or not slow'
 
-check: $(READY)  ## Style and types
+check: $(READY)  ## Check style and types
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 
-format: $(READY)  ## Put the code into the house style
+wheel: $(READY)  ## Build the wheel, install it elsewhere and use it there
+	$(RUN)/python .ci/check_wheel.py
+
+format: $(READY)  ## Format the code and fix what ruff can fix
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
 bench: $(READY)  ## List the benchmarks; benchmarks/README.md has their figures
 	@sed -n '/^## /p;/^    /p' benchmarks/README.md
 
-clean:  ## Remove the environment and the demonstration
+clean:  ## Remove the environment and the demo run
 	rm -rf $(VENV) runs/demo

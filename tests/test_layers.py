@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = [  # each may import those above it in this list, and its own kind
-    ["models.errors"],
+    ["models.errors", "attncli.own_models"],
     ["models.files", "models.config", "models.registry"],
     ["models.types", "models.zoo", "models.tokenizer", "models.dropout", "models.unrolled"],
     ["models.layers"],
@@ -22,11 +22,12 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.loss"],
     ["models.families", "models.inference.search"],
     ["models.bundle"],
-    ["models.inference.translator", "models.images"],
-    ["models.inference.captioner"],
+    ["models.installed"],
+    ["models.images"],
+    ["models.inference"],
     ["models.alignment"],
     ["models"],
-    ["attncli.console"],
+    ["attncli.console", "attncli.overrides"],
     ["attncli.tags"],
     ["attncli.embedded"],
     ["attncli.data"],
@@ -39,7 +40,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["attncli.__main__"],
 ]
 RANKS = {prefix: rank for rank, layer in enumerate(LAYERS) for prefix in layer}
-NAMELESS = {"attncli"}  # holds the version alone: anyone may ask for it
+NAMELESS = {"attncli"}  # holds the version and load: anyone may ask for the version
 
 
 def module_of(path: Path) -> str:

@@ -1,0 +1,39 @@
+"""`attncli` finds its own package `models`, whatever the current folder holds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMANDS = {
+    "attncli": "from attncli import load; import models.errors; print(load.__module__)",
+    "the other first": "import models; import attncli",
+}
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder with another package `models`."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "__init__.py").write_text("")
+    return tmp_path
+
+
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).parent.parent)
+    found = f"import sys; sys.path.append({root!r}); {code}"
+    return subprocess.run([sys.executable, "-c", found], cwd=folder, capture_output=True, text=True)
+
+
+def test_attncli_imports_its_own_models_beside_another_package(elsewhere: Path) -> None:
+    done = python(COMMANDS["attncli"], elsewhere)
+    assert (done.returncode, done.stdout) == (0, "models\n"), done.stderr
+
+
+def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -> None:
+    done = python(COMMANDS["the other first"], elsewhere)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("ImportError:")]
+    assert done.returncode == 1 and str(elsewhere / "models" / "__init__.py") in line
