@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from models.config import ModelConfig
 from models.errors import ModelError
-from models.registry import IMAGE_FAMILIES
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -52,7 +51,7 @@ def info(name: str) -> tuple[ModelConfig, Description]:
 def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     """A fresh, untrained model of a preset, with a joint vocabulary."""
     from models.bundle import build as build_model
-    from models.families.base import VocabularySizes
+    from models.types import VocabularySizes
     from models.zoo import model_config
 
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
@@ -60,10 +59,12 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
 
 def load(path: str | Path, *, device: str = "cpu") -> Translator | Captioner:
     """A trained model from its folder, ready to translate or, if it is one, to caption pictures."""
-    from models.bundle import read_settings
+    from models.bundle.settings import family_of, read_settings
+    from models.sources import source_of
 
-    is_captioner = read_settings(Path(path))["model"].get("family") in IMAGE_FAMILIES
-    return (load_captioner if is_captioner else load_translator)(path, device=device)
+    family = family_of(read_settings(Path(path)))
+    model: Translator | Captioner = source_of(family).open(path, device=device)
+    return model
 
 
 def load_translator(path: str | Path, *, device: str = "cpu") -> Translator:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from models.config import ModelConfig
 from models.decoders.base import Decoder
 from models.errors import ModelError
 from models.layers import Embedding
+from models.registry import DEFAULT_SOURCE
 from models.types import Batch, Memory
 from models.unrolled import unrolled
 
@@ -56,6 +57,8 @@ class Output(nn.Module):
 
 class EncoderDecoder(nn.Module):
     """A model of any family. `encode`, `start` and `step` for search; `force` for training."""
+
+    source: ClassVar[str] = DEFAULT_SOURCE  # kind of input; a family that reads another states it
 
     def __init__(
         self, config: ModelConfig, encoder: nn.Module, decoder: Decoder, output: Output

@@ -56,9 +56,12 @@ TABLES: dict[str, dict[str, str]] = {
         "torchvision": "models.encoders.torchvision_cnn:TorchvisionCnn",
         "patches": "models.encoders.patches:Patches",
     },
+    "source": {
+        "text": "models.sources.text:TextSource",
+        "image": "models.sources.image:ImageSource",
+    },
 }
-
-IMAGE_FAMILIES = ("captioner", "captioner-transformer")  # their source is a picture, not a text
+DEFAULT_SOURCE = "text"
 
 
 class Description(NamedTuple):
@@ -114,13 +117,34 @@ def find(kind: str, name: str) -> Any:
 
 
 def describe(kind: str, name: str) -> Description:
-    """Summary, equation and source of a variant, from its docstring, without importing it."""
-    module, class_name = location(kind, name)
+    """Return summary, equation and source of a variant from its docstring, without importing it."""
+    docstring = ast.get_docstring(_class_tree(*location(kind, name))) or ""
+    summary, _, detail = inspect.cleandoc(docstring).partition("\n")
+    return Description(name, summary.strip(), detail.strip())
+
+
+def source_name(family: str) -> str:
+    """Return the kind of input that a family reads, without importing the family.
+
+    A family states it in its own class body, as `source = "image"`; otherwise it is text.
+    """
+    return _source_name(*location("family", family))
+
+
+@cache
+def _source_name(module: str, class_name: str) -> str:
+    for node in _class_tree(module, class_name).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "source":
+            return str(ast.literal_eval(node.value))
+    return DEFAULT_SOURCE
+
+
+def _class_tree(module: str, class_name: str) -> ast.ClassDef:
+    """Return the syntax tree of a class, without importing its module."""
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None, module
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == class_name:
-            summary, _, detail = inspect.cleandoc(ast.get_docstring(node) or "").partition("\n")
-            return Description(name, summary.strip(), detail.strip())
+            return node
     raise LookupError(f"{module} has no class {class_name}")

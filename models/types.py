@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+class VocabularySizes(NamedTuple):
+    """Numbers of tokens; `joint` if source and target share one vocabulary."""
+
+    source: int  # 0 for inputs that are not text
+    target: int
+    joint: bool
+
+
 class Batch(NamedTuple):
     """Padded sentence pairs, ready for teacher forcing."""
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from models.config import ModelConfig, from_dict
 from models.errors import unknown_name
-from models.registry import IMAGE_FAMILIES
+from models.registry import source_name
 
 
 class Preset(NamedTuple):
@@ -311,5 +311,5 @@ def model_config(name: str) -> ModelConfig:
 
 
 def reads_images(name: str) -> bool:
-    """Whether a preset's models caption pictures, and do not translate texts."""
-    return model_config(name).family in IMAGE_FAMILIES
+    """Return True if a preset's models caption pictures."""
+    return source_name(model_config(name).family) == "image"

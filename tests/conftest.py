@@ -59,7 +59,7 @@ def tiny_bundle(
     config = dataclasses.replace(nano, encoder_layers=1, decoder_layers=1)
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model = build(config, sizes_of(tiny_tokenizer))
+        model = build(config, sizes_of(tiny_tokenizer, config.family))
         fit(model, tiny_tokenizer, tiny_pairs)
     folder = tmp_path_factory.mktemp("tiny") / "bundle"
     folder.mkdir()

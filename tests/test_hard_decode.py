@@ -27,7 +27,7 @@ def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFact
     )
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model = build(config, sizes_of(tiny_tokenizer))
+        model = build(config, sizes_of(tiny_tokenizer, config.family))
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter += torch.randn_like(parameter) * 0.1

@@ -14,7 +14,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.errors", "attncli.own_models"],
     ["models.files", "models.config", "models.registry"],
     ["models.types", "models.zoo", "models.tokenizer", "models.dropout", "models.unrolled"],
-    ["models.layers"],
+    ["models.layers", "models.sources"],
     ["models.attention"],
     ["models.encoders"],
     ["models.decoders"],

@@ -19,6 +19,7 @@ from models.config import (
     option,
 )
 from models.errors import unknown_name
+from models.sources import vocabulary_sizes
 
 KINDS = {
     "preset": "presets",
@@ -28,6 +29,7 @@ KINDS = {
     "normalise": "normalisers",
     "read": "reads",
     "image_encoder": "image encoders",
+    "source": "kinds of input",
 }
 
 
@@ -103,9 +105,8 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
 def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown:
     """A preset, as a file for `attn train`, and its size with so many pieces."""
     config = run_config(name, assignments=assignments)
-    sizes = Vocabulary(vocabulary, vocabulary, config.tokenizer.joint)
-    if config.model.family in registry.IMAGE_FAMILIES:
-        sizes = Vocabulary(0, vocabulary, False)
+    joint = config.tokenizer.joint
+    sizes = Vocabulary(*vocabulary_sizes(config.model.family, vocabulary, vocabulary, joint))
     return Shown(
         title=f"{name}: {zoo.preset(name).doc}",
         family=_part("family", config.model.family),
@@ -142,7 +143,7 @@ def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:
     import torch
 
     from models.bundle import build
-    from models.families.base import VocabularySizes
+    from models.types import VocabularySizes
 
     with torch.device("meta"):
         model = build(config, VocabularySizes(*vocabulary))

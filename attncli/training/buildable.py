@@ -7,8 +7,8 @@ import torch
 from attncli.training.config import RunConfig
 from attncli.training.start import check_start
 from models.bundle import build
-from models.families.base import VocabularySizes
 from models.loss import AttentionLoss, guided_head
+from models.types import VocabularySizes
 
 PIECES = 1000  # any number: what is refused does not depend on it
 

@@ -24,7 +24,7 @@ from models.config import (
     to_dict,
 )
 from models.errors import ModelError
-from models.registry import IMAGE_FAMILIES
+from models.registry import source_name
 from models.zoo import preset as find_preset
 
 
@@ -134,7 +134,7 @@ class RunConfig:
     @property
     def sees_pictures(self) -> bool:
         """Whether the model is a captioner, and learns from pictures and captions."""
-        return self.model.family in IMAGE_FAMILIES
+        return source_name(self.model.family) == "image"
 
 
 def run_config(

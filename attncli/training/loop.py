@@ -20,7 +20,7 @@ from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
 from attncli.training.material import Critic
 from attncli.training.schedule import learning_rate
 from attncli.training.state import Counters, State
-from models.encoders.image import ImageEncoder
+from models.encoders.pretrained import pretrained_encoder
 from models.errors import ModelError
 from models.loss import AttentionLoss, LossSum
 from models.model import EncoderDecoder
@@ -65,9 +65,12 @@ def fit(
 
 
 def thaw(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:
-    """Let a pretrained image encoder learn from its epoch on, and not before."""
-    if config.encoder_from and isinstance(model.encoder, ImageEncoder):
-        model.encoder.trainable(epoch + 1 >= config.encoder_from)
+    """Unfreeze a pretrained encoder from epoch train.encoder_from on; freeze it before."""
+    if config.encoder_from and (encoder := pretrained_encoder(model)):
+        if epoch + 1 >= config.encoder_from:
+            encoder.unfreeze()
+        else:
+            encoder.freeze()
 
 
 def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:

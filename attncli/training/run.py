@@ -18,7 +18,7 @@ from attncli.training.material import Data, Prepared
 from attncli.training.start import first_weights
 from attncli.training.state import State
 from models.bundle import build, sizes_of
-from models.encoders.image import ImageEncoder
+from models.encoders.pretrained import pretrained_encoder
 
 
 class Run(NamedTuple):
@@ -53,8 +53,8 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     torch.manual_seed(config.train.seed)
     model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
     first_weights(model, config)
-    if config.train.encoder_from and isinstance(model.encoder, ImageEncoder):
-        model.encoder.trainable(True)  # it is part of the state from the beginning
+    if config.train.encoder_from and (encoder := pretrained_encoder(model)):
+        encoder.unfreeze()  # its weights are part of the state from the start
     torch.manual_seed(config.train.seed)
     return State(model.to(device), config.train)
 

@@ -16,11 +16,11 @@ from torch import nn
 from attncli.training.config import RunConfig
 from models.bundle import build, fill_from, read_settings
 from models.config import ModelConfig, TokenizerConfig, from_dict
-from models.encoders.image import ImageEncoder, load_pretrained
+from models.encoders.pretrained import PretrainedEncoder, pretrained_encoder
 from models.errors import ModelError
-from models.families.base import VocabularySizes
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
+from models.types import VocabularySizes
 
 
 def pieces(config: RunConfig, learn: Callable[[], Tokenizer]) -> Tokenizer:
@@ -66,15 +66,15 @@ def first_weights(model: EncoderDecoder, config: RunConfig) -> None:
     """Give a fresh model the weights that are there before training."""
     if config.start_from:
         fill_from(model, Path(config.start_from))
-    elif isinstance(model.encoder, ImageEncoder):
-        load_pretrained(model.encoder, config.model.image)
+    elif encoder := pretrained_encoder(model):
+        encoder.load_pretrained()
 
 
-def first_encoder_weights(encoder: ImageEncoder, config: RunConfig) -> None:
+def first_encoder_weights(encoder: PretrainedEncoder, config: RunConfig) -> None:
     """The same for an image encoder alone; nothing of its own may be left as it was drawn."""
     if config.start_from:
         whole = nn.Module()
         whole.encoder = encoder
         fill_from(whole, Path(config.start_from), others=True)
     else:
-        load_pretrained(encoder, config.model.image)
+        encoder.load_pretrained()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,10 @@ from torch import Tensor, nn
 
 from attncli.training.config import TrainConfig
 from attncli.training.events import Kept
+from models.encoders.pretrained import pretrained_parameters
 from models.errors import ModelError
 from models.files import write_bytes
 from models.model import EncoderDecoder
-
-ENCODER = "encoder.body."  # what the names of a pretrained encoder's weights begin with
 
 
 @dataclass
@@ -60,7 +59,7 @@ class State:
             for name, parameter in model.named_parameters()
             if parameter.requires_grad
         }
-        self.optimiser = optimiser(self.learned, config)
+        self.optimiser = optimiser(self.learned, config, pretrained_parameters(model))
         self.counters = Counters()
         self.average: dict[str, Tensor] | None = None
         if config.ema:
@@ -73,13 +72,16 @@ class State:
         return {name: parameter.detach().contiguous() for name, parameter in self.learned.items()}
 
 
-def optimiser(learned: dict[str, nn.Parameter], config: TrainConfig) -> torch.optim.Optimizer:
-    """Adam or AdamW in one fused kernel, or RMSProp, as configured.
+def optimiser(
+    learned: dict[str, nn.Parameter], config: TrainConfig, pretrained: Iterable[nn.Parameter] = ()
+) -> torch.optim.Optimizer:
+    """Return Adam or AdamW in one fused kernel, or RMSProp, as configured.
 
-    A pretrained encoder that learns has a rate of its own, as a share of the others'.
+    pretrained: parameters of a pretrained encoder; their learning rate is train.encoder_lr.
     """
-    own = [p for name, p in learned.items() if config.encoder_from and name.startswith(ENCODER)]
-    rest = [p for p in learned.values() if all(p is not other for other in own)]
+    separate = {id(parameter) for parameter in pretrained if config.encoder_from}
+    own = [parameter for parameter in learned.values() if id(parameter) in separate]
+    rest = [parameter for parameter in learned.values() if id(parameter) not in separate]
     groups = [{"params": rest, "share": 1.0}]
     if own:
         groups.append({"params": own, "share": config.encoder_lr / config.lr})

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from models.config import AlignConfig, to_dict
+from models.config import AlignConfig, ModelConfig, to_dict
 from models.errors import ModelError
 from models.files import write_text
-from models.registry import IMAGE_FAMILIES
+from models.sources import source_of
 
 FORMAT = 1
 NAME = "config.json"
@@ -60,10 +60,14 @@ def write_alignment(folder: Path, config: AlignConfig) -> None:
 def task_of(folder: Path) -> str:
     """Return what the model in a folder is for: translate or caption; "" if it is damaged."""
     try:
-        family = read_settings(folder)["model"].get("family")
+        return source_of(family_of(read_settings(folder))).task
     except ModelError:
         return ""
-    return "caption" if family in IMAGE_FAMILIES else "translate"
+
+
+def family_of(settings: dict[str, Any]) -> str:
+    """Return the family that a bundle's settings name."""
+    return str(settings["model"].get("family", ModelConfig.family))
 
 
 def _text(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from models.bundle.settings import FORMAT, read_settings, write_settings
+from models.bundle.settings import FORMAT, family_of, read_settings, write_settings
 from models.bundle.weights import Unfilled, load_weights, weights_of
 from models.config import (
     AlignConfig,
@@ -16,11 +16,12 @@ from models.config import (
     to_dict,
 )
 from models.errors import ModelError
-from models.families.base import VocabularySizes
 from models.files import write_bytes, write_text
 from models.model import EncoderDecoder
-from models.registry import IMAGE_FAMILIES, find
+from models.registry import find, source_name
+from models.sources import vocabulary_sizes
 from models.tokenizer import Tokenizer
+from models.types import VocabularySizes
 
 
 class Bundle(NamedTuple):
@@ -35,15 +36,17 @@ class Bundle(NamedTuple):
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
     """Return a new model of the configured family."""
-    model: EncoderDecoder = find("family", config.family)(config, sizes)
+    family = find("family", config.family)
+    if family.source != source_name(config.family):  # it was inherited
+        raise TypeError(f"{family.__name__} must name its source, as in source = {family.source!r}")
+    model: EncoderDecoder = family(config, sizes)
     return model
 
 
-def sizes_of(tokenizer: Tokenizer, family: str = "") -> VocabularySizes:
-    """Return the vocabulary sizes of a tokenizer; a captioner has no source vocabulary."""
-    if family in IMAGE_FAMILIES:
-        return VocabularySizes(0, len(tokenizer.target), False)
-    return VocabularySizes(len(tokenizer.source), len(tokenizer.target), tokenizer.joint)
+def sizes_of(tokenizer: Tokenizer, family: str) -> VocabularySizes:
+    """Return the vocabulary sizes of a family's model with a tokenizer."""
+    joint = tokenizer.joint
+    return vocabulary_sizes(family, len(tokenizer.source), len(tokenizer.target), joint)
 
 
 def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
@@ -71,7 +74,7 @@ def read(folder: Path) -> Bundle:
     """Return the bundle in a folder; raise a ModelError that names what is missing or damaged."""
     settings = read_settings(folder)
     tokenizer = Tokenizer.read(folder)
-    sizes = sizes_of(tokenizer, str(settings["model"].get("family")))
+    sizes = sizes_of(tokenizer, family_of(settings))
     if settings["vocabulary"] != sizes._asdict():
         raise ModelError(
             f"the tokenizer in {folder} does not fit its config.json", "those of one model"

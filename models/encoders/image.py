@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from models.config import ImageConfig, ModelConfig
 from models.dropout import Dropout
 from models.encoders.cnn import Cnn
+from models.encoders.pretrained import PretrainedEncoder
 from models.encoders.torchvision_cnn import FAMILIES
 from models.errors import unknown_name
 from models.registry import find, names
@@ -23,11 +24,11 @@ EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convn
 PREPROCESSING = 2  # changes when models.images turns pictures into other pixels than before
 
 
-class ImageEncoder(nn.Module):
+class ImageEncoder(PretrainedEncoder):
     """Images, or features computed before, to a memory of S cells with V features.
 
     The network is frozen unless it starts from nothing (`weights = none`): it has no gradient then,
-    and stays in evaluation mode. `trainable(True)` lets it learn; its normalisation layers keep
+    and stays in evaluation mode. `unfreeze` lets it learn; its normalisation layers keep
     their statistics in either case.
     """
 
@@ -50,13 +51,19 @@ class ImageEncoder(nn.Module):
         self.register_buffer(
             "deviation", torch.tensor(scale.deviation).view(3, 1, 1), persistent=False
         )
-        self.frozen = False
-        self.trainable(image.weights == "none")
+        self.config = image
+        if image.weights == "none":
+            self.unfreeze()
+        else:
+            self.freeze()
 
-    def trainable(self, on: bool) -> None:
-        """Let the image network learn, or freeze it."""
-        self.frozen = not on
-        self.body.requires_grad_(on)
+    def load_pretrained(self) -> None:
+        """Fill the image network's weights as `model.image.weights` says: once, before training.
+
+        A bundle contains them, so reading a bundle does not call this.
+        """
+        if self.config.weights != "none":
+            self.body.load(self.config.weights)
 
     def train(self, mode: bool = True) -> ImageEncoder:
         """Training mode, but for the image network."""
@@ -95,15 +102,6 @@ def kind_of(encoder: str) -> type[Cnn]:
         raise unknown_name("image encoder", encoder, [*names("image_encoder"), *EXAMPLES])
     kind: type[Cnn] = find("image_encoder", encoder)
     return kind
-
-
-def load_pretrained(encoder: ImageEncoder, config: ImageConfig) -> None:
-    """Fill the image network's weights as `config.weights` says: once, before training.
-
-    A bundle holds them, so that reading one does not come here.
-    """
-    if config.weights != "none":
-        encoder.body.load(config.weights)
 
 
 def identity(encoder: ImageEncoder, config: ImageConfig) -> str:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from models.config import ModelConfig
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
 from models.errors import unknown_name
 from models.layers import Embedding
-
-
-class VocabularySizes(NamedTuple):
-    """Pieces of the source and of the target; the same pieces where the vocabulary is joint."""
-
-    source: int
-    target: int
-    joint: bool
+from models.types import VocabularySizes
 
 
 def embeddings(

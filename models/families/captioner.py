@@ -5,9 +5,9 @@ from __future__ import annotations
 from models.config import ModelConfig
 from models.decoders.show_attend_tell import ShowAttendTellDecoder
 from models.encoders.image import ImageEncoder
-from models.families.base import VocabularySizes
 from models.layers import Embedding
 from models.model import EncoderDecoder, Output
+from models.types import VocabularySizes
 
 
 class Captioner(EncoderDecoder):
@@ -17,6 +17,8 @@ class Captioner(EncoderDecoder):
     p(y_t) = softmax(L_o (E y_{t-1} + L_h h_t + L_z z_t));  beta_t = sigmoid(f_beta(h_{t-1}))
     Source: Xu et al. 2015.
     """
+
+    source = "image"
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image_transformer import ImageTransformerEncoder
-from models.families.base import VocabularySizes
 from models.families.transformer import initialise, refuse_attention_settings
 from models.layers import Embedding
 from models.model import EncoderDecoder, Output
+from models.types import VocabularySizes
 
 
 class CaptionerTransformer(EncoderDecoder):
@@ -18,6 +18,8 @@ class CaptionerTransformer(EncoderDecoder):
     none); the decoder is that of the Transformer for texts.
     Source: Vaswani et al. 2017; over image features as in Cornia et al. 2020, without its memory.
     """
+
+    source = "image"
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         refuse_attention_settings(config, "captioner")

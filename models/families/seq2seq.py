@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from models.config import ModelConfig
 from models.decoders.rnn import RnnDecoder
-from models.families.base import VocabularySizes, embeddings, recurrent_encoder
+from models.families.base import embeddings, recurrent_encoder
 from models.model import EncoderDecoder, Output
+from models.types import VocabularySizes
 
 
 class Seq2Seq(EncoderDecoder):

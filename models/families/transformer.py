@@ -6,10 +6,12 @@ from torch import nn
 
 from models.config import AttentionConfig, ModelConfig
 from models.decoders.transformer import TransformerDecoder
+from models.encoders.pretrained import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder
 from models.errors import ModelError
-from models.families.base import VocabularySizes, embeddings
+from models.families.base import embeddings
 from models.model import EncoderDecoder, Output
+from models.types import VocabularySizes
 
 
 class Transformer(EncoderDecoder):
@@ -44,9 +46,10 @@ def refuse_attention_settings(config: ModelConfig, instead: str) -> None:
 
 
 def initialise(model: EncoderDecoder) -> None:
-    """Glorot's uniform weights, and biases of zero; an image network keeps its own."""
+    """Set weights to Glorot's uniform distribution, biases to 0; skip a pretrained network."""
+    pretrained = {id(parameter) for parameter in pretrained_parameters(model)}
     for name, parameter in model.named_parameters():
-        if name.startswith("encoder.body."):
+        if id(parameter) in pretrained:
             continue
         if parameter.dim() > 1 and "embedding" not in name:
             nn.init.xavier_uniform_(parameter)

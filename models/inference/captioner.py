@@ -18,8 +18,7 @@ from models.config import ModelConfig, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_tensor
 from models.inference.search import Finished, search
-from models.inference.translator import wrong_kind
-from models.registry import IMAGE_FAMILIES
+from models.sources import check_source
 from models.tokenizer import END, START
 from models.types import Batch, Hypothesis
 
@@ -52,8 +51,7 @@ class Captioner:
     """A bundle on a device. `caption` gives the same answer whatever the batch."""
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
-        if bundle.model.config.family not in IMAGE_FAMILIES:
-            raise wrong_kind(bundle.model.config)
+        check_source(bundle.model.config.family, "image")
         self.model = bundle.model.to(device).eval()
         self.tokenizer = bundle.tokenizer
         self.search = bundle.search

@@ -13,7 +13,7 @@ from models.bundle import Bundle, read
 from models.config import ModelConfig, SearchConfig
 from models.errors import ModelError
 from models.inference.search import Finished, search
-from models.registry import IMAGE_FAMILIES
+from models.sources import check_source
 from models.tokenizer import PAD, START
 from models.types import EMPTY, Batch, Hypothesis, Translation
 
@@ -22,8 +22,7 @@ class Translator:
     """A bundle on a device. `translate` gives the same answer whatever the batch."""
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
-        if bundle.model.config.family in IMAGE_FAMILIES:
-            raise wrong_kind(bundle.model.config)
+        check_source(bundle.model.config.family, "text")
         self.model = bundle.model.to(device).eval()
         self.tokenizer = bundle.tokenizer
         self.search = bundle.search
@@ -116,21 +115,6 @@ class Translator:
             pieces=self.tokenizer.pieces(found.ids),
             ids=found.ids,
         )
-
-
-def wrong_kind(config: ModelConfig) -> ModelError:
-    """The error for a model of pictures where one of texts is needed, or the other way round."""
-    if config.family in IMAGE_FAMILIES:
-        return ModelError(
-            f"a model of family {config.family}, which captions pictures",
-            "a model that reads texts",
-            "use `attn caption`",
-        )
-    return ModelError(
-        f"a model of family {config.family}, which reads texts",
-        "a model that captions pictures",
-        "use `attn translate`",
-    )
 
 
 def batches(order: list[int], encoded: list[list[int]], max_tokens: int) -> Iterator[list[int]]:

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from models.bundle import build
 from models.config import ImageConfig, ModelConfig
-from models.families.base import VocabularySizes
 from models.model import EncoderDecoder
 from models.tokenizer import END, PAD, START
-from models.types import Batch
+from models.types import Batch, VocabularySizes
 from models.zoo import model_config, reads_images
 
 VOCABULARY = 30

@@ -39,7 +39,7 @@ def separate_tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
 def untrained(preset: str, tokenizer: Tokenizer, *, tied: bool) -> Bundle:
     torch.manual_seed(1)
     config = dataclasses.replace(small_config(preset), tied=tied)
-    model = build(config, sizes_of(tokenizer)).eval()
+    model = build(config, sizes_of(tokenizer, config.family)).eval()
     return Bundle(model, tokenizer, TokenizerConfig(joint=tokenizer.joint), SEARCH)
 
 

@@ -14,10 +14,10 @@ from models.config import ModelConfig
 from models.decoders.cells import Bridge, GruCell, LstmCell, Recurrence
 from models.encoders.rnn import RnnEncoder
 from models.errors import ModelError
-from models.families.base import VocabularySizes
 from models.families.luong import Luong
 from models.families.rnnsearch import RnnSearch
 from models.layers import Embedding, FeedForward, positions
+from models.types import VocabularySizes
 from tests.models.small import pairs, small_config, sources
 
 SMALL = ModelConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)

@@ -28,12 +28,12 @@ from models.encoders.edgetpu import (
     same,
     stages,
 )
-from models.encoders.image import ImageEncoder, identity, kind_of, load_pretrained
+from models.encoders.image import ImageEncoder, identity, kind_of
 from models.encoders.torchvision_cnn import TorchvisionCnn
 from models.encoders.torchvision_import import torchvision_models
 from models.errors import ModelError
-from models.families.base import VocabularySizes
 from models.registry import names
+from models.types import VocabularySizes
 from tests.models.small import IMAGES, small_config
 
 TINY = Architecture(
@@ -315,9 +315,9 @@ def test_weights_that_nobody_gave_are_asked_for() -> None:
     config = ImageConfig(size=32)
     encoder = encoder_of(encoder=config.encoder, weights=config.weights)
     with pytest.raises(ModelError, match=r"mobilenet_edgetpu_uint8\.npz.*--encoder-weights"):
-        load_pretrained(encoder, config)
+        encoder.load_pretrained()
     with pytest.raises(ModelError, match="trained from scratch"):
-        load_pretrained(encoder_of(), dataclasses.replace(IMAGES, weights="DEFAULT"))
+        encoder_of(weights="DEFAULT").load_pretrained()
     with pytest.raises(ModelError, match="did you mean small-cnn"):
         kind_of("smal-cnn")
 
@@ -373,7 +373,7 @@ def test_a_network_with_weights_of_its_own_is_frozen_until_it_is_told_to_learn()
     model = model_of("somewhere")
     body = model.encoder.body
     for training, on in ((True, False), (True, True), (False, True), (True, False)):
-        model.encoder.trainable(on)
+        (model.encoder.unfreeze if on else model.encoder.freeze)()
         model.train(training)
         assert model.decoder.training == training and not body.training
         assert {p.requires_grad for p in body.parameters()} == {on}

@@ -26,11 +26,10 @@ from models.bundle import build, load_weights, weights_of
 from models.config import AttentionConfig, AttentionLossConfig, ModelConfig, from_dict, to_dict
 from models.encoders.intra import IntraRecurrence
 from models.errors import ModelError
-from models.families.base import VocabularySizes
 from models.loss import AttentionLoss, LossSum, coverage_penalty
 from models.model import EncoderDecoder
 from models.registry import find, names
-from models.types import Attended, Batch, Memory
+from models.types import Attended, Batch, Memory, VocabularySizes
 from tests.models import test_attention
 from tests.models.small import VOCABULARY, pairs, small_config
 

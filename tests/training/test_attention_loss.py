@@ -14,7 +14,7 @@ from attncli.training.loop import Stepper
 from attncli.training.state import State
 from models.bundle import build
 from models.config import AttentionConfig, AttentionLossConfig
-from models.families.base import VocabularySizes
+from models.types import VocabularySizes
 from tests.models.small import VOCABULARY, pairs, small_config
 
 BATCH = pairs([4, 7, 2], [5, 3, 6])

@@ -16,9 +16,8 @@ from models.alignment import AlignConfig
 from models.bundle import build
 from models.config import AttentionLossConfig
 from models.errors import ModelError
-from models.families.base import VocabularySizes
 from models.loss import guide_loss
-from models.types import Batch
+from models.types import Batch, VocabularySizes
 from tests.models.small import VOCABULARY, pairs, small_config
 from tests.training.small import run, write_texts
 from tests.training.small import small_config as minute_config

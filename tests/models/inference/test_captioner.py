@@ -25,14 +25,13 @@ from models.config import (
     TokenizerConfig,
 )
 from models.errors import ModelError
-from models.families.base import VocabularySizes
 from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
 from models.loss import AttentionLoss, LossSum
 from models.model import EncoderDecoder
 from models.registry import names
 from models.tokenizer import Tokenizer
-from models.types import Batch
+from models.types import Batch, VocabularySizes
 from models.zoo import PRESETS, reads_images
 from tests.models.small import FEATURES, VOCABULARY, pairs, pictured, small_config
 
@@ -153,7 +152,7 @@ def test_gradients_reach_every_parameter(config: AttentionConfig) -> None:
 def test_gradients_reach_every_parameter_that_is_not_frozen(preset: str) -> None:
     for frozen in (True, False):
         model = model_of(small_config(preset))
-        model.encoder.trainable(not frozen)
+        (model.encoder.freeze if frozen else model.encoder.unfreeze)()
         for name, grad in gradients(model, IMAGES).items():
             if frozen and name.startswith("encoder.body."):
                 assert grad is None, name

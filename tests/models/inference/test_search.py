@@ -17,7 +17,7 @@ from models.errors import ModelError
 from models.inference.search import METHODS, Finished, draw, length_penalty, search, settled
 from models.inference.translator import Translator
 from models.model import EncoderDecoder
-from models.registry import IMAGE_FAMILIES
+from models.registry import source_name
 from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Batch, Memory
 from models.zoo import PRESETS
@@ -52,7 +52,7 @@ def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:
 
 def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
     """Source ids as the model reads them."""
-    return pictured(ids) if model.config.family in IMAGE_FAMILIES else ids
+    return pictured(ids) if source_name(model.config.family) == "image" else ids
 
 
 def outputs(

@@ -1,0 +1,48 @@
+"""Kinds of input: one class per kind, registered in models.registry under "source".
+
+A family names the kind that it reads in its class body: `source = "image"`; the default is text.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from models.errors import ModelError
+from models.registry import find, names, source_name
+from models.sources.base import Source
+from models.types import VocabularySizes
+
+__all__ = ["Source", "check_source", "find_source", "source_of", "vocabulary_sizes"]
+
+
+@cache
+def find_source(name: str) -> Source:
+    """Return the kind of input with a registered name."""
+    source: Source = find("source", name)()
+    return source
+
+
+def source_of(family: str) -> Source:
+    """Return the kind of input that a family reads; a ModelError if the family is unknown."""
+    return find_source(source_name(family))
+
+
+def vocabulary_sizes(family: str, source: int, target: int, joint: bool) -> VocabularySizes:
+    """Return the vocabulary sizes that a family is built with, given those of its tokenizer."""
+    return source_of(family).vocabulary(VocabularySizes(source, target, joint))
+
+
+def check_source(family: str, wanted: str) -> None:
+    """Raise ModelError unless a family reads inputs of the wanted kind."""
+    found, expected = source_of(family), find_source(wanted)
+    if found is not expected:
+        raise ModelError(
+            f"a model of family {family}, which {found.ability}",
+            f"a model that {expected.ability}",
+            f"use `attn {found.task}`",
+        )
+
+
+def families_reading(source: str) -> list[str]:
+    """Return the registered families that read inputs of one kind."""
+    return [family for family in names("family") if source_name(family) == source]

@@ -1,0 +1,21 @@
+"""Images as input."""
+
+from __future__ import annotations
+
+from models.sources.base import Source
+from models.types import VocabularySizes
+
+
+class ImageSource(Source):
+    """Image: a grid of features, one slot per cell; there is no source vocabulary.
+
+    Source: Xu et al. 2015.
+    """
+
+    task = "caption"
+    ability = "captions pictures"
+    runner = "models.inference.captioner:Captioner"
+
+    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
+        """Return the target's vocabulary size alone; the source's is 0."""
+        return VocabularySizes(0, sizes.target, False)

@@ -1,0 +1,16 @@
+"""Text as input."""
+
+from __future__ import annotations
+
+from models.sources.base import Source
+
+
+class TextSource(Source):
+    """Text: a sequence of token ids, one slot per token.
+
+    Source: Sutskever et al. 2014; Bahdanau et al. 2015.
+    """
+
+    task = "translate"
+    ability = "reads texts"
+    runner = "models.inference.translator:Translator"
