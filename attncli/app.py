@@ -8,6 +8,7 @@ then. The place is a function, or a ``typer.Typer`` with commands of its own. Wh
 
 from __future__ import annotations
 
+import errno
 import importlib
 import inspect
 import os
@@ -48,25 +49,32 @@ COMMANDS = {  # "align tune" is a command of its own under another that has argu
 # Threads that wait for work sleep, before torch is imported anywhere: spinning, as is the default,
 # gains nothing measurable on an idle machine and costs several times the work on a busy one.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # never the program's mistake
 
 
 def main() -> None:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
+    console.drop_undeliverable()
     status = 130
     with suppress(KeyboardInterrupt):  # one that came before or after a command
         status = run()
-    _flush_or_drop()
+    status = status if _deliver() else status or 1
     if threading.active_count() > 1:  # one interrupted inside C++, which would abort the clean-up
         os._exit(status)
     sys.exit(status)
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run one command line; returns its exit status. A bug keeps its traceback."""
+    """Run one command line and return its exit status. A bug keeps its traceback."""
     try:
         application()(arguments, prog_name="attn")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        console.warn(f"cannot write: {error.strerror}; expected a disk with room")
+        return 1
     return 0
 
 
@@ -154,12 +162,19 @@ def _exit_statuses() -> Iterator[None]:
         raise typer.Exit(0) from None
 
 
-def _flush_or_drop() -> None:
-    """Write what stdout and stderr still hold; what nobody can receive any more is dropped."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            with open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), stream.fileno())
+def _deliver() -> bool:
+    """Flush stdout. Return False if results are lost because they cannot be written.
+
+    A reader that has closed the pipe wants no more results; that is no loss.
+    """
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+        if isinstance(error, BrokenPipeError):
+            return True
+        console.warn(f"cannot write standard output: {getattr(error, 'strerror', '') or error}")
+        return False
+    return True

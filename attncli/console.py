@@ -1,53 +1,114 @@
-"""The only writer to stderr: what the program has to say beside its results.
+"""The only writer to stderr: messages and progress. Results go to stdout, written by the commands.
 
-Results go to stdout and come from the commands. Rich is imported only when a bar is drawn, that
-is, when stderr is a terminal; elsewhere progress is a plain line now and then. Nothing but the
-bar is coloured, and Rich leaves that out where ``NO_COLOR`` is set.
+Rich is imported only to draw a bar, which needs a terminal; elsewhere progress is a plain line
+every few seconds. Only the bar is coloured, and not where ``NO_COLOR`` is set.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
 
 from models.errors import ModelError
 
+HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # Unicode categories that are shown as escapes
+JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
+
 
 def say(text: str) -> None:
-    """One line of conversation."""
+    """Write one line. Control characters, which names of files may contain, are escaped."""
     if sys.stderr is not None:
-        print(" ".join(text.splitlines()), file=sys.stderr, flush=True)
+        print(printable(" ".join(text.splitlines())), file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
-    """Something the user should know, under the program's name."""
+    """Write one line that begins with the name of the program."""
     say(f"attn: {text}")
 
 
 def fail(error: ModelError) -> None:
-    """A user's mistake as one line. The caller chooses the exit status."""
+    """Write a user's mistake as one line. The caller chooses the exit status."""
     warn(str(error))
 
 
 def prompt(text: str) -> None:
-    """Ask for input, without ending the line."""
+    """Write a request for input, without a line end."""
     if sys.stderr is not None:
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
+def printable(text: str) -> str:
+    """Return the text with control, format and unpaired surrogate characters as escapes.
+
+    An escape sequence in a file name would otherwise control the user's terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escaped(letter) if _is_hidden(letter) else letter for letter in text)
+
+
 def is_terminal() -> bool:
-    """Whether a person watches stderr on a terminal that can redraw a line."""
+    """Return True if stderr is a terminal that can redraw a line."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     return watched and os.environ.get("TERM") != "dumb"
 
 
-class Advance(Protocol):
-    """Tells a progress display how far the work is."""
+def drop_undeliverable() -> None:
+    """Make stderr ignore what nobody can receive, so that work goes on without its messages.
+
+    Also reserve the numbers of closed standard streams. Otherwise the next file to be opened would
+    get number 2, and a library that writes to stderr would write into that file.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
+    if sys.stderr is not None:
+        sys.stderr = LossyStream(sys.stderr)  # type: ignore[assignment]
+
+
+class LossyStream:
+    """A text stream that drops what cannot be written: its reader has gone or its disk is full."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text, or drop it."""
+        with self._dropping():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Deliver what has been written, or drop it."""
+        with self._dropping():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _dropping(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno != errno.ENOSPC:  # nobody will read this stream again
+                with suppress(OSError), open(os.devnull, "wb") as nowhere:
+                    os.dup2(nowhere.fileno(), self._stream.fileno())
+        except ValueError:  # the stream was closed
+            pass
+
+
+class Progress(Protocol):
+    """Function that shows how far the work is."""
 
     def __call__(self, done: float, note: str = "") -> None:
         """Show the amount done so far and a note."""
@@ -56,11 +117,11 @@ class Advance(Protocol):
 @contextmanager
 def progress(
     label: str, *, total: float | None = None, interval: float = 10.0
-) -> Iterator[Advance]:
+) -> Iterator[Progress]:
     """Show how far the work is: a bar on a terminal, else a line every ``interval`` seconds.
 
-    Yields a function of the amount done so far, in the unit of ``total`` (None: not known), and
-    of a note shown beside it. No more than one may be shown at a time.
+    Yield a function of the amount done so far, in the unit of ``total`` (None: not known), and of
+    a note to show. Only one may be active at a time.
     """
     display = _bar(label, total) if is_terminal() else _lines(label, total, interval)
     with display as advance:
@@ -68,16 +129,16 @@ def progress(
 
 
 @contextmanager
-def _bar(label: str, total: float | None) -> Iterator[Advance]:
+def _bar(label: str, total: float | None) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        Progress,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.progress import Progress as RichProgress
 
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -86,17 +147,17 @@ def _bar(label: str, total: float | None) -> Iterator[Advance]:
         TimeRemainingColumn() if total else TimeElapsedColumn(),
         TextColumn("{task.fields[note]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False) as bar:
-        task = bar.add_task(label, total=total, note="")
+    with RichProgress(*columns, console=Console(stderr=True), redirect_stdout=False) as bar:
+        task = bar.add_task(printable(label), total=total, note="")
 
         def advance(done: float, note: str = "") -> None:
-            bar.update(task, completed=done, note=note)
+            bar.update(task, completed=done, note=printable(note))
 
         yield advance
 
 
 @contextmanager
-def _lines(label: str, total: float | None, interval: float) -> Iterator[Advance]:
+def _lines(label: str, total: float | None, interval: float) -> Iterator[Progress]:
     last_time, last_line, current = time.monotonic(), "", ""
 
     def advance(done: float, note: str = "") -> None:
@@ -110,3 +171,11 @@ def _lines(label: str, total: float | None, interval: float) -> Iterator[Advance
     yield advance
     if current and current != last_line:
         say(current)
+
+
+def _is_hidden(letter: str) -> bool:
+    return unicodedata.category(letter) in HIDDEN and letter not in JOINERS
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

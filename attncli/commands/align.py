@@ -282,7 +282,7 @@ def _reported(pair: AlignedPair) -> bool:
 
 
 @contextmanager
-def _progress(*, shown: bool) -> Iterator[console.Advance]:
+def _progress(*, shown: bool) -> Iterator[console.Progress]:
     """A display of the pairs aligned, where results go to a file."""
     if not shown:
         yield lambda done, note="": None

@@ -166,7 +166,7 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[PictureFile]
 
 
 def _write_all(
-    results: Iterator[list[Outcome]], layout: Layout, to: Sinks, advance: console.Advance
+    results: Iterator[list[Outcome]], layout: Layout, to: Sinks, advance: console.Progress
 ) -> int:
     """Write and report outcomes as they come; returns how much went wrong."""
     count = failed = 0
@@ -210,7 +210,7 @@ def _is_away(output: Path | None) -> bool:
 
 
 @contextmanager
-def _progress(names: Sequence[str], recursive: bool, *, shown: bool) -> Iterator[console.Advance]:
+def _progress(names: Sequence[str], recursive: bool, *, shown: bool) -> Iterator[console.Progress]:
     """A display of the pictures captioned, where the results are not on the screen."""
     if not shown:
         yield lambda done, note="": None

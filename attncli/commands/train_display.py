@@ -21,7 +21,7 @@ class Display:
         self.config = config
         self.stack = ExitStack()
         self.label = ""
-        self.advance: console.Advance = lambda done, note="": None
+        self.advance: console.Progress = lambda done, note="": None
         self.forget()
 
     def forget(self) -> None:

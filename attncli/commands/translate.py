@@ -181,7 +181,7 @@ def _check_alignment(aligned: bool, keep_tags: bool, units: str | None) -> None:
 
 
 def _write_all(
-    results: Iterable[list[Outcome]], shown: Shown, write: Write, advance: console.Advance
+    results: Iterable[list[Outcome]], shown: Shown, write: Write, advance: console.Progress
 ) -> int:
     """Write and report outcomes as they come; returns how many lines were refused."""
     size = count = refused = 0
@@ -199,7 +199,7 @@ def _write_all(
 
 
 @contextmanager
-def _progress(source: BinaryIO, *, shown: bool) -> Iterator[console.Advance]:
+def _progress(source: BinaryIO, *, shown: bool) -> Iterator[console.Progress]:
     """A display of the bytes translated, where results go to a file."""
     if not shown:
         yield lambda done, note="": None

@@ -234,3 +234,28 @@ def test_a_real_model_answers_as_in_python_and_imports_nothing_idle(tiny_bundle:
     )
     assert ended.stdout.split("\n") == [*expected, "set()", ""]
     assert ended.stderr == ""
+
+
+def test_messages_that_nobody_receives_do_not_end_the_work() -> None:
+    data = b"good\nbad\xff\n" * 1500
+    expected = b"GOOD\n\n" * 1500
+    reader, writer = os.pipe()
+    os.close(reader)
+    for stderr in (writer, os.open("/dev/full", os.O_WRONLY)):
+        ended = subprocess.run(
+            STAND_IN, cwd=ROOT, input=data, stdout=subprocess.PIPE, stderr=stderr, timeout=60
+        )
+        os.close(stderr)
+        assert (ended.stdout == expected, ended.returncode) == (True, 1)
+
+
+def test_a_closed_stderr_does_not_share_its_number_with_the_output(tmp_path: Path) -> None:
+    ended = shell(f"printf 'a\\nb\\xff\\n' | $0 -o {tmp_path / 'out'} 2>&-")
+    assert ended.returncode == 1 and (tmp_path / "out").read_bytes() == b"A\n\n"
+
+
+def test_results_that_are_lost_are_an_error() -> None:
+    for line in ("$0 --help", "yes | head -9 | $0"):
+        ended = shell(f"{line} >/dev/full")
+        assert ended.returncode == 1 and ended.stderr.count(b"\n") == 1, ended.stderr
+        assert b"No space left on device" in ended.stderr
