@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attncli.console import Advance
+from attncli.console import Progress
 from attncli.data.corpus import aligned, open_text, read_pairs
 from attncli.data.lines import Line
 from attncli.jobs.translate import Translates, translate_lines
@@ -46,7 +46,7 @@ def translate_test_set(
     *,
     search: SearchConfig,
     max_batch_tokens: int = 4096,
-    advance: Advance = lambda done, note="": None,
+    advance: Progress = lambda done, note="": None,
 ) -> System:
     """The outputs of a model, longest source first, so that a lack of memory shows at once."""
     start, done, count = time.perf_counter(), 0, 0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.console import Advance
+from attncli.console import Progress
 from attncli.data.captions import has_parts, read_captions
 from attncli.data.corpus import open_text
 from attncli.data.picture_files import PictureFile
@@ -53,7 +53,7 @@ def caption_test_set(
     captioner: Captioner,
     *,
     search: SearchConfig,
-    advance: Advance = lambda done, note="": None,
+    advance: Progress = lambda done, note="": None,
 ) -> CaptionSystem:
     """The captions of a model; a picture that cannot be read is a ModelError."""
     start, captions = time.perf_counter(), []
