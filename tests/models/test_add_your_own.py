@@ -74,9 +74,11 @@ def test_the_readmes_section_works_as_written(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "models/attention/distance.py").write_text(file)
     inserted(tmp_path / "models/registry.py", '    "score": {\n', line)
-    inserted(tmp_path / "tests/models/test_attention.py", "Any], float]] = {\n", formula)
+    inserted(tmp_path / "tests/models/attention/formulas.py", "dict[str, Formula] = {\n", formula)
     chosen = "distance and (formula or alone or padded)"
-    tests = ["tests/models/test_attention.py", "tests/models/test_mechanisms.py"]
+    tests = [
+        f"tests/models/attention/test_{name}.py" for name in ("attention", "scores", "contract")
+    ]
     output = run(tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "-k", chosen, *tests)
     assert re.search(r"\n1[0-9] passed", output), output
     assert "-|s - h|^2" in run(tmp_path, "-m", "attncli", "models", "show", "distance")

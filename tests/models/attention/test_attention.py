@@ -1,0 +1,120 @@
+"""Weights are shares of the real slots, contexts are sums under them, gradients arrive."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from models.attention.base import Attention
+from models.config import AttentionConfig
+from models.errors import ModelError
+from models.registry import names
+from models.types import Memory
+from tests.models.mechanisms import EQUAL_SIZES
+
+PARTIAL = {"local_p"}  # windows whose weights may sum to less than one
+COMPOSITIONS = [
+    AttentionConfig(score=score, window=window, normalise=normalise, read=read)
+    for score, window, normalise, read in itertools.product(
+        names("score"), names("window"), names("normalise"), ["soft"]
+    )
+]
+
+
+def sizes(score: str) -> tuple[int, int]:
+    """Query and value size."""
+    return (4, 4) if score in EQUAL_SIZES else (3, 4)
+
+
+def composed(config: AttentionConfig) -> tuple[Attention, Tensor, Memory]:
+    """An attention, queries (2, 3, Q), and a memory whose first sentence has 2 padded slots."""
+    torch.manual_seed(1)
+    query_size, value_size = sizes(config.score)
+    attention = Attention(query_size, value_size, config)
+    mask = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
+    query = torch.randn(2, 3, query_size, requires_grad=True)
+    return attention, query, Memory(torch.randn(2, 5, value_size, requires_grad=True), mask)
+
+
+compositions = pytest.mark.parametrize(
+    "config", COMPOSITIONS, ids=lambda c: f"{c.score}-{c.window}-{c.normalise}-{c.read}"
+)
+
+
+@pytest.mark.parametrize("name", sorted(EQUAL_SIZES))
+def test_a_product_of_unequal_sizes_is_refused_in_one_line(name: str) -> None:
+    with pytest.raises(ModelError) as refused:
+        Attention(3, 4, AttentionConfig(score=name))
+    message = str(refused.value)
+    assert f"score '{name}'" in message and "3" in message and "4" in message
+    assert "general" in message and "\n" not in message
+
+
+@compositions
+def test_padded_slots_weigh_exactly_nothing(config: AttentionConfig) -> None:
+    attention, query, memory = composed(config)
+    attended = attention(query, attention.prepare(memory))
+    assert attended.weights.shape == (2, 3, 5)
+    assert (attended.weights[0, :, 3:] == 0).all()
+    garbage = torch.where(memory.mask[..., None], memory.values, 100.0)
+    again = attention(query, attention.prepare(memory._replace(values=garbage)))
+    torch.testing.assert_close(again.context, attended.context)
+
+
+@compositions
+def test_the_weights_of_a_query_sum_to_one(config: AttentionConfig) -> None:
+    attention, query, memory = composed(config)
+    weights = attention(query, attention.prepare(memory)).weights
+    assert (weights >= 0).all()
+    if config.window in PARTIAL:
+        assert (weights.sum(-1) <= 1 + 1e-6).all()
+    else:
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3))
+
+
+@compositions
+def test_the_context_is_the_values_under_the_weights(config: AttentionConfig) -> None:
+    attention, query, memory = composed(config)
+    context, weights, *_ = attention(query, attention.prepare(memory))
+    for b, t, v in itertools.product(range(2), range(3), range(memory.values.shape[2])):
+        expected = sum((weights[b, t, s] * memory.values[b, s, v]).item() for s in range(5))
+        assert context[b, t, v].item() == pytest.approx(expected, abs=1e-6)
+
+
+@compositions
+def test_a_query_with_nothing_in_view_reads_zero(config: AttentionConfig) -> None:
+    attention, query, memory = composed(config)
+    blind = memory._replace(mask=torch.tensor([[False] * 5, [True] * 5]))
+    context, weights, *_ = attention(query, attention.prepare(blind))
+    assert (context[0] == 0).all() and (weights[0] == 0).all() and (weights[1].sum(-1) > 0).all()
+    context.sum().backward()
+    assert query.grad is not None and query.grad.isfinite().all()
+
+
+@compositions
+def test_gradients_reach_every_parameter_and_the_query(config: AttentionConfig) -> None:
+    attention, query, memory = composed(config)
+    context = attention(query, attention.prepare(memory)).context
+    (context * torch.randn_like(context)).sum().backward()
+    reached = {**dict(attention.named_parameters()), "query": query, "values": memory.values}
+    for name, tensor in reached.items():
+        assert tensor.grad is not None and tensor.grad.isfinite().all(), name
+        assert tensor.grad.abs().sum() > 0, name
+    assert memory.values.grad is not None and (memory.values.grad[0, 3:] == 0).all()
+
+
+def test_pooling_by_the_final_state_is_dot_attention_with_one_query() -> None:
+    torch.manual_seed(1)
+    outputs, (hidden, _) = nn.LSTM(3, 4, batch_first=True, bidirectional=True)(torch.randn(2, 5, 3))
+    final = hidden.transpose(0, 1).flatten(1)  # (B, 8)
+    weights = torch.bmm(outputs, final.unsqueeze(2)).squeeze(2).softmax(1)
+    pooled = torch.bmm(outputs.transpose(1, 2), weights.unsqueeze(2)).squeeze(2)
+
+    attention = Attention(8, 8, AttentionConfig(score="dot"))
+    memory = Memory(outputs, torch.ones(2, 5, dtype=torch.bool))
+    attended = attention(final[:, None], attention.prepare(memory))
+    torch.testing.assert_close(attended.context[:, 0], pooled)
+    torch.testing.assert_close(attended.weights[:, 0], weights)

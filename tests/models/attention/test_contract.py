@@ -1,0 +1,175 @@
+"""Every mechanism keeps the contract, alone and in every combination that is not refused."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save as to_bytes
+from torch import Tensor
+
+from models.attention.base import Attention
+from models.attention.heads import Heads, attention
+from models.bundle import build, load_weights, weights_of
+from models.config import ModelConfig, from_dict, to_dict
+from models.registry import names
+from models.types import Attended, Batch, Memory
+from tests.models.mechanisms import (
+    BATCH,
+    SIZES,
+    close,
+    combinations,
+    configured,
+    each_kind,
+    model_of,
+)
+from tests.models.small import VOCABULARY
+
+
+@each_kind
+@torch.no_grad()
+def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: str) -> None:
+    for config in combinations(score, window):
+        weights = model_of(preset, config).teacher_force(BATCH, want_weights=True).weights
+        assert weights is not None and weights.shape == (3, 6, 7), config
+        assert (weights.masked_select(~BATCH.source_mask[:, None]) == 0).all(), config
+        assert (weights >= 0).all(), config
+        total = weights.sum(-1)
+        if window == "local_p" and config.read == "soft":
+            assert (total <= 1 + 1e-5).all() and (total > 0).all(), config
+        else:
+            close(total, torch.ones(3, 6), config)
+        if config.read == "hard" and config.heads == 1:
+            assert ((weights == 0) | (weights == 1)).all(), config
+
+
+@each_kind
+@torch.no_grad()
+def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -> None:
+    for config in combinations(score, window):
+        model = model_of(preset, config)
+        forced = model.teacher_force(BATCH, want_weights=True)
+        prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
+        expected = model.output(forced.features).log_softmax(-1)
+        for t, tokens in enumerate(BATCH.target_in.unbind(1)):
+            step = model.step(tokens, state, prepared, want_weights=True)
+            state = step.state
+            close(step.log_probs, expected[:, t], config)
+            assert step.weights is not None and forced.weights is not None
+            close(step.weights, forced.weights[:, t], config)
+
+
+@each_kind
+@torch.no_grad()
+def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str, score: str, window: str) -> None:
+    for config in combinations(score, window):
+        model = model_of(preset, config)
+        together = model.teacher_force(BATCH, want_weights=True)
+        slots = int(BATCH.source_mask[0].sum())
+        row = Batch(*(part[:1, :slots] for part in BATCH[:2]), *(part[:1] for part in BATCH[2:5]))
+        alone = model.teacher_force(row, want_weights=True)
+        close(together.features[:1], alone.features, config)
+        assert together.weights is not None and alone.weights is not None
+        close(together.weights[:1, :, :slots], alone.weights, config)
+
+
+@each_kind
+@torch.no_grad()
+def test_hypotheses_that_change_places_take_their_history_along(
+    preset: str, score: str, window: str
+) -> None:
+    """Two hypotheses a sentence; the second is dropped, the first goes on twice, and so on."""
+    for config in combinations(score, window):
+        model = model_of(preset, config)
+        prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
+        rows, said = torch.tensor([0, 0, 1, 1, 2, 2]), torch.empty(6, 0, dtype=torch.long)
+        for moves in ([0, 1, 2, 3, 4, 5], [0, 0, 3, 2, 5, 5], [1, 0, 3, 3, 4, 5]):
+            state = state.select(torch.tensor(moves) if said.shape[1] else rows)
+            said = said[moves]
+            tokens = 4 + (torch.arange(6) * 5 + said.shape[1] * 3) % 20
+            said = torch.cat([said, tokens[:, None]], 1)
+            step = model.step(tokens, state, prepared)
+            state = step.state
+        batch = Batch(BATCH.source[rows], BATCH.source_mask[rows], said, said, said > 0)
+        expected = model.output(model.teacher_force(batch).features[:, -1]).log_softmax(-1)
+        close(step.log_probs, expected, config)
+
+
+@each_kind
+def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -> None:
+    for config in combinations(score, window):
+        torch.manual_seed(3)
+        model = build(configured(preset, config), SIZES).train()
+        forced = model.teacher_force(BATCH)
+        loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
+        if config.read == "hard":
+            assert forced.log_prob is not None and forced.entropy is not None
+            loss = loss + (forced.log_prob * torch.randn(3, 6)).sum() + forced.entropy.sum()
+        loss.backward()
+        for name, parameter in model.named_parameters():
+            grad = parameter.grad
+            assert grad is not None and grad.isfinite().all() and grad.abs().sum() > 0, (
+                config,
+                name,
+            )
+
+
+@each_kind
+def test_what_is_saved_is_what_is_loaded(
+    preset: str, score: str, window: str, tmp_path: Path
+) -> None:
+    for config in combinations(score, window):
+        if config.normalise != "softmax":  # no normaliser has parameters
+            continue
+        model = model_of(preset, config)
+        path = tmp_path / "model.safetensors"
+        path.write_bytes(to_bytes(weights_of(model)))
+        other = build(from_dict(ModelConfig, to_dict(model.config)), SIZES).eval()
+        load_weights(other, path)
+        with torch.no_grad():
+            assert torch.equal(
+                other.teacher_force(BATCH).features, model.teacher_force(BATCH).features
+            ), config
+
+
+@pytest.mark.parametrize("score", names("score"))
+@pytest.mark.parametrize("window", names("window"))
+def test_the_context_is_the_values_under_the_weights(score: str, window: str) -> None:
+    mask = BATCH.source_mask
+    for config, training in itertools.product(combinations(score, window), (True, False)):
+        torch.manual_seed(1)
+        asked = attention(6, 6, config).train(training)
+        query, memory = torch.randn(3, 2, 6, requires_grad=True), Memory(torch.randn(3, 7, 6), mask)
+        prepared = asked.prepare(memory)
+        if isinstance(asked, Attention):
+            attended = asked(query, prepared)
+            contexts, weights = attended.context, attended.weights
+            expected = weights @ memory.values
+        else:
+            torch.manual_seed(2)
+            attended = asked(query, prepared)
+            contexts = attended.context
+            torch.manual_seed(2)
+            single = one_by_one(asked, query, prepared.heads)
+            expected = torch.cat(
+                [
+                    head.weights @ part.values
+                    for head, part in zip(single, prepared.heads, strict=True)
+                ],
+                -1,
+            )
+            weights = (single[0].weights + single[1].weights) / 2
+        close(contexts, expected, config)
+        close(attended.weights, weights, config)
+        if config.read == "soft" or training:
+            (contexts.sum() if attended.log_prob is None else attended.log_prob.sum()).backward()
+            assert query.grad is not None and query.grad.abs().sum() > 0, config
+
+
+def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[Attended]:
+    queries = asked.query(query).chunk(2, -1)
+    parts = zip(asked.heads, queries, prepared, strict=True)
+    return [head(part, memory) for head, part, memory in parts]

@@ -1,0 +1,46 @@
+"""Coverage penalties equal their formulas and reach the loss."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.bundle import build
+from models.config import AttentionLossConfig
+from models.loss import AttentionLoss, coverage_penalty
+from tests.models.mechanisms import BATCH, FAMILIES, SIZES
+from tests.models.small import small_config
+
+
+def test_coverage_penalties_are_their_formulas_in_plain_loops() -> None:
+    torch.manual_seed(1)
+    weights = torch.rand(3, 6, 7) * BATCH.source_mask[:, None]
+    see = doubly = 0.0
+    for b in range(3):
+        slots, steps = int(BATCH.source_mask[b].sum()), int(BATCH.target_mask[b].sum())
+        for i in range(slots):
+            column = [float(weights[b, t, i]) for t in range(steps)]
+            see += sum(min(column[t], sum(column[:t])) for t in range(steps))
+            doubly += (1 - sum(column)) ** 2
+    masks = BATCH.source_mask, BATCH.target_mask
+    assert float(coverage_penalty(weights, *masks, kind="see")) == pytest.approx(see, abs=1e-4)
+    found = coverage_penalty(weights, *masks, kind="doubly_stochastic")
+    assert float(found) == pytest.approx(doubly, abs=1e-4)
+
+
+@pytest.mark.parametrize("preset", [*FAMILIES, "transformer-nano"])
+@pytest.mark.parametrize("kind", ["see", "doubly_stochastic"])
+def test_the_coverage_penalty_goes_into_the_loss_with_its_weight(preset: str, kind: str) -> None:
+    torch.manual_seed(1)
+    model = build(small_config(preset), SIZES)
+    term = AttentionLoss(AttentionLossConfig(coverage=kind, coverage_weight=0.5), model)
+    forced = model.teacher_force(BATCH, want_weights=term.wants_weights)
+    value, _ = term(forced, BATCH, torch.ones(3), None)
+    assert forced.weights is not None and isinstance(value, Tensor)
+    masks = BATCH.source_mask, BATCH.target_mask
+    assert float(value.detach()) == pytest.approx(
+        0.5 * float(coverage_penalty(forced.weights.detach(), *masks, kind=kind))
+    )
+    value.backward()
+    assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in model.encoder.parameters())

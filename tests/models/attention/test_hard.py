@@ -1,0 +1,210 @@
+"""Hard attention: what is read while training and in use."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.attention import hard
+from models.attention.base import History
+from models.attention.hard import Hard
+from models.bundle import build
+from models.config import AttentionConfig
+from models.types import Attended, Batch
+from tests.models.mechanisms import (
+    BATCH,
+    FAMILIES,
+    SIZES,
+    configured,
+    hard_model,
+    model_of,
+    refused,
+)
+from tests.models.small import small_config
+
+SHARES = torch.tensor([[[0.1, 0.0, 0.6, 0.3, 0.0]]])
+
+
+def hard_read(
+    weights: Tensor, values: Tensor, *, training: bool = False, **changes: Any
+) -> Attended:
+    """What is read with weights (B, T, S), each query as if at a step of its own."""
+    read = Hard(AttentionConfig(read="hard", **{"read_soft": 0.0, **changes})).train(training)
+    rows, queries = weights.shape[:2]
+    coin = read.begin(torch.zeros(rows))[:, None].expand(rows, queries)
+    step = torch.arange(queries).expand(rows, queries).float()
+    return read(weights, values, History(step, weights, weights, coin))
+
+
+def test_hard_attention_draws_by_the_weights_while_training() -> None:
+    torch.manual_seed(1)
+    weights = SHARES.expand(1, 20000, 5).clone().requires_grad_()
+    values = torch.eye(5)[None]
+    attended = hard_read(weights * 0.5, values, training=True)  # local_p: a sum of less than 1
+    shares = attended.weights.detach()[0].mean(0)
+    torch.testing.assert_close(shares, SHARES[0, 0], atol=0.015, rtol=0)
+    assert torch.equal(attended.context, attended.weights)
+    drawn = attended.weights.argmax(-1)
+    expected = SHARES[0, 0][drawn].log()
+    assert attended.log_prob is not None and attended.entropy is not None
+    torch.testing.assert_close(attended.log_prob, expected)
+    bits = -sum(p * math.log(p) for p in (0.1, 0.6, 0.3))
+    torch.testing.assert_close(attended.entropy, torch.full((1, 20000), bits))
+    (attended.log_prob.sum() + attended.entropy.sum()).backward()
+    assert weights.grad is not None and weights.grad.isfinite().all()
+
+
+def test_hard_attention_in_use_takes_the_likeliest_a_draw_or_the_expectation() -> None:
+    weights = SHARES.expand(1, 20000, 5)
+    values = torch.randn(1, 5, 3)
+    likeliest = hard_read(weights, values, read_decode="argmax")
+    assert (likeliest.weights.argmax(-1) == 2).all() and likeliest.log_prob is None
+    torch.testing.assert_close(likeliest.context[0, 0], values[0, 2])
+    drawn = hard_read(weights, values, read_decode="sample").weights
+    assert drawn.sum(-1).eq(1).all()
+    torch.testing.assert_close(drawn.mean((0, 1)), SHARES[0, 0], atol=0.015, rtol=0)
+    for word in ("expected", "expectation"):
+        torch.testing.assert_close(hard_read(SHARES, values, read_decode=word).weights, SHARES)
+
+
+def test_samples_of_other_seeds_steps_and_heads_are_independent() -> None:
+    step = torch.arange(4096.0)
+    found = [hard.uniform(step, torch.full((4096,), head), seed) for head, seed in SEEDS]
+    found += [found[0].roll(1), found[0].roll(2)]
+    table = torch.stack(found)
+    correlation = table.corrcoef() - torch.eye(len(found))
+    assert float(correlation.abs().max()) < 0.06  # four standard errors
+    assert (table >= 0).all() and (table < 1).all()
+    bins = torch.stack([row.histc(16, 0, 1) for row in table])
+    assert float(((bins - 256).square() / 256).sum(1).max()) < 45  # chi-squared, 15 df: p = 1e-4
+
+
+SEEDS = [(head, seed) for head in (0.0, 1.0, 2.0) for seed in (1, 2, 77)]
+
+
+def test_a_share_of_hard_readings_is_soft_while_training() -> None:
+    """Of sentences whole as a rule, of batches, or of every reading by itself."""
+    torch.manual_seed(1)
+    weights = SHARES.expand(2000, 3, 5)
+    for mix, alike in (("sentence", (1,)), ("step", ()), ("batch", (0, 1))):
+        attended = hard_read(
+            weights, torch.randn(2000, 5, 3), training=True, read_soft=0.25, read_mix=mix
+        )
+        soft = (attended.weights == SHARES).all(-1)  # (B, T)
+        assert attended.log_prob is not None
+        assert (attended.log_prob[soft] == 0).all() and (attended.log_prob[~soft] < 0).all()
+        for axis in alike:
+            assert (soft == soft.narrow(axis, 0, 1)).all(), mix
+        if mix != "batch":
+            assert float(soft.float().mean()) == pytest.approx(0.25, abs=0.03)
+        if mix == "step":
+            assert not (soft == soft[:, :1]).all()
+
+
+@pytest.mark.parametrize("preset", FAMILIES)
+@pytest.mark.parametrize("heads", [1, 2])
+def test_a_sentence_is_read_by_expectation_from_first_to_last_or_not_at_all(
+    preset: str, heads: int
+) -> None:
+    config = AttentionConfig(score="general", read="hard", heads=heads)
+    torch.manual_seed(1)
+    model = build(configured(preset, config), SIZES).train()
+    forced = model.teacher_force(BATCH.map(lambda part: part.repeat(40, 1)))
+    assert forced.log_prob is not None
+    soft = forced.log_prob == 0  # (B, T)
+    assert (soft == soft[:, :1]).all()
+    assert 0.3 < float(soft.float().mean()) < 0.7
+
+
+@torch.no_grad()
+def test_a_temperature_is_that_of_the_softmax() -> None:
+    torch.manual_seed(1)
+    scores = torch.randn(2, 3, 5)
+    values = torch.randn(2, 5, 4)
+    for temperature in (0.01, 0.5, 3.0):
+        found = hard_read(
+            scores.softmax(-1) * 0.4, values, read_decode="expected", read_temperature=temperature
+        )
+        torch.testing.assert_close(found.weights, (scores / temperature).softmax(-1) * 0.4)
+    zeros = hard_read(SHARES, values[:1], training=True, read_temperature=2.0)
+    assert float(zeros.weights[0, 0, 1]) == 0
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_a_temperature_leaves_gradients_finite_where_a_weight_is_zero(temperature: float) -> None:
+    weights = SHARES.clone().requires_grad_()
+    found = hard_read(weights, torch.randn(1, 5, 3), training=True, read_temperature=temperature)
+    assert found.log_prob is not None and found.entropy is not None
+    (found.log_prob.sum() + found.entropy.sum()).backward()
+    assert weights.grad is not None and weights.grad.isfinite().all()
+
+
+def test_a_hard_reading_of_nothing_is_nothing() -> None:
+    for changes in ({"training": True}, {}, {"read_decode": "sample"}, {"read_temperature": 0.5}):
+        attended = hard_read(torch.zeros(1, 1, 4), torch.randn(1, 4, 3), **changes)
+        assert (attended.weights == 0).all() and (attended.context == 0).all()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("preset", FAMILIES)
+@pytest.mark.parametrize("heads", [1, 2])
+def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int) -> None:
+    """Not on the batch, on what was drawn before, or on decoding at once or step by step."""
+    config = AttentionConfig(score="general", read="hard", heads=heads, read_decode="sample")
+    model = model_of(preset, config)
+    torch.manual_seed(1)
+    together = model.teacher_force(BATCH, want_weights=True).weights
+    torch.manual_seed(2)
+    assert torch.equal(together, model.teacher_force(BATCH, want_weights=True).weights)
+    for row in range(3):
+        slots = int(BATCH.source_mask[row].sum())
+        here = slice(row, row + 1)
+        alone = Batch(*(p[here, :slots] for p in BATCH[:2]), *(p[here] for p in BATCH[2:5]))
+        weights = model.teacher_force(alone, want_weights=True).weights
+        assert torch.equal(together[here, :, :slots], weights)
+    prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
+    for t, tokens in enumerate(BATCH.target_in.unbind(1)):
+        step = model.step(tokens, state, prepared, want_weights=True)
+        state = step.state
+        assert torch.equal(step.weights, together[:, t])
+    others = [
+        model.with_read_mode("sample", seed=n).teacher_force(BATCH, want_weights=True)
+        for n in range(2, 6)
+    ]
+    assert any(not torch.equal(other.weights, together) for other in others)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("preset", FAMILIES)
+@pytest.mark.parametrize("heads", [1, 2])
+def test_a_model_read_in_another_way_shares_its_weights_and_stays_itself(
+    preset: str, heads: int
+) -> None:
+    config = AttentionConfig(score="general", read="hard", heads=heads)
+    model = model_of(preset, config)
+    before = model.teacher_force(BATCH).features
+    assert model.read_mode == "hard argmax"
+    for decode in hard.DECODES:
+        other = model.with_read_mode(decode, seed=3)
+        assert other.read_mode == f"hard {decode}" and not other.training
+        tensors = zip(model.parameters(), other.parameters(), strict=True)
+        assert all(mine is yours for mine, yours in tensors)
+        changed = dataclasses.replace(config, read_decode=decode, read_seed=3)
+        expected = model_of(preset, changed).teacher_force(BATCH).features
+        assert torch.equal(other.teacher_force(BATCH).features, expected)
+    assert model.read_mode == "hard argmax" and torch.equal(
+        model.teacher_force(BATCH).features, before
+    )
+
+
+def test_what_a_model_reads_is_said_and_a_soft_one_is_not_read_in_another_way() -> None:
+    soft, none = (build(small_config(f"{name}-nano"), SIZES) for name in ("luong", "seq2seq"))
+    assert (soft.read_mode, none.read_mode) == ("soft", "")
+    for model in (soft, none):
+        refused(lambda model=model: model.with_read_mode("argmax", seed=1), "not hard", "read=hard")
+    refused(lambda: hard_model("luong-nano").with_read_mode("best", seed=1), "'best'", "argmax")

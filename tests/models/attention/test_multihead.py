@@ -1,0 +1,96 @@
+"""Multi-head attention equals its heads written out, and PyTorch's own."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from models.attention.multihead import CrossAttention, MultiHead, SelfAttention
+from models.errors import ModelError
+
+
+def head_by_head(
+    attention: MultiHead, matrices: list[Tensor], biases: list[Tensor], x: Tensor, memory: Tensor
+) -> tuple[Tensor, Tensor]:
+    """[head_1; ...; head_H] W_O and the weights, from W^Q, W^K and W^V, one head at a time."""
+    queries, keys, values = (
+        source @ matrix.T + bias
+        for source, matrix, bias in zip((x, memory, memory), matrices, biases, strict=True)
+    )
+    size = x.shape[-1] // attention.heads
+    heads, weights = [], []
+    for head in range(attention.heads):
+        part = slice(head * size, (head + 1) * size)
+        scores = queries[..., part] @ keys[..., part].mT / math.sqrt(size)
+        weights.append(scores.softmax(-1))
+        heads.append(weights[-1] @ values[..., part])
+    return attention.output(torch.cat(heads, -1)), torch.stack(weights, 1)
+
+
+def test_cross_attention_is_its_heads_written_out() -> None:
+    torch.manual_seed(1)
+    attention = CrossAttention(12, 3, 0.0).eval()
+    assert attention.query is not None
+    x, memory, mask = torch.randn(2, 4, 12), torch.randn(2, 5, 12), torch.ones(2, 5).bool()
+    matrices = [attention.query.weight, *attention.input.weight.chunk(2)]
+    biases = [attention.query.bias, *attention.input.bias.chunk(2)]
+    expected, weights = head_by_head(attention, matrices, biases, x, memory)
+    prepared = attention.prepare(memory)
+    torch.testing.assert_close(attention(x, prepared, mask), expected)
+    torch.testing.assert_close(attention.weights_of(x, prepared, mask), weights)
+
+
+def test_self_attention_is_pytorchs_own() -> None:
+    torch.manual_seed(1)
+    ours, theirs = SelfAttention(12, 3, 0.0).eval(), nn.MultiheadAttention(12, 3, batch_first=True)
+    theirs.load_state_dict(
+        {
+            "in_proj_weight": ours.input.weight,
+            "in_proj_bias": ours.input.bias,
+            "out_proj.weight": ours.output.weight,
+            "out_proj.bias": ours.output.bias,
+        }
+    )
+    x, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
+    causal = torch.ones(5, 5).bool().triu(1)
+    both_ways, _ = theirs(x, x, x, key_padding_mask=~mask, need_weights=False)
+    one_way, _ = theirs(x, x, x, attn_mask=causal, need_weights=False)
+    torch.testing.assert_close(ours(x, mask)[0], both_ways)
+    torch.testing.assert_close(ours(x)[0], one_way)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_fused_kernel_equals_the_sums_written_out(causal: bool) -> None:
+    torch.manual_seed(1)
+    attention = SelfAttention(12, 3, 0.0)
+    x = torch.randn(2, 5, 12)
+    mask = None if causal else torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
+    fused = attention.eval()(x, mask)[0]
+    written_out = attention.train()(x, mask)[0]
+    torch.testing.assert_close(fused, written_out)
+
+
+def test_attention_dropout_drops_weights_while_training_only() -> None:
+    torch.manual_seed(1)
+    attention, x = SelfAttention(12, 3, 0.5), torch.randn(2, 5, 12)
+    assert not torch.equal(attention.train()(x)[0], attention(x)[0])
+    assert torch.equal(attention.eval()(x)[0], attention(x)[0])
+
+
+def test_self_attention_step_by_step_equals_all_at_once() -> None:
+    torch.manual_seed(1)
+    attention, x = SelfAttention(12, 3, 0.0).eval(), torch.randn(2, 5, 12)
+    past, steps = None, []
+    for t in range(5):
+        output, past = attention(x[:, t : t + 1], None, past)
+        steps.append(output)
+    torch.testing.assert_close(torch.cat(steps, 1), attention(x)[0])
+
+
+def test_heads_that_do_not_divide_the_size_are_refused_in_one_line() -> None:
+    with pytest.raises(ModelError, match="5 heads over a size of 12") as refused:
+        SelfAttention(12, 5, 0.0)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,75 @@
+"""Softmax, sparsemax and entmax15 equal their formulas and have their gradients."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from models.attention.base import masked_softmax
+from models.attention.entmax15 import Entmax15
+from models.attention.sparsemax import Sparsemax
+from tests.models.mechanisms import Vector
+
+
+def test_softmax_is_its_formula_over_the_slots_in_view() -> None:
+    scores = torch.tensor([[[1.0, -2.0, 3.0, 1000.0]]])
+    weights = masked_softmax(scores, torch.tensor([[[True, True, True, False]]]))
+    total = math.exp(1) + math.exp(-2) + math.exp(3)
+    expected = [math.exp(1) / total, math.exp(-2) / total, math.exp(3) / total, 0.0]
+    torch.testing.assert_close(weights[0, 0], torch.tensor(expected))
+
+
+def bisected(scores: Vector, weight: Callable[[float], float]) -> Vector:
+    """weight(z - tau) with the tau at which they sum to 1, by halving an interval."""
+    low, high = min(scores) - 2, max(scores)
+    for _ in range(100):
+        middle = (low + high) / 2
+        if sum(weight(z - middle) for z in scores) > 1:
+            low = middle
+        else:
+            high = middle
+    return [weight(z - low) for z in scores]
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.3, 1.0, 3.0, 100.0, 1e6])
+def test_sparse_normalisers_equal_bisection(scale: float) -> None:
+    torch.manual_seed(1)
+    scores = torch.randn(4, 3, 9, dtype=torch.float64) * scale
+    scores[0, 0, :4] = scores[0, 0, 4]  # ties
+    mask = torch.rand(4, 3, 9) < 0.7
+    mask[..., 0] = True
+    for module, halved, weight in (
+        (Sparsemax(), 1.0, lambda x: max(0.0, x)),
+        (Entmax15(), 0.5, lambda x: max(0.0, x) ** 2),
+    ):
+        weights = module(scores, mask)
+        assert (weights[~mask] == 0).all()
+        for b, t in itertools.product(range(4), range(3)):
+            inside = (scores[b, t][mask[b, t]] * halved).tolist()
+            expected = torch.tensor(bisected(inside, weight), dtype=torch.float64)
+            torch.testing.assert_close(weights[b, t][mask[b, t]], expected, atol=1e-7, rtol=0)
+
+
+@pytest.mark.parametrize("module", [Sparsemax(), Entmax15()])
+def test_sparse_normalisers_have_the_gradient_of_finite_differences(module: Any) -> None:
+    torch.manual_seed(1)
+    scores = torch.randn(2, 3, 6, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[True] * 4 + [False] * 2, [True] * 6])[:, None]
+    assert torch.autograd.gradcheck(lambda x: module(x, mask), [scores])
+    assert ((module(scores, mask) == 0) & mask).any()  # the gradient of exact zeros is tested too
+
+
+@pytest.mark.parametrize("module", [Sparsemax(), Entmax15()])
+def test_sparse_normalisers_of_nothing_and_of_half_precision(module: Any) -> None:
+    scores = torch.randn(1, 2, 4, requires_grad=True)
+    nothing = module(scores, torch.zeros(1, 1, 4).bool())
+    nothing.sum().backward()
+    assert (nothing == 0).all() and scores.grad is not None and scores.grad.isfinite().all()
+    weights = module(torch.randn(1, 2, 4).bfloat16(), torch.ones(1, 1, 4).bool())
+    assert weights.dtype == torch.float32
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2))

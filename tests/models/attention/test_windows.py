@@ -1,0 +1,57 @@
+"""Windows equal their formulas."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from models.attention.base import Attention
+from models.attention.windows import LocalMonotonic, LocalPredictive
+from models.config import AttentionConfig
+from models.types import Memory
+from tests.models.attention.formulas import dot, times
+from tests.models.mechanisms import a_past
+
+
+@torch.no_grad()
+def test_local_m_sees_the_slots_around_its_step() -> None:
+    window = LocalMonotonic(3, AttentionConfig(window="local_m", window_size=1))
+    mask = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
+    past = a_past()
+    for step in range(7):
+        view = window(torch.randn(2, 3, 3), mask, past._replace(step=torch.full((2, 3), step)))
+        for b, length in ((0, 3), (1, 5)):
+            centre = min(step, length - 1)
+            expected = [abs(i - centre) <= 1 and i < length for i in range(5)]
+            assert view.slots[b].tolist() == [expected] * 3
+    assert view.share is None
+
+
+@torch.no_grad()
+def test_local_p_is_its_formula_with_each_sentences_own_length() -> None:
+    torch.manual_seed(1)
+    window = LocalPredictive(3, AttentionConfig(window="local_p", window_size=2))
+    query, mask = torch.randn(2, 3, 3), torch.tensor([[True] * 4 + [False] * 5, [True] * 9])
+    slots, share = window(query, mask, None)
+    for b, t in itertools.product(range(2), range(3)):
+        length = 4 if b == 0 else 9
+        hidden = [math.tanh(x) for x in times(window.hidden.weight, query[b, t].tolist())]
+        centre = length / (1 + math.exp(-dot(window.place.weight[0].tolist(), hidden)))
+        for i in range(9):
+            assert bool(slots[b, t, i]) == (abs(i - centre) <= 2 and i < length)
+            gauss = math.exp(-((i - centre) ** 2) / (2 * 1**2))  # sigma = D / 2
+            assert float(share[b, t, i]) == pytest.approx(gauss, abs=1e-5)
+
+
+def test_the_gaussian_comes_after_the_softmax_and_nothing_is_normalised_again() -> None:
+    torch.manual_seed(1)
+    asked = Attention(4, 4, AttentionConfig(score="dot", window="local_p", window_size=2))
+    query, memory = torch.randn(1, 1, 4), Memory(torch.randn(1, 9, 4), torch.ones(1, 9).bool())
+    slots, share = asked.window(query, memory.mask, None)
+    scores = (query @ memory.values.mT).masked_fill(~slots, -torch.inf)
+    assert share is not None
+    attended = asked(query, asked.prepare(memory))
+    torch.testing.assert_close(attended.weights, scores.softmax(-1) * share)

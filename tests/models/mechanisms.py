@@ -1,0 +1,98 @@
+"""Configurations, models and checks shared by the tests of attention."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.attention.base import History
+from models.bundle import build
+from models.config import AttentionConfig, ModelConfig
+from models.errors import ModelError
+from models.model import EncoderDecoder
+from models.registry import find, names
+from models.types import VocabularySizes
+from tests.models.small import VOCABULARY, pairs, small_config
+
+EQUAL_SIZES = {name for name in names("score") if find("score", name).equal}
+BATCH = pairs([4, 7, 2], [5, 3, 6])
+CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
+FAMILIES = ("rnnsearch-nano", "luong-nano")
+Vector = list[float]
+
+each_kind = pytest.mark.parametrize(
+    ("preset", "score", "window"),
+    list(itertools.product(FAMILIES, names("score"), names("window"))),
+)
+
+
+def combinations(score: str, window: str) -> Iterator[AttentionConfig]:
+    """Every normaliser, read and number of heads with a score and a window."""
+    for normalise, read, heads in itertools.product(names("normalise"), names("read"), (1, 2)):
+        yield AttentionConfig(
+            score=score,
+            window=window,
+            normalise=normalise,
+            read=read,
+            heads=heads,
+            window_size=2,
+            filter_width=3,
+            read_soft=0.0,
+        )
+
+
+def configured(preset: str, config: AttentionConfig) -> ModelConfig:
+    both = config.score not in EQUAL_SIZES or config.heads > 1
+    return dataclasses.replace(small_config(preset), attention=config, bidirectional=both)
+
+
+@cache
+def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
+    """A model with random weights. Not to be changed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = build(configured(preset, config), SIZES)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += torch.randn_like(parameter) * 0.1
+    return model.eval()
+
+
+def close(one: Tensor, other: Tensor, config: AttentionConfig) -> None:
+    torch.testing.assert_close(one, other, **CLOSE, msg=lambda text: f"{config}\n{text}")
+
+
+def a_past(slots: int = 5, queries: int = 3) -> History:
+    """A history of two sentences, (B, T, ..)."""
+    random = torch.Generator().manual_seed(5)
+    previous = torch.rand(2, queries, slots, generator=random).softmax(-1)
+    total = torch.rand(2, queries, slots, generator=random) * 3
+    return History(torch.full((2, queries), 2.0), previous, total, torch.zeros(2, queries))
+
+
+def refused(make: Callable[[], Any], *facts: str) -> None:
+    with pytest.raises(ModelError) as error:
+        make()
+    message = str(error.value)
+    assert "\n" not in message
+    for fact in facts:
+        assert fact in message, message
+
+
+def hard_model(family: str, heads: int = 1) -> EncoderDecoder:
+    """A model with hard attention, sharp enough for its draws to matter."""
+    torch.manual_seed(2)
+    config = AttentionConfig(score="general", read="hard", read_soft=0.0, heads=heads)
+    model = build(configured(family, config), SIZES).train()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += torch.randn_like(parameter) * 0.3
+    return model
