@@ -63,7 +63,9 @@ def test_killed_at_any_moment_it_ends_as_an_unbroken_run(texts: Texts, tmp_path:
     more = ["train.steps=60", "train.checkpoint_minutes=0", "train.ema=0.9", "train.average=2"]
     config = settings([texts.train], [texts.dev], "transformer-nano", [*SMALL, *more])
     run(config, tmp_path / "unbroken")
-    broken, chance = tmp_path / "broken", random.Random(time.time())
+    seed = time.time_ns()
+    print(f"random seed {seed}")  # shown by pytest if the test fails
+    broken, chance = tmp_path / "broken", random.Random(seed)
     moments: list[Callable[[], bool]] = [
         lambda: any(broken.glob(".data.*.part/tokenizer.model")),  # in the preparation
         has(broken / "log.jsonl", '"step": 5,'),  # in an evaluation, or just before it

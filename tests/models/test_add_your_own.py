@@ -17,6 +17,7 @@ from models.config import AttentionConfig
 
 ROOT = Path(__file__).parents[2]
 SECTION = "## Add your own\n"
+TESTS = "tests/models/attention"
 MODULE = '''
 from models.attention.dot import Dot
 
