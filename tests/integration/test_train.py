@@ -64,7 +64,7 @@ def test_killed_at_any_moment_it_ends_as_an_unbroken_run(texts: Texts, tmp_path:
     config = settings([texts.train], [texts.dev], "transformer-nano", [*SMALL, *more])
     run(config, tmp_path / "unbroken")
     seed = time.time_ns()
-    print(f"random seed {seed}")  # shown by pytest if the test fails
+    print(f"random seed {seed}")  # noqa: T201  (pytest shows it if the test fails)
     broken, chance = tmp_path / "broken", random.Random(seed)
     moments: list[Callable[[], bool]] = [
         lambda: any(broken.glob(".data.*.part/tokenizer.model")),  # in the preparation
