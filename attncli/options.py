@@ -56,6 +56,20 @@ HardDecode = Annotated[
 ]
 
 
+To = Annotated[
+    str,
+    typer.Option(metavar="LANGUAGE", help="Multilingual model: target language, such as de."),
+]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="LANGUAGE",
+        help="Multilingual model: source language. Only checked; the model recognises it itself.",
+    ),
+]
+
+
 class Flag(NamedTuple):
     """What the command line adds to a setting: a short name, limits, choices."""
 

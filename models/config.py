@@ -140,6 +140,12 @@ class TokenizerConfig:
     size: int = option(0, "pieces per vocabulary (0: chosen from the data)")
     coverage: float = option(0.9999, "share of characters that get a piece; the rest go by bytes")
     sample: int = option(300_000, "pairs it learns from, drawn evenly from the corpus, at most")
+    languages: tuple[str, ...] = option(
+        (), "multilingual: language codes; the source begins with the token <2code> of the target"
+    )
+    directions: tuple[str, ...] = option(
+        (), "multilingual: directions of the training data, such as en-de; others are zero-shot"
+    )
 
 
 @dataclass(frozen=True)

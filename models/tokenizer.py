@@ -13,6 +13,7 @@ from typing import Any
 
 from models.config import TokenizerConfig
 from models.errors import ModelError
+from models.languages import target_token
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 NEVER_OUTPUT = (PAD, UNKNOWN, START)  # ids that no output may contain
@@ -31,9 +32,21 @@ class Tokenizer:
         """Whether both languages share their pieces."""
         return self._models[1] is None
 
-    def encode(self, text: str) -> list[int]:
-        """Ids of a source text, end mark included."""
-        return [*self.source.encode(text), END]
+    def encode(self, text: str, to: str = "") -> list[int]:
+        """Return the ids of a source text: target-language token if `to` is given, text, END."""
+        language = [self.language_id(to)] if to else []
+        return [*language, *self.source.encode(text), END]
+
+    def language_id(self, language: str) -> int:
+        """Return the id of a target-language token; raise a ModelError if there is none."""
+        number: int = self.source.piece_to_id(target_token(language))
+        if not self.source.is_control(number):
+            raise ModelError(
+                f"the tokenizer has no token {target_token(language)}",
+                "a token for every language of the model",
+                "train the model again with all its languages",
+            )
+        return number
 
     def encode_target(self, text: str) -> list[int]:
         """Ids of a target text, end mark included."""
@@ -75,7 +88,10 @@ class Tokenizer:
 def train(
     source: Iterable[str], target: Iterable[str], size: int, config: TokenizerConfig
 ) -> Tokenizer:
-    """A tokenizer of `size` pieces per vocabulary, from training text."""
+    """Train a tokenizer of `size` tokens per vocabulary.
+
+    With `config.languages` it has a control symbol for each target language.
+    """
     if config.joint:
         return Tokenizer(_train(_chain(source, target), size, config))
     return Tokenizer(_train(source, size, config), _train(target, size, config))
@@ -108,6 +124,7 @@ def _train(lines: Iterable[str], size: int, config: TokenizerConfig) -> bytes:
             unk_id=UNKNOWN,
             bos_id=START,
             eos_id=END,
+            control_symbols=[target_token(language) for language in config.languages],
             minloglevel=2,
         )
     except RuntimeError as error:

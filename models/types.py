@@ -102,6 +102,7 @@ class Translation(NamedTuple):
 
     source: str
     hypotheses: tuple[Hypothesis, ...]
+    to: str = ""  # target language, for a model of several languages
 
     @property
     def text(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,8 +26,10 @@ from attncli.options import (
     MODEL,
     BatchTokens,
     Device,
+    From,
     HardDecode,
     Threads,
+    To,
     with_settings,
 )
 from attncli.overrides import AlignOverrides
@@ -89,6 +90,8 @@ def align(
     *,
     model: Model = None,
     reverse_model: ReverseModel = None,
+    to: To = "",
+    source: From = "",
     overrides: AlignOverrides,
     format: FormatName = None,
     probabilities: Probabilities = False,
@@ -109,7 +112,8 @@ def align(
     The model reads source and target (forced decoding), and its attention is taken as links, by
     the settings of the bundle (`attn align tune` chooses them on gold links) unless other ones are
     given. Pairs are lines of two files, or lines with a tab or ` ||| ` between source and target.
-    An empty pair gives an empty line.
+    An empty pair gives an empty line. A multilingual model needs --to LANGUAGE, the language of the
+    target; with --reverse-model --from, too.
 
     A word is what stands between spaces; text without spaces wants `--units char`, or spaces.
 
@@ -127,7 +131,7 @@ def align(
         reverse_model,
         overrides,
         max_batch_tokens,
-        OpenOptions(device, threads, hard_decode),
+        OpenOptions(device, threads, hard_decode, to=to, source=source),
     )
     heads = FORMATS[name].heads or drawing.heads
     with _source(files or []) as chunks:
@@ -155,11 +159,10 @@ class _Chosen(NamedTuple):
         """The models, whose loading imports torch; so this comes after all cheaper mistakes."""
         assert self.model is not None
         translator = loading.open_translator(self.model, self.options)
-        own = dataclasses.replace(self.options, read_mode=None)
         return aligner_of(
             translator,
             self.overrides,
-            reverse=self.reverse and loading.open_translator(self.reverse, own),
+            reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
             name=self.model.resolve().name if named else "",
             heads=heads,
             max_batch_tokens=self.max_batch_tokens,

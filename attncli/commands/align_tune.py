@@ -14,7 +14,7 @@ from attncli.jobs import loading
 from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.tune import Tuned, keep, tune_alone, tune_by_agreement, tune_on
-from attncli.options import Device, Model, Threads
+from attncli.options import Device, From, Model, Threads, To
 from attncli.render.columns import columns
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def tune(
     model: Model,
     gold: Gold = None,
     reverse_model: ReverseModel = None,
+    to: To = "",
+    source: From = "",
     gold_index: GoldIndex = None,
     skip_bad: SkipBad = False,
     dry_run: DryRun = False,
@@ -65,7 +67,7 @@ def tune(
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
     if gold is not None and reverse_model is not None:
         raise typer.BadParameter("one of the two", param_hint="'--gold' / '--reverse-model'")
-    options = OpenOptions(device, threads)
+    options = OpenOptions(device, threads, to=to, source=source)
     if gold is not None:
         known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
         console.say(f"{gold.name}: {how_read(known.links)}")
@@ -75,7 +77,7 @@ def tune(
         found = {model: tune_alone(loading.open_translator(model, options), read_texts(files))}
     else:
         measure, pairs = "disagree", read_texts(files)
-        reverse = loading.open_translator(reverse_model, options)
+        reverse = loading.open_reverse(reverse_model, options)
         both = tune_by_agreement(loading.open_translator(model, options), reverse, pairs)
         found = dict(zip((model, reverse_model), both, strict=True))
     for note in found[model].notes:

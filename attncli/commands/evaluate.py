@@ -49,8 +49,10 @@ from attncli.options import (
     MODEL,
     BatchTokens,
     Device,
+    From,
     HardDecode,
     Threads,
+    To,
     check_search,
     with_settings,
 )
@@ -65,6 +67,8 @@ def evaluate(
     model: Models = None,
     hypotheses: Hypotheses = None,
     source: Source = None,
+    to: To = "",
+    source_language: From = "",
     tokenize: Tokenize = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     confidence: Confidence = False,
@@ -93,7 +97,7 @@ def evaluate(
     The model translates the source and its outputs are compared with one or more references. With
     several models, or outputs of other programs, each gets a row and a curve. A model searches as
     its own settings say, but for what is given here. A length is counted in words between spaces;
-    the ratio is output length over reference length.
+    the ratio is output length over reference length. Multilingual models need --to LANGUAGE.
 
     With --alignments the links between words are scored, those that models find by forced decoding
     and those in --hypotheses: alignment error rate (AER), precision, recall and F. Files of links
@@ -114,7 +118,7 @@ def evaluate(
     folders = _folders(model, hypotheses)
     names = _names(folders)
     _check_search(overrides)
-    opening = OpenOptions(device, threads, hard_decode, overrides)
+    opening = OpenOptions(device, threads, hard_decode, overrides, to, source_language)
     if images or captions or part:
         refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
         refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -96,8 +95,7 @@ def _of_models(wanted: Wanted, gold: Gold, options: OpenOptions) -> list[Alignme
     """The scores of each model; loading one imports torch, so all cheaper mistakes come first."""
     if not wanted.models:
         return []
-    own = dataclasses.replace(options, read_mode=None)
-    reverse = loading.open_translator(wanted.reverse, own) if wanted.reverse else None
+    reverse = loading.open_reverse(wanted.reverse, options) if wanted.reverse else None
     rows = []
     for name, folder in zip(wanted.names, wanted.models, strict=True):
         translator = loading.open_translator(folder, options)

@@ -25,9 +25,11 @@ from attncli.jobs.translate_align import with_alignments
 from attncli.options import (
     BatchTokens,
     Device,
+    From,
     HardDecode,
     Model,
     Threads,
+    To,
     check_search,
     with_settings,
 )
@@ -74,6 +76,8 @@ def translate(
     text: Text = None,
     *,
     model: Model,
+    to: To = "",
+    source: From = "",
     input: Input = None,
     output: Output = None,
     format: Annotated[Format, typer.Option(help="How to write the outputs.")] = "text",
@@ -107,22 +111,26 @@ def translate(
     ${var} are no text: the model does not see them, and each stands in the output by the words it
     stood by. As many come out as went in, rightly nested; entities are read as their characters.
 
+    A multilingual model needs --to LANGUAGE. A direction that its training data did not have
+    (zero-shot) works as well, but is reported.
+
     With --align, `output ||| 0-0 2-1` says which source word, counted from 0, each word came from;
     TSV has one more column, JSON lines have links and weights.
 
     Example:
       attn translate -m runs/demo "The old dog sees a small house."
       attn translate -m runs/demo < test.en > test.de
+      attn translate -m runs/multi --to fr < test.en > test.fr
     """
     check_search(overrides)
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
-    with _source(text, input) as source:
-        options = OpenOptions(device, threads, hard_decode, overrides)
+    with _source(text, input) as stream:
+        options = OpenOptions(device, threads, hard_decode, overrides, to, source)
         translator = loading.open_translator(model, options)
         outcomes = translate_lines(
-            typed_chunks(source) if source.isatty() else read_chunks(source),
+            typed_chunks(stream) if stream.isatty() else read_chunks(stream),
             translator,
             search=translator.search,
             long_lines=long,
@@ -139,7 +147,7 @@ def translate(
             outcomes = with_alignments(outcomes, aligner)
         layout = Layout(format, translator.search.nbest > 1, scores, translator.read_mode, align)
         shown = Shown(layout, Picture(drawing), screen() if show else None)
-        with open_output(output) as write, _progress(source, shown=output is not None) as advance:
+        with open_output(output) as write, _progress(stream, shown=output is not None) as advance:
             refused = _write_all(outcomes, shown, write, advance)
         shown.picture.draw()
     if refused:

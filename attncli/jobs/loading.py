@@ -5,13 +5,14 @@ torch is imported when a function is called, so commands call these after all ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from attncli import console
 from attncli.jobs.device import choose_device, use_threads
 from attncli.overrides import SearchOverrides
+from models.errors import ModelError
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -28,18 +29,51 @@ class OpenOptions:
     threads: int = 0  # processor threads; 0: torch decides
     read_mode: str | None = None  # argmax, sample or expected; None: as saved with the model
     search: SearchOverrides = field(default_factory=SearchOverrides)
+    to: str = ""  # target language of a multilingual model
+    source: str = ""  # source language; only checked
 
 
 def open_translator(path: Path, options: OpenOptions | None = None) -> Translator:
     """Open a text model; its `search` then holds the saved settings with the overrides applied.
 
     Raises ModelError if the folder holds no text model, the machine lacks the device, or
-    `read_mode` is given for a model without hard attention.
+    `read_mode` is given for a model without hard attention; also if `to` is unknown or missing for
+    a multilingual model, or given for a model of a single direction. A zero-shot direction is
+    reported on stderr.
     """
     from models import load_translator
 
     options = options or OpenOptions()
-    return _configured(load_translator(path, device=open_device(options)), options)
+    translator = load_translator(path, device=open_device(options))
+    translator = translator.for_direction(options.to, options.source)
+    if translator.is_zero_shot(options.source):
+        direction = f"{options.source or 'any language'} to {translator.to}"
+        console.say(f"zero-shot: the training data had no pairs from {direction}")
+    return _configured(translator, options)
+
+
+def open_reverse(path: Path, options: OpenOptions) -> Translator:
+    """Open a model from target to source, with its own read mode.
+
+    A multilingual model translates from `options.to` into `options.source`; ModelError if that is
+    missing.
+    """
+    languages = languages_of(path)
+    if languages and not options.source:
+        raise ModelError(
+            "no source language for a multilingual reverse model",
+            f"one of {', '.join(languages)}",
+            "choose it with --from",
+        )
+    turned = (options.source, options.to) if languages else ("", "")
+    return open_translator(path, replace(options, read_mode=None, to=turned[0], source=turned[1]))
+
+
+def languages_of(path: Path) -> tuple[str, ...]:
+    """Return the target languages of a model; empty for a model of one direction."""
+    from models.bundle import read_settings
+
+    return tuple(read_settings(path)["tokenizer"].get("languages", ()))
 
 
 def open_captioner(path: Path, options: OpenOptions | None = None) -> Captioner:

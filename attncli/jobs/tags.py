@@ -46,15 +46,16 @@ def token_weights(
     from models.tokenizer import END
 
     if not translator.read_mode:
-        return [_in_order(text, best.text) for text, (best, *_) in translations]
+        return [_in_order(text, best.text) for text, (best, *_), _ in translations]
     config = dataclasses.replace(translator.alignment, units="piece")
     aligned = align_translations(
         translator, translations, config=config, max_batch_tokens=max_batch_tokens
     )
     tokenizer = translator.tokenizer
     looks = []
-    for (text, (best, *_)), found in zip(translations, aligned, strict=True):
-        source = units(tokenizer.source, tokenizer.encode(text), text, kind="piece", marks=True)
+    for (text, (best, *_), to), found in zip(translations, aligned, strict=True):
+        ids = translator.encode(text, to)
+        source = units(tokenizer.source, ids, text, kind="piece", marks=True)
         said = [*best.ids, END]
         target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
         looks.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))
@@ -80,7 +81,7 @@ def _singles(line: InParts) -> Iterator[Translation]:
     """Each output of each part by itself."""
     for rank in _ranks(line):
         for part, hypothesis in zip(line.parts, rank, strict=True):
-            yield Translation(part.source, (hypothesis,))
+            yield part._replace(hypotheses=(hypothesis,))
 
 
 def _carried(line: InParts, found: Iterator[TokenWeights] | None) -> Translation:

@@ -47,7 +47,7 @@ def _said(outcome: Outcome) -> list[tuple[Translation, ...]]:
     ranks = zip(*(part.hypotheses for part in outcome.parts), strict=False)
     return [
         tuple(
-            Translation(part.source, (hypothesis,))
+            part._replace(hypotheses=(hypothesis,))
             for part, hypothesis in zip(outcome.parts, rank, strict=True)
         )
         for rank in ranks

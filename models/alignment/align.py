@@ -61,7 +61,7 @@ def align(
     """
     pairs = list(pairs)
     settings = config or translator.alignment
-    encoded = [encode(translator.tokenizer, *pair) for pair in pairs]
+    encoded = [encode(translator, *pair) for pair in pairs]
     found = align_encoded(translator, encoded, settings, max_batch_tokens)
     if reverse is None:
         return found
@@ -85,7 +85,7 @@ def align_translations(
     """The alignments of the best outputs of translations, in order."""
     encoded = [
         Encoded(
-            translator.tokenizer.encode(translation.source),
+            translator.encode(translation.source, translation.to),
             [*translation.hypotheses[0].ids, END],
             translation.source,
             translation.text,
@@ -96,9 +96,10 @@ def align_translations(
     return align_encoded(translator, encoded, settings, max_batch_tokens)
 
 
-def encode(tokenizer: Tokenizer, source: str, target: str) -> Encoded:
-    """A pair of texts as the model takes it."""
-    return Encoded(tokenizer.encode(source), tokenizer.encode_target(target), source, target)
+def encode(translator: Translator, source: str, target: str) -> Encoded:
+    """Return a pair of texts with the ids that the model takes, target-language token included."""
+    ids = translator.encode(source), translator.tokenizer.encode_target(target)
+    return Encoded(*ids, source, target)
 
 
 def align_encoded(
@@ -128,7 +129,7 @@ def head_weights(
 ) -> list[Tensor | None]:
     """The weights (L, H, J, I) of every layer and head; None for a pair that has none."""
     settings = config or translator.alignment
-    encoded = [encode(translator.tokenizer, *pair) for pair in pairs]
+    encoded = [encode(translator, *pair) for pair in pairs]
     found: list[Tensor | None] = [None] * len(encoded)
     for batch in batched(translator, encoded, max_batch_tokens):
         chosen = [encoded[n] for n in batch]

@@ -181,7 +181,7 @@ def looked(
     max_batch_tokens: int,
 ) -> Iterator[tuple[dict[tuple[int, bool], Looked], GoldLinks]]:
     """By shift and marks, the weights (L, 1 + H, J, I) of each pair, the heads' mean first."""
-    encoded = [encode(translator.tokenizer, *pair) for pair in pairs]
+    encoded = [encode(translator, *pair) for pair in pairs]
     config = dataclasses.replace(translator.alignment, units="word")
     for batch in batched(translator, encoded, max_batch_tokens):
         chosen = [encoded[n] for n in batch]

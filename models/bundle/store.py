@@ -74,6 +74,9 @@ def read(folder: Path) -> Bundle:
     """Return the bundle in a folder; raise a ModelError that names what is missing or damaged."""
     settings = read_settings(folder)
     tokenizer = Tokenizer.read(folder)
+    tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
+    for language in tokenizer_config.languages:
+        tokenizer.language_id(language)  # raises if the token is missing
     sizes = sizes_of(tokenizer, family_of(settings))
     if settings["vocabulary"] != sizes._asdict():
         raise ModelError(
@@ -85,7 +88,7 @@ def read(folder: Path) -> Bundle:
     return Bundle(
         model.eval(),
         tokenizer,
-        from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
+        tokenizer_config,
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -13,6 +13,7 @@ from models.bundle import Bundle, read
 from models.config import ModelConfig, SearchConfig
 from models.errors import ModelError
 from models.inference.search import Finished, search
+from models.languages import check_direction, is_zero_shot
 from models.sources import check_source
 from models.tokenizer import PAD, START
 from models.types import EMPTY, Batch, Hypothesis, Translation
@@ -27,6 +28,8 @@ class Translator:
         self.tokenizer = bundle.tokenizer
         self.search = bundle.search
         self.alignment = bundle.alignment
+        self.tokenizer_config = bundle.tokenizer_config
+        self.to = ""  # target language of a multilingual model; see `for_direction`
         self.device = torch.device(device)
 
     @classmethod
@@ -64,26 +67,61 @@ class Translator:
         other.model = self.model.with_read_mode(decode, seed=seed)
         return other
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The target languages of a multilingual model; empty for a model of one direction."""
+        return self.tokenizer_config.languages
+
+    def for_direction(self, to: str = "", source: str = "") -> Translator:
+        """Return this model with a fixed target language, so that `to` need not be given again.
+
+        source: language of the sources, only checked. Raises ModelError for an unknown language, a
+        missing `to`, and for any language if the model has a single direction.
+        """
+        other = copy.copy(self)
+        other.to = check_direction(self.tokenizer_config, to or self.to, source)
+        return other
+
+    def is_zero_shot(self, source: str = "") -> bool:
+        """Return True if no training data had the direction from `source` to `self.to`."""
+        return is_zero_shot(self.tokenizer_config, self.to, source)
+
+    def encode(self, text: str, to: str = "") -> list[int]:
+        """Return the ids of a source text, target-language token and end mark included.
+
+        to: target language of a multilingual model; without it, that of `for_direction`.
+        """
+        return self.tokenizer.encode(text, check_direction(self.tokenizer_config, to or self.to))
+
     def source_length(self, text: str) -> int:
-        """The length of a source text in pieces, end mark included."""
-        return len(self.tokenizer.encode(text))
+        """Return the number of tokens of a source text, language token and end mark included."""
+        return len(self.tokenizer.encode(text)) + bool(self.languages)
 
     def translate(
         self,
         texts: Iterable[str],
         *,
+        to: str | Sequence[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = 2048,
     ) -> list[Translation]:
         """Translate texts, in order. An empty text gives an empty output.
 
-        max_batch_tokens: source pieces, padding included, that are searched at once.
-        Raises ModelError for a text longer than `max_source_length`.
+        to: target language of a multilingual model, or one for each text; without it, that of
+        `for_direction`. max_batch_tokens: source tokens per batch, padding included.
+        Raises ModelError for a text longer than `max_source_length`, and for an unknown language.
         """
         texts = list(texts)
         config = search or self.search
-        results = [Translation(text, (EMPTY,)) for text in texts]
-        encoded = [self.tokenizer.encode(text) if text.strip() else [] for text in texts]
+        languages = self._targets(to, len(texts))
+        results = [
+            Translation(text, (EMPTY,), language)
+            for text, language in zip(texts, languages, strict=True)
+        ]
+        encoded = [
+            self.tokenizer.encode(text, language) if text.strip() else []
+            for text, language in zip(texts, languages, strict=True)
+        ]
         for number, ids in enumerate(encoded, 1):
             if len(ids) > self.max_source_length:
                 raise ModelError(
@@ -96,8 +134,18 @@ class Translator:
             found = self._search([encoded[i] for i in batch], [texts[i] for i in batch], config)
             for index, outputs in zip(batch, found, strict=True):
                 hypotheses = tuple(self._hypothesis(output) for output in outputs)
-                results[index] = Translation(texts[index], hypotheses)
+                results[index] = results[index]._replace(hypotheses=hypotheses)
         return results
+
+    def _targets(self, to: str | Sequence[str], count: int) -> list[str]:
+        """Return the target language of each text; empty strings for a model of one direction."""
+        given = [to] * count if isinstance(to, str) else list(to)
+        if len(given) != count:
+            raise ModelError(f"{len(given)} target languages for {count} texts", "one for each")
+        checked = {
+            name: check_direction(self.tokenizer_config, name or self.to) for name in {*given}
+        }
+        return [checked[name] for name in given]
 
     @torch.inference_mode()
     def _search(

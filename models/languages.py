@@ -1,0 +1,76 @@
+"""Target languages of a multilingual model.
+
+One model translates between several languages. The source begins with a token that names the
+target language, `<2de>` for German; nothing else in the model changes. The token is a SentencePiece
+control symbol, so no text can produce it. A bundle stores the languages in its config.json:
+
+    "tokenizer": {"languages": ["de", "en", "fr"], "directions": ["en-de", "de-en", "en-fr"]}
+
+`directions` are the directions of the training data. Any other direction is zero-shot.
+Source: Johnson et al. 2017, Google's Multilingual Neural Machine Translation System, section 3.
+"""
+
+from __future__ import annotations
+
+import re
+
+from models.config import TokenizerConfig
+from models.errors import ModelError, unknown_name
+
+CODE = re.compile(r"[A-Za-z0-9_]+")  # of a language; no hyphen, because en-de is a direction
+
+
+def target_token(language: str) -> str:
+    """Return the token that asks for a target language."""
+    return f"<2{language}>"
+
+
+def parse_direction(text: str) -> tuple[str, str]:
+    """Return source and target language of `en-de`; raise a ValueError for another form."""
+    source, _, target = text.partition("-")
+    if not (CODE.fullmatch(source) and CODE.fullmatch(target)):
+        raise ValueError(text)
+    return source, target
+
+
+def default_target(config: TokenizerConfig) -> str:
+    """Return the only target language of the training data, or an empty string."""
+    targets = {direction.partition("-")[2] for direction in config.directions}
+    return targets.pop() if len(targets) == 1 else ""
+
+
+def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
+    """Return the target language to use for `to`; "" for a model without target languages.
+
+    Raises ModelError for a language that the model does not have, and for a missing one.
+    """
+    if not config.languages:
+        if to or source:
+            given = f"target language '{to}'" if to else f"source language '{source}'"
+            raise ModelError(
+                f"{given} for a model of a single direction",
+                "no language: this model always translates in its one direction",
+                "leave out --to and --from",
+            )
+        return ""
+    if source and source not in config.languages:
+        raise unknown_name("source language", source, config.languages)
+    to = to or default_target(config)
+    if not to:
+        raise ModelError(
+            "no target language for a model of several languages",
+            f"one of {', '.join(config.languages)}",
+            "choose it with --to",
+        )
+    if to not in config.languages:
+        raise unknown_name("target language", to, config.languages)
+    return to
+
+
+def is_zero_shot(config: TokenizerConfig, to: str, source: str = "") -> bool:
+    """Return True if no training data had this direction; without a source, any into `to`."""
+    if not config.directions or not to:
+        return False
+    if source:
+        return f"{source}-{to}" not in config.directions
+    return all(direction.partition("-")[2] != to for direction in config.directions)

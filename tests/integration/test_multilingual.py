@@ -1,0 +1,77 @@
+"""`attn translate --to` and the other commands on a multilingual model."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attncli.data.grammar import Pair
+
+from attncli import app
+from models.tokenizer import train
+from tests.models.test_languages import CONFIG, multilingual
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def bundle(tiny_pairs: list[Pair], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A bundle of three languages with random weights."""
+    sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
+    return str(multilingual(train(*sides, 400, CONFIG), tmp_path_factory.mktemp("multi")))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command line: its status, stdout and stderr."""
+
+    def run(*arguments: str, text: str = "") -> tuple[int, str, str]:
+        with monkeypatch.context() as context:
+            context.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+            status = app.run(list(arguments))
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_translate_needs_a_target_language_and_lists_them(run: Run, bundle: str) -> None:
+    status, out, err = run("translate", "-m", bundle, "He ran.")
+    assert (status, out) == (1, "") and "de, en, fr" in err and "--to" in err
+    status, _, err = run("translate", "-m", bundle, "--to", "dee", "He ran.")
+    assert status == 1 and "did you mean de" in err
+
+
+def test_translate_to_a_language(run: Run, bundle: str) -> None:
+    german = run("translate", "-m", bundle, "--to", "de", text="He ran.\n\n")
+    french = run("translate", "-m", bundle, "--to", "fr", "--from", "en", text="He ran.\n\n")
+    assert german[0] == french[0] == 0 and german[1].endswith("\n\n")
+    assert german[1] != french[1] and not german[2] and not french[2]
+
+
+def test_a_zero_shot_direction_is_reported_once(run: Run, bundle: str) -> None:
+    status, out, err = run("translate", "-m", bundle, "--to", "fr", "--from", "de", text="A\nB\n")
+    assert status == 0 and out.count("\n") == 2 and err.count("zero-shot") == 1
+
+
+def test_a_model_of_one_direction_refuses_a_language(run: Run, tiny_bundle: Path) -> None:
+    status, _, err = run("translate", "-m", str(tiny_bundle), "--to", "de", "He ran.")
+    assert status == 1 and "single direction" in err and err.count("\n") == 1
+
+
+def test_alignments_tags_and_scores_take_the_language(
+    run: Run, bundle: str, tmp_path: Path
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("He ran.\tEr lief.\nI ran.\tIch lief.\n")
+    assert run("translate", "-m", bundle, "--to", "de", "--align", "He ran.")[0] == 0
+    assert run("translate", "-m", bundle, "--to", "de", "--keep-tags", "<b>He</b> ran.")[0] == 0
+    status, out, _ = run("align", "-m", bundle, "--to", "de", str(pairs))
+    assert status == 0 and out.count("\n") == 2
+    both = ["--reverse-model", bundle, "--to", "de"]
+    assert run("align", "-m", bundle, *both, "--from", "en", str(pairs))[0] == 0
+    status, _, err = run("align", "-m", bundle, *both, str(pairs))
+    assert status == 1 and "--from" in err
+    assert run("evaluate", "-m", bundle, "--to", "de", str(pairs))[0] == 0
+    assert run("evaluate", "-m", bundle, str(pairs))[0] == 1
