@@ -118,7 +118,9 @@ def evaluate(
     folders = _folders(model, hypotheses)
     names = _names(folders)
     _check_search(overrides)
-    opening = OpenOptions(device, threads, hard_decode, overrides, to, source_language)
+    opening = OpenOptions(
+        device, threads, hard_decode, overrides, to, source_language, len(folders) > 1
+    )
     if images or captions or part:
         refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
         refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)

@@ -31,6 +31,7 @@ class OpenOptions:
     search: SearchOverrides = field(default_factory=SearchOverrides)
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
+    mixed: bool = False  # models of a single direction ignore the languages instead of refusing
 
 
 def open_translator(path: Path, options: OpenOptions | None = None) -> Translator:
@@ -45,7 +46,8 @@ def open_translator(path: Path, options: OpenOptions | None = None) -> Translato
 
     options = options or OpenOptions()
     translator = load_translator(path, device=open_device(options))
-    translator = translator.for_direction(options.to, options.source)
+    if translator.languages or not options.mixed:
+        translator = translator.for_direction(options.to, options.source)
     if translator.is_zero_shot(options.source):
         direction = f"{options.source or 'any language'} to {translator.to}"
         console.say(f"zero-shot: the training data had no pairs from {direction}")

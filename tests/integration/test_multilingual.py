@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from attncli.data.grammar import Pair
 
 from attncli import app
+from attncli.embedded.grammar import Pair
 from models.tokenizer import train
 from tests.models.test_languages import CONFIG, multilingual
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from attncli.data.grammar import Pair
 
+from attncli.embedded.grammar import Pair
 from models import load_translator
 from models.alignment import align, align_translation
 from models.bundle import Bundle, build, save, sizes_of
