@@ -49,7 +49,7 @@ def multilingual(tokenizer: Tokenizer, folder: Path, config: TokenizerConfig = C
     """Save a Transformer with random weights and target languages."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(3)
-        model = build(model_config("transformer-nano"), sizes_of(tokenizer))
+        model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer"))
         for parameter in model.parameters():
             parameter += torch.randn_like(parameter) * 0.4
     save(Bundle(model, tokenizer, config, SEARCH), folder)
