@@ -25,12 +25,13 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import typer
 
 from attncli.overrides import Overrides, SearchOverrides
-from models.config import AlignConfig, SearchConfig, fields_of, types_of
+from models.config import AttentionConfig, SearchConfig
+from models.settings import fields_of, limits_of, types_of
 
 MODEL = "ATTN_MODEL"
 
@@ -48,7 +49,7 @@ BatchTokens = Annotated[
     int, typer.Option("--max-batch-tokens", min=1, help="Pieces computed at a time, padding too.")
 ]
 HardDecode = Annotated[
-    Literal["argmax", "sample", "expected"] | None,
+    Literal[limits_of(AttentionConfig, "read_decode").choices] | None,  # type: ignore[misc]
     typer.Option(
         help="What a model with hard attention reads: the likeliest slot, a sample or the "
         "expectation; without it, what the model's settings say."
@@ -70,40 +71,7 @@ From = Annotated[
 ]
 
 
-class Flag(NamedTuple):
-    """What the command line adds to a setting: a short name, limits, choices."""
-
-    short: str = ""
-    least: float | None = None
-    most: float | None = None
-    choices: Any = None
-
-
-FLAGS: dict[tuple[type, str], Flag] = {
-    (SearchConfig, "method"): Flag(choices=Literal["beam", "greedy", "sample"]),
-    (SearchConfig, "beam"): Flag("-b", least=1),
-    (SearchConfig, "nbest"): Flag("-n", least=1),
-    (SearchConfig, "length_penalty"): Flag(least=0),
-    (SearchConfig, "temperature"): Flag(least=0),
-    (SearchConfig, "top_k"): Flag(least=0),
-    (SearchConfig, "top_p"): Flag(least=0, most=1),
-    (SearchConfig, "max_ratio"): Flag(least=0),
-    (SearchConfig, "max_extra"): Flag(least=0),
-    (SearchConfig, "max_caption"): Flag(least=1),
-    (AlignConfig, "units"): Flag(choices=Literal["word", "piece", "char"]),
-    (AlignConfig, "layer"): Flag(least=0),
-    (AlignConfig, "head"): Flag(least=0),
-    (AlignConfig, "shift"): Flag(least=0, most=1),
-    (AlignConfig, "extract"): Flag(choices=Literal["argmax", "threshold", "mutual", "transport"]),
-    (AlignConfig, "threshold"): Flag(least=0),
-    (AlignConfig, "null_threshold"): Flag(least=0, most=1),
-    (AlignConfig, "symmetrise"): Flag(
-        choices=Literal[
-            "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
-        ]
-    ),
-    (AlignConfig, "flavour"): Flag(choices=Literal["moses", "fast_align", "both-free"]),
-}
+SHORT = {(SearchConfig, "beam"): "-b", (SearchConfig, "nbest"): "-n"}  # option names of one letter
 
 
 def with_settings(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -167,16 +135,18 @@ def _expanded(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
 
 
 def _setting(config_class: type, name: str) -> inspect.Parameter:
-    """Return the option for one field: its name, type and doc, and what ``FLAGS`` adds.
+    """Return the option for one field: its name, type, range and doc.
 
     Its default is None, which means that the value saved with the model applies.
     """
-    field, flag = fields_of(config_class)[name], FLAGS.get((config_class, name), Flag())
-    kind = flag.choices or types_of(config_class)[name]
-    names = [f"--{name.replace('_', '-')}", *filter(None, [flag.short])]
+    field, limits = fields_of(config_class)[name], limits_of(config_class, name)
+    kind: Any = types_of(config_class)[name]
+    if limits.allowed:
+        kind = Literal[limits.allowed]
+    names = [f"--{name.replace('_', '-')}", *filter(None, [SHORT.get((config_class, name))])]
     doc = field.metadata["doc"]
     option = typer.Option(
-        *names, help=f"{doc[:1].upper()}{doc[1:]}.", min=flag.least, max=flag.most
+        *names, help=f"{doc[:1].upper()}{doc[1:]}.", min=limits.least, max=limits.at_most
     )
     return inspect.Parameter(
         name,

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from models.config import AlignConfig, SearchConfig, merged
+from models.config import AlignConfig, SearchConfig
+from models.settings import merged
 
 C = TypeVar("C")
 

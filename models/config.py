@@ -1,145 +1,224 @@
-"""The settings of a model, its tokenizer and its search. The field docs are the manual.
+"""Settings of a model, its tokenizer, its search and its alignment. The field docs are the manual.
 
-A default is written once, here, with its doc; the command line, TOML files and README take both
-from these dataclasses. Nothing here imports torch.
+Each default, doc, list of choices and range is written once, here. Nothing here imports torch.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import types
-import typing
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, TypeVar
+from dataclasses import dataclass
 
-from models.errors import ModelError, unknown_name
+from models.settings import option
 
-C = TypeVar("C")
+MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
 
+# ceilings, so that a damaged or hostile config.json cannot ask for unbounded work
+MAX_SIZE = 2**16  # features of a layer
+MAX_LAYERS = 256
+MAX_SLOTS = 2**20  # source and target lengths
+MAX_SEED = 2**63 - 1
 
-def option(default: Any, doc: str) -> Any:
-    """A dataclass field with a default and the sentence that documents it."""
-    if isinstance(default, type):
-        return field(default_factory=default, metadata={"doc": doc})
-    return field(default=default, metadata={"doc": doc})
+SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """How the decoder reads the memory: Score x Window x Normalise x Read, and heads."""
+    """Attention of a recurrent decoder: Score x Window x Normalise x Read, and heads."""
 
-    score: str = option("additive", "score function: `attn models` lists them")
-    window: str = option("global", "which slots are in view")
-    normalise: str = option("softmax", "what turns scores into weights")
-    read: str = option("soft", "how the values are read with the weights")
-    heads: int = option(1, "heads, each with parts of its own over its share of the features")
+    score: str = option("additive", "score function; `attn models` lists them", registry="score")
+    window: str = option("global", "window: which slots a query can attend to", registry="window")
+    normalise: str = option("softmax", "function from scores to weights", registry="normalise")
+    read: str = option("soft", "how the values are combined by the weights", registry="read")
+    heads: int = option(
+        1,
+        "number of heads; each has its own parameters and an equal share of the features",
+        least=1,
+        at_most=MAX_SIZE,
+    )
     size: int = option(
-        0, "additive, concat, location_aware, ffn: hidden units of a head (0: its query's size)"
+        0,
+        "additive, concat, location_aware, ffn: hidden units per head (0: the query's size)",
+        at_most=MAX_SIZE,
     )
-    depth: int = option(2, "ffn: hidden layers")
-    positions: int = option(512, "location: longest source, in slots")
-    filters: int = option(10, "location_aware: features of the previous weights")
-    filter_width: int = option(15, "location_aware: slots that a feature sees; an odd number")
-    window_size: int = option(10, "local_m, local_p: slots in view on either side of the centre")
+    depth: int = option(2, "ffn: number of hidden layers", least=1, at_most=MAX_LAYERS)
+    positions: int = option(512, "location: longest source in slots", least=1, at_most=MAX_SLOTS)
+    filters: int = option(
+        10,
+        "location_aware: number of convolution filters over the previous weights",
+        least=1,
+        at_most=4096,
+    )
+    filter_width: int = option(
+        15, "location_aware: width of a filter in slots; an odd number", least=1, at_most=4095
+    )
+    window_size: int = option(
+        10,
+        "local_m, local_p: slots on either side of the window's centre",
+        least=1,
+        at_most=MAX_SLOTS,
+    )
     read_decode: str = option(
-        "argmax", "hard: what is read when not training: argmax, sample or expected"
+        "argmax",
+        "hard: read mode outside training: argmax, sample or expected",
+        choices=("argmax", "sample", "expected"),
+        aliases={"expectation": "expected"},  # the paper's word
     )
-    read_seed: int = option(1, "hard: seed of the samples when not training")
+    read_seed: int = option(
+        1, "hard: random seed of the samples outside training", at_most=MAX_SEED
+    )
     read_soft: float = option(
-        0.5, "hard: share of readings while training that are the expectation (Xu et al. 2015)"
+        0.5,
+        "hard: share of reads that use the expectation while training (Xu et al. 2015)",
+        below=1,
     )
     read_mix: str = option(
-        "sentence", "hard: what that share is of: sentence (or picture), step or batch"
+        "sentence",
+        "hard: unit to which that choice applies: sentence (or picture), step or batch",
+        choices=("sentence", "step", "batch"),
     )
     read_temperature: float = option(
-        1.0, "hard: of the weights: below 1 sharper, above 1 flatter, before anything is drawn"
+        1.0,
+        "hard: temperature of the weights before sampling; below 1 sharper, above 1 flatter",
+        above=0,
     )
     coverage: bool = option(
-        False, "additive, concat, location_aware: the score sees the sum of earlier weights"
+        False, "additive, concat, location_aware: give the score the sum of earlier weights"
     )
 
 
 @dataclass(frozen=True)
 class AttentionLossConfig:
-    """What the loss adds for the attention's sake."""
+    """Loss terms on attention weights."""
 
     coverage: str = option(
         "none",
-        "penalty on the sum of weights: none, see (looking again) or doubly_stochastic (not at 1)",
+        "penalty on the sum of weights per slot: none, see (repeated attention) or "
+        "doubly_stochastic (distance from 1)",
+        choices=("none", "see", "doubly_stochastic"),
     )
-    coverage_weight: float = option(1.0, "weight of that penalty")
-    reinforce: float = option(1.0, "hard: weight of REINFORCE, lambda_r of Xu et al. 2015")
-    entropy: float = option(0.01, "hard: weight of the entropy of the draws, lambda_e of the same")
+    coverage_weight: float = option(1.0, "weight of the coverage penalty")
+    reinforce: float = option(
+        1.0, "hard attention: weight of the REINFORCE term, lambda_r of Xu et al. 2015"
+    )
+    entropy: float = option(
+        0.01, "hard attention: weight of the entropy term, lambda_e of Xu et al. 2015"
+    )
     guide: float = option(
-        0.05, "weight of the loss that guides a head by data.alignments (Garg et al. 2019)"
+        0.05,
+        "weight of the loss that trains one head towards data.alignments (Garg et al. 2019)",
     )
     guide_layer: int = option(
-        0, "decoder layer of that head, from 1 (0: the last but one of three or more)"
+        0,
+        "decoder layer of that head, counted from 1 (0: the last but one of three or more layers, "
+        "else the last)",
     )
-    guide_head: int = option(1, "number of that head, from 1")
-    baseline_decay: float = option(0.9, "hard: decay of the moving mean that rewards are held to")
+    guide_head: int = option(1, "number of that head, counted from 1", least=1)
+    baseline_decay: float = option(
+        0.9,
+        "hard attention: decay of the REINFORCE baseline (moving average of the reward)",
+        at_most=1,
+    )
 
 
 @dataclass(frozen=True)
 class ImageConfig:
-    """How a captioner sees: what a picture becomes before the attention reads it."""
+    """Image encoder of a captioner."""
 
     encoder: str = option(
-        "mobilenet-edgetpu", "image network: `attn models` lists them; torchvision's by their names"
+        "mobilenet-edgetpu",
+        "image network: a name from `attn models`, or a name of torchvision",
     )
     weights: str = option(
-        "DEFAULT", "its weights: DEFAULT (torchvision's), none (trained from scratch), or a path"
+        "DEFAULT",
+        "weights of the image network: DEFAULT (torchvision's), none (trained from scratch), "
+        "or a path",
     )
-    grid: str = option("", "layer whose output are the cells (empty: the last grid)")
-    size: int = option(224, "side of the square that a picture is brought to, in pixels")
-    fit: str = option("crop", "how: crop (the middle) or squash")
-    layer_norm: bool = option(False, "whether the features of a cell are normalised, and learn to")
+    grid: str = option("", "layer whose output cells become slots (empty: the last grid)")
+    size: int = option(224, "side of the square input picture, in pixels", least=1, at_most=4096)
+    fit: str = option(
+        "crop",
+        "how a picture becomes square: crop (its centre) or squash",
+        choices=("crop", "squash"),
+    )
+    layer_norm: bool = option(False, "apply layer normalisation to the features of a cell")
     dropout: float = option(
-        0.0, "while training: share of a picture's features that are left out, alike in every cell"
+        0.0, "dropout of image features; one mask for all cells of a picture", below=1
     )
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The sizes of an encoder-decoder. A preset is a name for one of these."""
+    """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
 
-    family: str = option("transformer", "composition of encoder, attention and decoder")
-    embedding: int = option(128, "size of a token's embedding; the Transformer's model size")
+    family: str = option(
+        "transformer", "composition of encoder, attention and decoder", registry="family"
+    )
+    embedding: int = option(
+        128,
+        "size of a token's embedding; of the Transformer's model",
+        least=1,
+        at_most=MAX_SIZE,
+    )
     hidden: int = option(
-        256, "units of a recurrent layer, per direction; the Transformer's ff size"
+        256,
+        "units of a recurrent layer, per direction; of the Transformer's feed-forward layer",
+        least=1,
+        at_most=MAX_SIZE,
     )
     encoder_layers: int = option(
-        4, "layers of the encoder; captioner-transformer: over the cells, 0 for none"
+        4,
+        "number of encoder layers; captioner-transformer: over the cells, 0 for none",
+        at_most=MAX_LAYERS,
     )
-    decoder_layers: int = option(4, "layers of the decoder")
-    heads: int = option(4, "heads of the Transformer's attention")
-    cell: str = option("gru", "recurrent cell: gru or lstm")
-    readout: int = option(0, "size of the recurrent deep output (0: the embedding's)")
-    bidirectional: bool = option(True, "whether the recurrent encoder reads in both directions")
+    decoder_layers: int = option(4, "number of decoder layers", least=1, at_most=MAX_LAYERS)
+    heads: int = option(
+        4, "number of heads of the Transformer's attention", least=1, at_most=MAX_SIZE
+    )
+    cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
+    readout: int = option(
+        0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
+    )
+    bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
     encoder_attention: str = option(
-        "none", "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)"
+        "none",
+        "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)",
+        choices=("none", "intra"),
     )
-    input_feeding: bool = option(True, "Luong 3.3: the attentional vector enters the next step")
-    dropout: float = option(0.1, "dropout of residual branches, embeddings and the output")
-    attention_dropout: float = option(0.0, "dropout of the Transformer's attention weights")
-    tied: bool = option(True, "one matrix for target embedding and output (source too, if joint)")
-    max_source: int = option(512, "longest source in pieces, end mark included")
-    gate: bool = option(True, "captioner: the scalar beta on what was read (Xu et al. 2015, 4.2.1)")
+    input_feeding: bool = option(
+        True, "luong: feed the attentional vector to the next step (Luong et al. 2015, 3.3)"
+    )
+    dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
+    attention_dropout: float = option(
+        0.0, "dropout of the Transformer's attention weights", below=1
+    )
+    tied: bool = option(
+        True, "share one matrix between target embedding and output (and source, if joint)"
+    )
+    max_source: int = option(
+        512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
+    gate: bool = option(
+        True, "captioner: multiply each context by a scalar gate beta (Xu et al. 2015, 4.2.1)"
+    )
     attention: AttentionConfig = option(AttentionConfig, "attention of the recurrent decoder")
-    image: ImageConfig = option(ImageConfig, "captioners: how they see")
+    image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
 
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """The SentencePiece model or models, trained from the training text."""
+    """SentencePiece model, or one model per language, trained on the training text."""
 
-    kind: str = option("unigram", "subword model: unigram or bpe")
-    joint: bool = option(True, "one vocabulary for both languages")
-    size: int = option(0, "pieces per vocabulary (0: chosen from the data)")
-    coverage: float = option(0.9999, "share of characters that get a piece; the rest go by bytes")
-    sample: int = option(300_000, "pairs it learns from, drawn evenly from the corpus, at most")
+    kind: str = option("unigram", "subword model: unigram or bpe", choices=("unigram", "bpe"))
+    joint: bool = option(True, "use one vocabulary for both languages")
+    size: int = option(0, "tokens per vocabulary (0: chosen from the data)", at_most=2**24)
+    coverage: float = option(
+        0.9999,
+        "share of characters covered by the vocabulary; the rest are encoded as bytes",
+        above=0,
+        at_most=1,
+    )
+    sample: int = option(
+        300_000, "maximum number of training pairs that the tokenizer is trained on", least=1
+    )
     languages: tuple[str, ...] = option(
         (), "multilingual: language codes; the source begins with the token <2code> of the target"
     )
@@ -150,129 +229,75 @@ class TokenizerConfig:
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """How an output is chosen: greedy, beam or sampling."""
+    """Search for outputs: beam, greedy or sampling."""
 
-    method: str = option("beam", "beam, greedy or sample")
-    beam: int = option(5, "hypotheses kept at each step")
-    length_penalty: float = option(1.0, "alpha of Wu et al. 2016, eq. 14; 0 for none")
-    nbest: int = option(1, "outputs per input")
-    temperature: float = option(1.0, "sampling: below 1 sharper, above 1 flatter")
-    top_k: int = option(0, "sampling: from the k likeliest pieces only (0: all)")
-    top_p: float = option(1.0, "sampling: from the smallest set with this probability (1: all)")
-    seed: int = option(1, "sampling: random seed")
-    max_ratio: float = option(
-        2.0, "longest output in pieces: this times the source, plus max_extra"
+    method: str = option("beam", "beam, greedy or sample", choices=("beam", "greedy", "sample"))
+    beam: int = option(5, "beam size: hypotheses kept at each step", least=1, at_most=10_000)
+    length_penalty: float = option(
+        1.0, "exponent alpha of the length penalty (Wu et al. 2016, eq. 14); 0 for none"
     )
-    max_extra: int = option(20, "longest output in pieces: max_ratio times the source, plus this")
-    max_caption: int = option(60, "longest caption in pieces, end mark included")
+    nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
+    temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")
+    top_k: int = option(0, "sampling: sample from the k most probable tokens (0: all)")
+    top_p: float = option(
+        1.0,
+        "sampling: sample from the smallest set of tokens with this probability (1: all)",
+        at_most=1,
+    )
+    seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
+    max_ratio: float = option(
+        2.0, "longest output in tokens: this times the source length, plus max_extra"
+    )
+    max_extra: int = option(
+        20,
+        "longest output in tokens: max_ratio times the source length, plus this",
+        at_most=MAX_SLOTS,
+    )
+    max_caption: int = option(
+        60, "longest caption in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
 
 
 @dataclass(frozen=True)
 class AlignConfig:
-    """How attention is read as an alignment. Stored in a bundle once it is tuned."""
+    """Word alignment from attention weights. A bundle stores it once it is tuned."""
 
-    units: str = option("word", "what is linked: word (between spaces), piece or char")
-    layer: int = option(
-        0, "decoder layer whose weights are read, from 1 (0: the last but one of three or more)"
+    units: str = option(
+        "word",
+        "units that are linked: word (separated by spaces), piece or char",
+        choices=("word", "piece", "char"),
     )
-    head: int = option(0, "head whose weights are read, from 1 (0: the mean of all)")
-    shift: int = option(0, "0: weights of the step that says a piece; 1: of the one that reads it")
-    marks: bool = option(False, "whether punctuation glued to a word counts with the word")
-    extract: str = option("transport", "weights to links: argmax, threshold, mutual or transport")
+    layer: int = option(
+        0,
+        "decoder layer whose weights are used, counted from 1 (0: the last but one of three or "
+        "more layers, else the last)",
+    )
+    head: int = option(0, "head whose weights are used, counted from 1 (0: the mean of all)")
+    shift: int = option(
+        0,
+        "step whose weights align a target token: 0, the step that predicts it; 1, the step that "
+        "reads it",
+        at_most=1,
+    )
+    marks: bool = option(False, "count punctuation attached to a word as part of the word")
+    extract: str = option(
+        "transport",
+        "method from weights to links: argmax, threshold, mutual or transport",
+        choices=("argmax", "threshold", "mutual", "transport"),
+    )
     threshold: float = option(0.3, "threshold, transport: least weight, or share, of a link")
     null_threshold: float = option(
-        1.0, "a target unit with more weight than this on no source unit has no link"
+        1.0,
+        "a target unit with more weight than this on no source unit gets no link",
+        at_most=1,
     )
     symmetrise: str = option(
         "grow-diag",
-        "reverse model: intersection, union, grow-diag, grow-diag-final or grow-diag-final-and",
+        f"combination with the links of a reverse model: {', '.join(SYMMETRISE)}",
+        choices=SYMMETRISE,
     )
-    flavour: str = option("moses", "how links grow: moses, fast_align, or both-free as in NLTK")
-
-
-def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
-    """The fields of a configuration class by name."""
-    return {f.name: f for f in dataclasses.fields(config_class)}
-
-
-@cache
-def types_of(config_class: type) -> dict[str, Any]:
-    """The resolved type of each field."""
-    return typing.get_type_hints(config_class)
-
-
-def to_dict(config: Any) -> dict[str, Any]:
-    """A configuration as plain dictionaries, for TOML and JSON."""
-    return dataclasses.asdict(config)
-
-
-def from_dict(config_class: type[C], values: Mapping[str, Any], *, where: str = "") -> C:
-    """A configuration from plain dictionaries; what is absent keeps its default."""
-    return merged(config_class(), values, where=where)
-
-
-def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
-    """The configuration with some of its values replaced; unknown names are a ModelError."""
-    changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
-    for name, value in values.items():
-        if name not in fields_of(type(config)):
-            kind = f"setting in [{where}]" if where else "setting"
-            raise unknown_name(kind, name, fields_of(type(config)))
-        place = f"{where}.{name}" if where else name
-        current = getattr(config, name)
-        if dataclasses.is_dataclass(current):
-            if not isinstance(value, Mapping):
-                raise ModelError(f"{place} = {value!r}", f"a table, as in {place}.name=value")
-            changes[name] = merged(current, value, where=place)
-        else:
-            changes[name] = converted(value, kinds[name], place)
-    return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
-
-
-def overridden(config: C, assignments: Iterable[str]) -> C:
-    """The configuration after ``section.key=value`` strings, as ``-s`` gives them."""
-    for assignment in assignments:
-        path, equals, text = assignment.partition("=")
-        if not equals:
-            raise ModelError(f"setting '{assignment}'", "the form section.key=value")
-        nested: Any = text
-        for name in reversed(path.strip().split(".")):
-            nested = {name: nested}
-        config = merged(config, nested)
-    return config
-
-
-def converted(value: Any, kind: Any, place: str) -> Any:
-    """A value as the field's type, whether it came from text, TOML or JSON."""
-    origin = typing.get_origin(kind)
-    if origin in (typing.Union, types.UnionType):
-        raise TypeError(f"{place}: a setting has one type")
-    names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-    try:
-        return _as_texts(value) if origin is tuple else _as_scalar(value, kind)
-    except (KeyError, TypeError, ValueError, OverflowError):
-        expected = names.get(kind, "texts, with commas between")
-        raise ModelError(f"{place} = {value!r}", expected) from None
-
-
-def _as_texts(value: Any) -> tuple[str, ...]:
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, (list, tuple)):
-        raise TypeError(value)
-    return tuple(str(item) for item in items if str(item))
-
-
-def _as_scalar(value: Any, kind: type) -> Any:
-    if kind is bool:
-        if isinstance(value, bool):
-            return value
-        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
-            str(value).strip().lower()
-        ]
-    if value is None or isinstance(value, (bool, Mapping, list)):
-        raise TypeError(value)
-    if kind is int and isinstance(value, float) and value != int(value):
-        raise ValueError(value)
-    if kind is int and isinstance(value, str):
-        return int(value.replace("_", ""))
-    return kind(value)
+    flavour: str = option(
+        "moses",
+        "program whose growing rule is followed: moses, fast_align, or both-free as in NLTK",
+        choices=("moses", "fast_align", "both-free"),
+    )

@@ -1,4 +1,7 @@
-"""What a user did wrong, said in one line: what was seen, what was expected, what to do."""
+"""Errors that a user can correct, each in one line: what was found, what was expected, what to do.
+
+The class tells the kind, so that a server or a Python caller can react to it.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,41 @@ from collections.abc import Iterable
 class ModelError(Exception):
     """A user's mistake. Printed as one line, ``attn: ...``, with exit status 1."""
 
-    def __init__(self, seen: str, expected: str = "", do: str = "") -> None:
-        self.seen, self.expected, self.do = seen, expected, do
-        parts = [seen, f"expected {expected}" if expected else "", do]
+    def __init__(self, found: str, expected: str = "", hint: str = "") -> None:
+        self.found, self.expected, self.hint = found, expected, hint
+        parts = [found, f"expected {expected}" if expected else "", hint]
         super().__init__("; ".join(part for part in parts if part))
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> ModelError:
-    """The error for a name that is not in a table, with the nearest ones suggested."""
+class InputError(ModelError):
+    """Input that cannot be used: a text, a picture, a line of a file."""
+
+
+class NotFoundError(ModelError):
+    """A file, a folder, a model or a name that does not exist."""
+
+
+class DamagedError(ModelError):
+    """Stored data that is incomplete or inconsistent: a bundle, a checkpoint, a cache."""
+
+
+class ConfigurationError(ModelError):
+    """A setting, or a combination of settings, that is not allowed."""
+
+
+class ResourceError(ModelError):
+    """Work that needs more memory, disk space or time than there is or than is allowed."""
+
+
+class UnknownNameError(ConfigurationError, NotFoundError):
+    """A name that is not in a table."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+    """Return the error for a name that is not in a table, with the nearest names suggested."""
     import difflib
 
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else ""
-    return ModelError(f"unknown {kind} '{name}'", f"one of {', '.join(names)}", hint)
+    return UnknownNameError(f"unknown {kind} '{name}'", f"one of {', '.join(names)}", hint)

@@ -20,8 +20,9 @@ from torch.nn.functional import linear
 
 from models.attention.hard import Hard
 from models.config import AttentionLossConfig
-from models.errors import ModelError, unknown_name
+from models.errors import ModelError
 from models.model import EncoderDecoder, TeacherForcingOutput
+from models.settings import check_limits
 from models.types import Batch
 
 SMALLEST = 1e-9  # weight whose logarithm is taken
@@ -121,9 +122,6 @@ class Gradients:
             self.weight += grad.mT @ part
 
 
-COVERAGES = ("none", "see", "doubly_stochastic")
-
-
 class AttentionLoss:
     """What the loss of a batch gains for the attention's sake: penalties and REINFORCE."""
 
@@ -131,8 +129,7 @@ class AttentionLoss:
         self.config = config
         self.wants_weights = config.coverage != "none"
         self.model = model
-        if config.coverage not in COVERAGES:
-            raise unknown_name("train.attention.coverage", config.coverage, COVERAGES)
+        check_limits(config, where="train.attention")
         if self.wants_weights and not model.decoder.attends:
             raise ModelError(
                 f"train.attention.coverage={config.coverage} for a model without attention",

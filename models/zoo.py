@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from models.config import ModelConfig, from_dict
-from models.errors import unknown_name
+from models.config import ModelConfig
+from models.errors import ConfigurationError, unknown_name
 from models.registry import source_name
+from models.settings import from_dict
 
 
 class Preset(NamedTuple):
@@ -297,12 +298,32 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
+USUAL = {  # by family: the preset for data of ordinary size
+    "transformer": "transformer-tiny",
+    "rnnsearch": "rnnsearch-small",
+    "seq2seq": "seq2seq-small",
+    "luong": "luong-small",
+    "captioner": "show-attend-tell-soft-small",
+    "captioner-transformer": "captioner-transformer-small",
+}
+
 
 def preset(name: str) -> Preset:
     """A preset by name; a ModelError with near names otherwise."""
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
     return PRESETS[name]
+
+
+def usual_preset(family: str) -> str:
+    """Return the preset whose training recipe suits a model of a family if no preset is named."""
+    if family not in USUAL:
+        raise ConfigurationError(
+            f"family '{family}', for which no preset is usual",
+            f"one of {', '.join(USUAL)}",
+            'name the preset whose training settings apply in a TOML file: preset = "NAME"',
+        )
+    return USUAL[family]
 
 
 def model_config(name: str) -> ModelConfig:

@@ -13,7 +13,8 @@ from attncli import app
 from attncli.jobs.models import Shown, catalogue, show
 from attncli.training.config import from_toml, run_config
 from models import build, registry, zoo
-from models.config import AttentionConfig, fields_of
+from models.config import AttentionConfig
+from models.settings import fields_of
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attncli.jobs.loading import OpenOptions
-from models.config import SearchConfig
+from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.types import Hypothesis, Translation
 
 
@@ -34,7 +34,7 @@ class Upper:
         texts: Iterable[str],
         *,
         search: SearchConfig | None = None,
-        max_batch_tokens: int = 4096,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> list[Translation]:
         """Each text in capitals; further outputs have exclamation marks."""
         return [self._translation(text, search or SearchConfig()) for text in texts]

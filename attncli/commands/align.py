@@ -34,6 +34,7 @@ from attncli.options import (
 )
 from attncli.overrides import AlignOverrides
 from attncli.render.alignment.writers import FORMATS, Style, format_of, written
+from models.config import MAX_BATCH_TOKENS
 
 Name = Literal["pharaoh", "talp", "naacl", "jsonl", "npz", "terminal", "svg", "png", "pdf", "html"]
 
@@ -103,7 +104,7 @@ def align(
     index: ViewIndex = None,
     skip_bad: SkipBad = False,
     hard_decode: HardDecode = None,
-    max_batch_tokens: BatchTokens = 4096,
+    max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:

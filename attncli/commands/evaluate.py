@@ -58,6 +58,7 @@ from attncli.options import (
 )
 from attncli.overrides import SearchOverrides
 from attncli.scoring.translations import Lengths, Scoring
+from models.config import MAX_BATCH_TOKENS
 
 
 @with_settings()
@@ -88,7 +89,7 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
-    max_batch_tokens: BatchTokens = 4096,
+    max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:

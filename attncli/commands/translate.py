@@ -37,6 +37,7 @@ from attncli.overrides import AlignOverrides, SearchOverrides
 from attncli.render.alignment.terminal import Screen
 from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
+from models.config import MAX_BATCH_TOKENS
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate; without it, lines of the input.")
@@ -91,7 +92,7 @@ def translate(
     picture: PictureFile = None,
     pairs: Chosen = None,
     long: Long = "split",
-    max_batch_tokens: BatchTokens = 4096,
+    max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:

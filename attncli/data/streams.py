@@ -30,7 +30,7 @@ def open_input(path: Path | None) -> Iterator[BinaryIO]:
     """A file, or standard input for None and ``-``. What cannot be read is a ModelError."""
     if path is None or str(path) == "-":
         if sys.stdin is None:
-            raise ModelError("standard input is closed", do="give a file with -i, or text")
+            raise ModelError("standard input is closed", hint="give a file with -i, or text")
         yield sys.stdin.buffer
         return
     with _opened(path) as stream:
@@ -46,7 +46,7 @@ def open_output(path: Path | None) -> Iterator[Write]:
     """
     if path is None or str(path) == "-":
         if sys.stdout is None:
-            raise ModelError("standard output is closed", do="give a file with -o")
+            raise ModelError("standard output is closed", hint="give a file with -o")
         yield _writer(sys.stdout.buffer, Path("standard output"))
     elif os.path.exists(path) and not os.path.isfile(path):  # a device, a named pipe, a folder
         with _device(path) as stream:

@@ -11,6 +11,7 @@ from attncli.data.pairs import PairLine
 from attncli.data.panels import AlignedPair, Panel
 from attncli.data.views import View, read_view
 from attncli.overrides import AlignOverrides
+from models.config import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
     from models.alignment import Alignment
@@ -26,7 +27,7 @@ class Aligner(NamedTuple):
     reverse: Translator | None = None
     name: str = ""  # above its pictures, where others stand beside them
     heads: bool = False  # whether the weights of every head are wanted
-    max_batch_tokens: int = 4096
+    max_batch_tokens: int = MAX_BATCH_TOKENS
 
 
 def aligner_of(translator: Translator, overrides: AlignOverrides, **options: Any) -> Aligner:
@@ -66,7 +67,7 @@ def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
 
     if not aligner.heads:
         return [None] * len(texts)
-    size = max(1, aligner.max_batch_tokens // 4)
+    size = aligner.max_batch_tokens
     found = head_weights(aligner.translator, texts, config=aligner.config, max_batch_tokens=size)
     return [None if weights is None else weights.numpy() for weights in found]
 

@@ -129,8 +129,8 @@ def check_all(mechanisms: Iterable[Mechanism]) -> None:
         try:
             check_buildable(config)
         except ModelError as error:
-            seen = f"mechanism {name}: {error.seen}"
-            raise ModelError(seen, error.expected, error.do) from None
+            found = f"mechanism {name}: {error.found}"
+            raise type(error)(found, error.expected, error.hint) from None
 
 
 def compare(

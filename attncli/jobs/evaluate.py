@@ -11,7 +11,7 @@ from attncli.data.corpus import aligned, open_text, read_pairs
 from attncli.data.lines import Line
 from attncli.jobs.translate import Translates, translate_lines
 from attncli.scoring.translations import EvaluationSet, System
-from models.config import SearchConfig
+from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.errors import ModelError
 
 
@@ -45,7 +45,7 @@ def translate_test_set(
     translator: Translates,
     *,
     search: SearchConfig,
-    max_batch_tokens: int = 4096,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: Progress = lambda done, note="": None,
 ) -> System:
     """The outputs of a model, longest source first, so that a lack of memory shows at once."""

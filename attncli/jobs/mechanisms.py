@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 from attncli.training.config import RunConfig, TrainConfig, check
 from models import registry, zoo
-from models.config import AttentionConfig, fields_of, merged, overridden
+from models.config import AttentionConfig
 from models.errors import ModelError, unknown_name
+from models.settings import fields_of, merged, overridden
 
 NONE = "none"
 PARTS = ("score", "window", "normalise", "read")

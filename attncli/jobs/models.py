@@ -9,16 +9,9 @@ from typing import NamedTuple
 
 from attncli.training.config import run_config, to_toml
 from models import registry, zoo
-from models.config import (
-    AttentionConfig,
-    ModelConfig,
-    SearchConfig,
-    TokenizerConfig,
-    fields_of,
-    from_dict,
-    option,
-)
+from models.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import unknown_name
+from models.settings import fields_of, from_dict, option
 from models.sources import vocabulary_sizes
 
 KINDS = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, word_weights, words
+from models.config import MAX_BATCH_TOKENS
 from models.types import EMPTY, Hypothesis, Translation
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ def with_tags(lines: Sequence[InParts], align: Aligner) -> Iterator[Translation]
 
 
 def token_weights(
-    translator: Translator, translations: list[Translation], *, max_batch_tokens: int = 2048
+    translator: Translator,
+    translations: list[Translation],
+    *,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[TokenWeights]:
     """How the pieces of each best output look at those of its source.
 

@@ -10,7 +10,7 @@ from attncli.data.split import split
 from attncli.jobs.tags import Aligner, InParts, with_tags
 from attncli.tags import TaggedLine, parse
 from attncli.tags.words import has_word
-from models.config import SearchConfig
+from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.types import EMPTY, Hypothesis, Translation
 
 LongLines = Literal["split", "refuse"]
@@ -31,7 +31,7 @@ class Translates(Protocol):
         texts: Iterable[str],
         *,
         search: SearchConfig | None = None,
-        max_batch_tokens: int = 4096,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> list[Translation]:
         """The outputs for each text, in order."""
 
@@ -52,7 +52,7 @@ def translate_lines(
     *,
     search: SearchConfig,
     long_lines: LongLines = "split",
-    max_batch_tokens: int = 4096,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: Aligner | None = None,
 ) -> Iterator[list[Outcome]]:
     """The outcomes of each chunk, as soon as the chunk is there.

@@ -38,7 +38,7 @@ def meteor(outputs: Sequence[Words], references: Sequence[References]) -> float:
     try:
         return _run(command, outputs, references)
     except (OSError, ValueError):  # it ended early, or answered with something else
-        raise ModelError("METEOR's program failed", do=f"try it: {' '.join(command)}") from None
+        raise ModelError("METEOR's program failed", hint=f"try it: {' '.join(command)}") from None
 
 
 def _run(command: list[str], outputs: Sequence[Words], references: Sequence[References]) -> float:

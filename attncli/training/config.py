@@ -5,118 +5,173 @@ Written whole into the run folder as config.toml, and read back from there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from attncli.embedded.grammar import LANGUAGES
 from attncli.scoring.translations import Tokenizer
-from models.config import (
-    AttentionLossConfig,
-    ModelConfig,
-    SearchConfig,
-    TokenizerConfig,
-    fields_of,
-    merged,
-    option,
-    overridden,
-    to_dict,
-)
+from models.config import MAX_SEED, AttentionLossConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
 from models.registry import source_name
+from models.settings import check_limits, fields_of, merged, option, overridden, to_dict
 from models.zoo import preset as find_preset
 
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Where the sentence pairs, or the pictures and their captions, come from."""
+    """Files of sentence pairs, or of pictures and captions."""
 
     train: tuple[str, ...] = option(
-        (), "two line-aligned files, or one TSV, from the current folder; none: the grammar"
+        (), "two line-aligned files, or one TSV; none: the embedded grammar"
     )
-    dev: tuple[str, ...] = option((), "the same, for evaluation while training")
+    dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
     alignments: str = option(
-        "", "links of the training pairs, one Pharaoh line each, that guide an attention head"
+        "",
+        "word links of the training pairs, one Pharaoh line each, that guide an attention head",
     )
     images: str = option("", "captioners: a folder of pictures, or a TAR file of them")
     captions: str = option(
         "", "captioners: rows of picture, tab, caption; or a Flickr8k, Karpathy or COCO file"
     )
-    dev_captions: str = option("", "the same, for evaluation while training")
+    dev_captions: str = option(
+        "", "captioners: captions for evaluation during training, as for captions"
+    )
     caption_style: str = option(
-        "words", "captions as words (lower case, no punctuation, as the papers) or plain"
+        "words",
+        "caption text: words (lower case, no punctuation, as in the papers) or plain (unchanged)",
+        choices=("words", "plain"),
     )
     features: str = option(
         "",
-        "folder where features of a frozen encoder are kept for later runs (empty: user's cache)",
+        "folder that caches the features of a frozen image encoder (empty: the user's cache)",
     )
-    max_length: int = option(256, "pairs with a longer side, in pieces, are left out")
-    demo_pairs: int = option(8000, "pairs drawn from the embedded grammar if no files are given")
-    demo_scenes: int = option(2000, "scenes drawn for a captioner if no pictures are given")
-    demo_source: str = option("en", "source language of the embedded grammar: en, de or fr")
-    demo_target: str = option("de", "target language of the embedded grammar: en, de or fr")
+    max_length: int = option(
+        256, "longest side of a training pair in tokens; longer pairs are left out", least=1
+    )
+    demo_pairs: int = option(
+        8000, "number of pairs sampled from the embedded grammar if no files are given", least=1
+    )
+    demo_scenes: int = option(
+        2000, "number of scenes sampled for a captioner if no pictures are given", least=1
+    )
+    demo_source: str = option(
+        "en", "source language of the embedded grammar: en, de or fr", choices=LANGUAGES
+    )
+    demo_target: str = option(
+        "de", "target language of the embedded grammar: en, de or fr", choices=LANGUAGES
+    )
 
     @property
     def is_given(self) -> bool:
-        """Whether there are files to train on."""
+        """Return True if there are files to train on."""
         return bool(self.train or self.images or self.captions)
 
     @property
     def has_dev(self) -> bool:
-        """Whether there are files for evaluation."""
+        """Return True if there are files for evaluation."""
         return bool(self.dev or self.dev_captions)
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How the model is trained."""
+    """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    steps: int = option(0, "updates at most (0: no limit)")
-    epochs: int = option(100, "passes over the data at most (0: no limit)")
-    batch_tokens: int = option(4096, "positions of a batch, padding included, on its longer side")
-    accumulate: int = option(1, "batches whose gradients make one update")
-    optimiser: str = option("adam", "adam, adamw or rmsprop")
-    lr: float = option(0.001, "peak learning rate")
-    beta1: float = option(0.9, "Adam's first decay")
-    beta2: float = option(0.98, "Adam's second decay; RMSProp's")
+    steps: int = option(0, "maximum number of updates (0: no limit)")
+    epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
+    batch_tokens: int = option(
+        4096, "batch size in positions of the longer side, padding included", least=1
+    )
+    accumulate: int = option(1, "batches whose gradients are summed for one update", least=1)
+    optimiser: str = option("adam", "adam, adamw or rmsprop", choices=("adam", "adamw", "rmsprop"))
+    lr: float = option(0.001, "peak learning rate", above=0)
+    beta1: float = option(0.9, "Adam: decay of the first moment", below=1)
+    beta2: float = option(0.98, "Adam: decay of the second moment; RMSProp: its decay", below=1)
     weight_decay: float = option(0.0, "weight decay")
-    schedule: str = option("inverse_sqrt", "inverse_sqrt, plateau or constant, after the warm-up")
+    schedule: str = option(
+        "inverse_sqrt",
+        "learning rate after the warm-up: inverse_sqrt, plateau or constant",
+        choices=("inverse_sqrt", "plateau", "constant"),
+    )
     warmup: int = option(1000, "updates of linear warm-up")
-    plateau_factor: float = option(0.5, "plateau: the rate is multiplied by this")
-    plateau_patience: int = option(2, "plateau: after so many evaluations without gain")
-    clip: float = option(1.0, "largest norm of the gradient (0: no clipping)")
-    label_smoothing: float = option(0.1, "share of the target spread over the vocabulary")
-    precision: str = option("auto", "auto, fp32 or bf16; auto takes bf16 where it is faster")
-    seed: int = option(1, "random seed of weights, order and dropout")
-    evaluate_every: int = option(0, "updates between evaluations (0: one an epoch)")
+    plateau_factor: float = option(
+        0.5, "plateau: factor by which the learning rate is reduced", above=0
+    )
+    plateau_patience: int = option(
+        2, "plateau: evaluations without improvement before a reduction", least=1
+    )
+    clip: float = option(1.0, "maximum norm of the gradient (0: no clipping)")
+    label_smoothing: float = option(
+        0.1, "label smoothing: share of the target spread over the vocabulary", below=1
+    )
+    precision: str = option(
+        "auto",
+        "auto, fp32 or bf16; auto selects bf16 where it is faster",
+        choices=("auto", "fp32", "bf16"),
+    )
+    seed: int = option(
+        1, "random seed of initial weights, data order and dropout", at_most=MAX_SEED
+    )
+    evaluate_every: int = option(0, "updates between evaluations (0: once per epoch)")
     metric: str = option(
-        "bleu", "what early stopping watches: bleu or cider (captions), by real decoding, or loss"
+        "bleu",
+        "metric of early stopping: bleu or cider (captions), measured by decoding, or loss",
+        choices=("bleu", "cider", "loss"),
     )
-    bleu_tokenizer: str = option("13a", "sacreBLEU's tokenizer; none for tokenised text")
-    patience: int = option(10, "evaluations without gain before stopping (0: never stop early)")
-    average: int = option(5, "the weights of so many last evaluations are averaged (0: none)")
-    ema: float = option(0.0, "decay of the moving average that is evaluated and kept (0: none)")
+    bleu_tokenizer: str = option(
+        "13a",
+        "sacreBLEU's tokenizer; none for text that is tokenised already",
+        choices=get_args(Tokenizer),
+    )
+    patience: int = option(
+        10, "evaluations without improvement before training stops (0: never stop early)"
+    )
+    average: int = option(
+        5, "number of last evaluations whose weights are averaged (0: no averaging)"
+    )
+    ema: float = option(
+        0.0,
+        "decay of the moving average of the weights, used for evaluation and saved (0: none)",
+        below=1,
+    )
     encoder_from: int = option(
-        0, "captioners: the epoch with which a pretrained encoder learns too (0: it stays frozen)"
+        0, "captioners: epoch from which the pretrained encoder is trained (0: it stays frozen)"
     )
-    encoder_lr: float = option(0.00005, "peak learning rate of a pretrained encoder that learns")
-    flip: float = option(0.5, "while it learns: share of the pictures that are mirrored")
-    crop: float = option(0.8, "while it learns: smallest share of a picture that is shown (1: all)")
+    encoder_lr: float = option(
+        0.00005, "captioners: peak learning rate of the pretrained encoder", above=0
+    )
+    flip: float = option(
+        0.5, "captioners: share of pictures mirrored while the encoder is trained", at_most=1
+    )
+    crop: float = option(
+        0.8,
+        "captioners: smallest share of a picture's area kept by random crops while the encoder is "
+        "trained (1: no crops)",
+        above=0,
+        at_most=1,
+    )
     self_critical_from: int = option(
-        0, "captioners: the epoch with which CIDEr-D of sampled captions is learned from (0: never)"
+        0,
+        "captioners: epoch from which training maximises the CIDEr-D of sampled captions (0: "
+        "never)",
     )
-    self_critical_lr: float = option(0.00005, "peak learning rate from then on")
+    self_critical_lr: float = option(0.00005, "self-critical training: peak learning rate", above=0)
     self_critical_samples: int = option(
-        5, "captions sampled of a picture, held to each other; as many as it has (1: to the greedy)"
+        5,
+        "self-critical training: samples per picture; each is compared with the mean reward of "
+        "the others (1: with the greedy caption)",
+        least=1,
     )
     self_critical_bleu: float = option(
-        0.0, "weight of BLEU-4 (0 to 1) in the reward beside CIDEr-D"
+        0.0, "self-critical training: weight of BLEU-4 (0 to 1), added to CIDEr-D"
     )
-    checkpoint_minutes: float = option(5.0, "minutes between checkpoints; every evaluation too")
-    log_every: int = option(50, "updates between lines of log.jsonl")
-    tensorboard: bool = option(False, "write for TensorBoard too (extra package tensorboard)")
-    attention: AttentionLossConfig = option(AttentionLossConfig, "what the attention adds")
+    checkpoint_minutes: float = option(
+        5.0, "minutes between checkpoints; every evaluation writes one too"
+    )
+    log_every: int = option(50, "updates between lines of log.jsonl", least=1)
+    tensorboard: bool = option(False, "write TensorBoard logs too (needs the package tensorboard)")
+    attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
 
 
 @dataclass(frozen=True)
@@ -148,46 +203,9 @@ def run_config(
     return config
 
 
-CHOICES = {
-    "train.optimiser": ("adam", "adamw", "rmsprop"),
-    "train.schedule": ("inverse_sqrt", "plateau", "constant"),
-    "train.precision": ("auto", "fp32", "bf16"),
-    "train.metric": ("bleu", "cider", "loss"),
-    "train.bleu_tokenizer": get_args(Tokenizer),
-    "data.caption_style": ("words", "plain"),
-    "tokenizer.kind": ("unigram", "bpe"),
-    "search.method": ("beam", "greedy", "sample"),
-    "model.cell": ("gru", "lstm"),
-    "model.image.fit": ("crop", "squash"),
-}
-ABOVE_0 = (
-    *("train.lr", "train.batch_tokens", "train.accumulate", "train.log_every"),
-    *("train.plateau_factor", "train.plateau_patience", "train.crop"),
-    *("train.encoder_lr", "train.self_critical_lr", "train.self_critical_samples"),
-    *("data.max_length", "data.demo_pairs", "data.demo_scenes"),
-    *("tokenizer.coverage", "tokenizer.sample", "search.beam", "search.nbest"),
-    *("model.embedding", "model.hidden", "model.max_source", "model.heads"),
-    *("model.decoder_layers", "model.attention.heads", "model.image.size"),
-)
-BELOW_1 = (
-    *("model.dropout", "model.attention_dropout", "model.image.dropout"),
-    *("train.label_smoothing", "train.ema"),
-    *("train.beta1", "train.beta2"),
-)
-SHARES = ("train.flip", "train.crop")
-
-
 def check(config: RunConfig) -> None:
-    """Refuse settings that name no choice, lie out of range, or make no sense together."""
-    from models.registry import location
-
-    location("family", config.model.family)
-    for kind in ("score", "window", "normalise", "read"):
-        location(kind, getattr(config.model.attention, kind))
-    for place, value in _flat(to_dict(config)).items():
-        _check_setting(place, value)
-    if not config.model.encoder_layers and not config.sees_pictures:
-        raise ModelError("model.encoder_layers = 0", "more than 0, to read a text")
+    """Raise ConfigurationError for settings out of range or in conflict with each other."""
+    check_limits(config)
     _check_kind(config)
     _check_data(config.data)
     train, data = config.train, config.data
@@ -195,22 +213,6 @@ def check(config: RunConfig) -> None:
     if not (train.steps or train.epochs or stops_early):
         seen = "train.steps and train.epochs are 0, and no patience with a dev set ends the run"
         raise ModelError(seen, "an end")
-
-
-def _check_setting(place: str, value: Any) -> None:
-    allowed = CHOICES.get(place)
-    if allowed and value not in allowed:
-        raise ModelError(f"{place} = {value!r}", f"one of {', '.join(allowed)}")
-    if isinstance(value, (str, bool, tuple, list)):
-        return
-    if not math.isfinite(value) or value < 0:
-        raise ModelError(f"{place} = {value}", "no less than 0")
-    if place in ABOVE_0 and value == 0:
-        raise ModelError(f"{place} = {value}", "more than 0")
-    if place in SHARES and value > 1:
-        raise ModelError(f"{place} = {value}", "from 0 to 1")
-    if place in BELOW_1 and value >= 1:
-        raise ModelError(f"{place} = {value}", "at least 0 and below 1")
 
 
 def _check_kind(config: RunConfig) -> None:

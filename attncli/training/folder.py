@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from attncli.training.config import RunConfig, differences, from_toml, to_toml
 from attncli.training.lock import NAME as LOCK
-from models.config import from_dict
 from models.errors import ModelError
 from models.files import is_leftover, refused, remove_leftovers, write_text
+from models.settings import from_dict
 
 
 class RunFolder(NamedTuple):

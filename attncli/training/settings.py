@@ -10,18 +10,11 @@ from typing import Any, NamedTuple
 from attncli.data.captions import has_parts
 from attncli.training.config import DataConfig, RunConfig, from_toml, run_config
 from attncli.training.folder import RunFolder, read_config
-from models.config import merged
 from models.errors import ModelError
-from models.zoo import PRESETS
+from models.settings import merged
+from models.zoo import PRESETS, usual_preset
 
 CAPTIONER = "show-attend-tell-soft-small"  # the preset for captions where none is named
-USUAL = {  # the preset that is gone on from, by family, where a model does not say
-    "captioner": CAPTIONER,
-    "captioner-transformer": "captioner-transformer-small",
-    "rnnsearch": "rnnsearch-small",
-    "seq2seq": "seq2seq-small",
-    "luong": "luong-small",
-}
 DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
 
 
@@ -82,7 +75,7 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     except ModelError:  # a bundle alone, or of another version
         preset, style = "", DataConfig.caption_style
     if preset not in PRESETS:
-        preset = USUAL.get(str(stored["model"].get("family")), RunConfig.preset)
+        preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
     data = {"caption_style": style, **_table(values, "data")}
     tables = {
         name: nested(stored[name], _table(values, name))

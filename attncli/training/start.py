@@ -15,10 +15,11 @@ from torch import nn
 
 from attncli.training.config import RunConfig
 from models.bundle import build, fill_from, read_settings
-from models.config import ModelConfig, TokenizerConfig, from_dict
+from models.config import ModelConfig, TokenizerConfig
 from models.encoders.pretrained import PretrainedEncoder, pretrained_encoder
 from models.errors import ModelError
 from models.model import EncoderDecoder
+from models.settings import from_dict
 from models.tokenizer import Tokenizer
 from models.types import VocabularySizes
 

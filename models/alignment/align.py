@@ -13,7 +13,7 @@ from models.alignment.links import Links, extract
 from models.alignment.symmetrise import symmetrise
 from models.alignment.units import Units, units
 from models.alignment.weights import attention_shape, every_head, forced, pooled
-from models.config import AlignConfig
+from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ModelError
 from models.inference.translator import Translator, batches
 from models.inference.translator import forced as forced_batch
@@ -21,6 +21,8 @@ from models.tokenizer import END, Tokenizer
 from models.types import Batch, Translation
 
 NO_LINKS: Links = frozenset()
+
+ALL_HEADS = 4  # smaller batches where the weights of every layer and head are held
 
 
 class Alignment(NamedTuple):
@@ -50,7 +52,7 @@ def align(
     *,
     config: AlignConfig | None = None,
     reverse: Translator | None = None,
-    max_batch_tokens: int = 2048,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Alignment]:
     """The alignments of pairs of a source and its translation, in order.
 
@@ -80,7 +82,7 @@ def align_translations(
     translations: Iterable[Translation],
     *,
     config: AlignConfig | None = None,
-    max_batch_tokens: int = 2048,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Alignment]:
     """The alignments of the best outputs of translations, in order."""
     encoded = [
@@ -125,13 +127,13 @@ def head_weights(
     pairs: Iterable[tuple[str, str]],
     *,
     config: AlignConfig | None = None,
-    max_batch_tokens: int = 1024,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Tensor | None]:
     """The weights (L, H, J, I) of every layer and head; None for a pair that has none."""
     settings = config or translator.alignment
     encoded = [encode(translator, *pair) for pair in pairs]
     found: list[Tensor | None] = [None] * len(encoded)
-    for batch in batched(translator, encoded, max_batch_tokens):
+    for batch in batched(translator, encoded, max_batch_tokens // ALL_HEADS):
         chosen = [encoded[n] for n in batch]
         weights = every_head(translator.model, as_batch(translator, chosen), settings.shift).cpu()
         for n, pair, rows in zip(batch, chosen, weights, strict=True):

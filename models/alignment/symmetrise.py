@@ -20,10 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from models.alignment.links import Link, Links
+from models.config import SYMMETRISE, AlignConfig
 from models.errors import unknown_name
+from models.settings import limits_of
 
-METHODS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
-FLAVOURS = ("moses", "fast_align", "both-free")
+METHODS = SYMMETRISE
+FLAVOURS = limits_of(AlignConfig, "flavour").choices
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 

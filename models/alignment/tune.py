@@ -16,11 +16,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment.align import align, as_batch, batched, both_units, encode, real
+from models.alignment.align import ALL_HEADS, align, as_batch, batched, both_units, encode, real
 from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengths
 from models.alignment.score import GoldLinks
 from models.alignment.weights import Looked, attention_shape, every_head, pooled, shifted
-from models.config import AlignConfig
+from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ModelError
 from models.inference.translator import Translator
 
@@ -51,7 +51,7 @@ def tune(
     pairs: Iterable[tuple[str, str]],
     gold: Iterable[GoldLinks],
     *,
-    max_batch_tokens: int = 1024,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> AlignConfig:
     """The best settings for word links on gold; the other settings stay the model's own."""
     return trials(translator, pairs, gold, max_batch_tokens=max_batch_tokens)[0].config
@@ -62,7 +62,7 @@ def trials(
     pairs: Iterable[tuple[str, str]],
     gold: Iterable[GoldLinks],
     *,
-    max_batch_tokens: int = 1024,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Trial]:
     """Every setting that was tried on gold, the best first."""
     pairs, gold = list(pairs), list(gold)
@@ -88,7 +88,10 @@ def trials(
 
 
 def alone(
-    translator: Translator, pairs: Iterable[tuple[str, str]], *, max_batch_tokens: int = 1024
+    translator: Translator,
+    pairs: Iterable[tuple[str, str]],
+    *,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Trial]:
     """Every layer, head and shift by how little of its weight is mutual, the best first.
 
@@ -136,7 +139,7 @@ def agree(
     pairs: Iterable[tuple[str, str]],
     *,
     rounds: int = 5,
-    max_batch_tokens: int = 1024,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> Agreement:
     """Settings chosen without gold: each direction's links are gold to the other, in turn.
 
@@ -183,7 +186,7 @@ def looked(
     """By shift and marks, the weights (L, 1 + H, J, I) of each pair, the heads' mean first."""
     encoded = [encode(translator, *pair) for pair in pairs]
     config = dataclasses.replace(translator.alignment, units="word")
-    for batch in batched(translator, encoded, max_batch_tokens):
+    for batch in batched(translator, encoded, max_batch_tokens // ALL_HEADS):
         chosen = [encoded[n] for n in batch]
         weights = every_head(translator.model, as_batch(translator, chosen), 0).cpu()
         for n, rows in zip(batch, weights, strict=True):

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.config import AlignConfig
 from models.errors import unknown_name
+from models.settings import limits_of
 
-KINDS = ("word", "piece", "char")
+KINDS = limits_of(AlignConfig, "units").choices
 JOINER = "\u200d"  # between the characters of one emoji
 
 Span = tuple[int, int]  # first character of a text, and the one after the last

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from models.config import AttentionConfig
 from models.errors import ModelError
 from models.registry import find
+from models.settings import check_limits
 from models.types import Attended, Memory
 
 
@@ -135,6 +136,7 @@ class Attention(nn.Module):
     def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
         super().__init__()
         assert config.heads == 1, "models.attention.heads builds several"
+        check_limits(config, where="model.attention")
         self.score: Score = find("score", config.score)(query_size, value_size, config)
         self.window: Window = find("window", config.window)(query_size, config)
         self.normalise = find("normalise", config.normalise)()

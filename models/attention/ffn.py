@@ -11,7 +11,6 @@ from torch.utils.checkpoint import checkpoint
 
 from models.attention.base import Score
 from models.config import AttentionConfig
-from models.errors import ModelError
 from models.unrolled import StepLinear
 
 CHUNK_ELEMENTS = 2**20  # hidden units held at a time: 4 MB in fp32
@@ -30,12 +29,6 @@ class FeedForwardScore(Score):
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
-        if config.depth < 1:
-            raise ModelError(
-                f"depth {config.depth} for score '{config.score}'",
-                "at least 1 hidden layer",
-                "set model.attention.depth",
-            )
         size = config.size or query_size
         self.query = StepLinear(query_size, size, bias=False)  # W_1, left half
         self.key = nn.Linear(key_size, size)  # W_1, right half, and b_1

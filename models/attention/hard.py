@@ -15,12 +15,10 @@ from torch import Tensor
 
 from models.attention.base import History, Read
 from models.config import AttentionConfig
-from models.errors import ModelError, unknown_name
+from models.settings import check_limits, limits_of, within
 from models.types import Attended
 
 TINY = 1e-38
-DECODES = ("argmax", "sample", "expected")
-MIXES = ("sentence", "step", "batch")
 
 
 class Hard(Read):
@@ -40,12 +38,7 @@ class Hard(Read):
 
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__(config)
-        if config.read_mix not in MIXES:
-            raise unknown_name("attention.read_mix", config.read_mix, MIXES)
-        if not 0 <= config.read_soft < 1:
-            raise ModelError(f"attention.read_soft = {config.read_soft}", "at least 0 and below 1")
-        if config.read_temperature <= 0:
-            raise ModelError(f"attention.read_temperature = {config.read_temperature}", "above 0")
+        check_limits(config, where="model.attention")
         self.config, self.decode = config, decode_of(config)
 
     def begin(self, like: Tensor) -> Tensor:
@@ -82,10 +75,9 @@ class Hard(Read):
 
 
 def decode_of(config: AttentionConfig) -> str:
-    """What is read when not training; "expectation", the paper's word, is "expected"."""
-    decode = {"expectation": "expected"}.get(config.read_decode, config.read_decode)
-    if decode not in DECODES:
-        raise unknown_name("attention.read_decode", config.read_decode, DECODES)
+    """Return what is read outside training: argmax, sample or expected."""
+    limits = limits_of(AttentionConfig, "read_decode")
+    decode: str = within(limits, config.read_decode, "model.attention.read_decode")
     return decode
 
 

@@ -26,7 +26,7 @@ class Location(Score):
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
-        self.longest = max(1, config.positions)
+        self.longest = config.positions
         self.logits = nn.Linear(query_size, self.longest, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:

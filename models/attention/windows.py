@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from models.attention.base import History, View, Window
 from models.config import AttentionConfig
-from models.errors import ModelError
 from models.unrolled import StepLinear
 
 
@@ -42,7 +41,7 @@ class LocalMonotonic(Window):
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
-        self.reach = checked_reach(config)
+        self.reach = config.window_size
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
         """The slots around the step's own (B, T, S)."""
@@ -63,7 +62,7 @@ class LocalPredictive(Window):
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
-        self.reach = checked_reach(config)
+        self.reach = config.window_size
         self.hidden = StepLinear(query_size, query_size, bias=False)  # W
         self.place = nn.Linear(query_size, 1, bias=False)  # v
 
@@ -80,14 +79,3 @@ def near(centre: Tensor, mask: Tensor, reach: int) -> Tensor:
     """The real slots (B, T, S) within reach of centres (B, T)."""
     slots = torch.arange(mask.shape[1], device=mask.device)
     return ((slots - centre.unsqueeze(-1)).abs() <= reach) & mask.unsqueeze(1)
-
-
-def checked_reach(config: AttentionConfig) -> int:
-    """D; a ModelError if there is no such window."""
-    if config.window_size < 1:
-        raise ModelError(
-            f"window_size {config.window_size} for window '{config.window}'",
-            "at least 1 slot on either side",
-            "set model.attention.window_size",
-        )
-    return config.window_size

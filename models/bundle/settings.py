@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from models.config import AlignConfig, ModelConfig, to_dict
+from models.config import AlignConfig, ModelConfig
 from models.errors import ModelError
 from models.files import write_text
+from models.settings import to_dict
 from models.sources import source_of
 
 FORMAT = 1

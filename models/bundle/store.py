@@ -7,18 +7,12 @@ from typing import NamedTuple
 
 from models.bundle.settings import FORMAT, family_of, read_settings, write_settings
 from models.bundle.weights import Unfilled, load_weights, weights_of
-from models.config import (
-    AlignConfig,
-    ModelConfig,
-    SearchConfig,
-    TokenizerConfig,
-    from_dict,
-    to_dict,
-)
+from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
 from models.files import write_bytes, write_text
 from models.model import EncoderDecoder
 from models.registry import find, source_name
+from models.settings import from_dict, to_dict
 from models.sources import vocabulary_sizes
 from models.tokenizer import Tokenizer
 from models.types import VocabularySizes

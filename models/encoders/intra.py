@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from models.attention.additive import Additive
 from models.config import AttentionConfig, ModelConfig
 from models.dropout import Dropout
-from models.errors import unknown_name
 from models.layers import Embedding
 from models.types import Memory
 
@@ -29,8 +28,6 @@ class IntraEncoder(nn.Module):
 
     def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
         super().__init__()
-        if config.cell not in CELLS:
-            raise unknown_name("cell", config.cell, CELLS)
         self.embedding = embedding
         self.dropout = Dropout(config.dropout)
         self.directions = 2 if config.bidirectional else 1

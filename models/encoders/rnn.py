@@ -11,7 +11,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from models.config import ModelConfig
 from models.dropout import Dropout
-from models.errors import ModelError
 from models.layers import Embedding
 from models.types import Memory
 
@@ -23,8 +22,6 @@ class RnnEncoder(nn.Module):
 
     def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
         super().__init__()
-        if config.cell not in CELLS:
-            raise ModelError(f"cell '{config.cell}'", "gru or lstm")
         self.embedding = embedding
         self.dropout = Dropout(config.dropout)
         between = config.dropout if config.encoder_layers > 1 else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from models.config import ModelConfig
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
-from models.errors import unknown_name
+from models.errors import ConfigurationError
 from models.layers import Embedding
 from models.types import VocabularySizes
 
@@ -14,6 +14,8 @@ def embeddings(
     config: ModelConfig, sizes: VocabularySizes, *, scale: float = 1.0
 ) -> tuple[Embedding, Embedding]:
     """Source and target embeddings: one and the same where vocabulary and weights are shared."""
+    if config.encoder_layers < 1:
+        raise ConfigurationError("model.encoder_layers = 0", "at least 1, to encode a text")
     target = Embedding(sizes.target, config.embedding, scale=scale)
     if sizes.joint and config.tied:
         return target, target
@@ -26,6 +28,4 @@ def recurrent_encoder(embedding: Embedding, config: ModelConfig) -> RnnEncoder |
         "none": RnnEncoder,
         "intra": IntraEncoder,
     }
-    if config.encoder_attention not in kinds:
-        raise unknown_name("model.encoder_attention", config.encoder_attention, kinds)
     return kinds[config.encoder_attention](embedding, config)

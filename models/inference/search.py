@@ -18,12 +18,11 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
-from models.errors import ModelError, unknown_name
+from models.errors import ConfigurationError
 from models.model import EncoderDecoder
+from models.settings import check_limits
 from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Memory
-
-METHODS = ("beam", "greedy", "sample")
 
 
 class Finished(NamedTuple):
@@ -42,13 +41,11 @@ def search(
     limits: the longest output in pieces, end mark included, per sentence. keys: a text per
     sentence from which its random numbers are seeded, so that samples do not depend on the batch.
     """
-    if config.method not in METHODS:
-        raise unknown_name("search method", config.method, METHODS)
+    check_limits(config, where="search")
     greedy = config.method == "greedy"
-    if config.nbest < 1 or config.beam < 1 or (greedy and config.nbest > 1):
-        raise ModelError(
-            f"{config.nbest} outputs by {config.method} search with a beam of {config.beam}",
-            "at least 1 of each, and 1 output of greedy search",
+    if greedy and config.nbest > 1:
+        raise ConfigurationError(
+            f"search.nbest = {config.nbest} with greedy search", "1", "use beam search or sampling"
         )
     if config.method == "sample":
         return sample(model, memory, limits, keys, config)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.bundle import Bundle, read
-from models.config import ModelConfig, SearchConfig
+from models.config import MAX_BATCH_TOKENS, ModelConfig, SearchConfig
 from models.errors import ModelError
 from models.inference.search import Finished, search
 from models.languages import check_direction, is_zero_shot
@@ -103,7 +103,7 @@ class Translator:
         *,
         to: str | Sequence[str] = "",
         search: SearchConfig | None = None,
-        max_batch_tokens: int = 2048,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> list[Translation]:
         """Translate texts, in order. An empty text gives an empty output.
 

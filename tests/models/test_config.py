@@ -10,20 +10,11 @@ from typing import Any
 import pytest
 
 from attncli.training.config import RunConfig
-from models.config import (
-    AttentionConfig,
-    ModelConfig,
-    SearchConfig,
-    TokenizerConfig,
-    fields_of,
-    from_dict,
-    merged,
-    option,
-    overridden,
-    to_dict,
-)
+from models.config import AlignConfig, AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
-from models.zoo import PRESETS, model_config, preset
+from models.registry import names
+from models.settings import check_limits, fields_of, from_dict, merged, option, overridden, to_dict
+from models.zoo import PRESETS, model_config, preset, usual_preset
 
 CLASSES = [AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig, RunConfig]
 
@@ -113,7 +104,7 @@ def test_switches_are_words_or_digits(text: str, value: bool) -> None:
         ("rate", "1e-3", 0.001),
         ("name", 5, "5"),
         ("inner.count", 4.0, 4),
-        ("inner.count", "-2", -2),
+        ("inner.count", "2", 2),
         ("inner.names", ["a", "b"], ("a", "b")),
         ("inner.names", ("a",), ("a",)),
         ("inner.names", [], ()),
@@ -175,4 +166,60 @@ def test_an_assignment_of_another_form_is_refused(text: str) -> None:
 def test_an_error_is_one_line_of_its_facts() -> None:
     assert str(ModelError("this", "that", "do so")) == "this; expected that; do so"
     assert str(ModelError("this")) == "this"
-    assert str(ModelError("this", do="do so")) == "this; do so"
+    assert str(ModelError("this", hint="do so")) == "this; do so"
+
+
+# limits
+
+
+@dataclass(frozen=True)
+class Limited:
+    count: int = option(3, "a number", least=1, at_most=9)
+    rate: float = option(0.5, "a rate", above=0, below=1)
+    plain: int = option(0, "a number of any size")
+    word: str = option("new", "a word", choices=("new", "other"), aliases={"old": "new"})
+    score: str = option("dot", "a registered name", registry="score")
+
+
+@pytest.mark.parametrize(
+    "name, value, expected",
+    [
+        ("count", 0, "at least 1 and at most 9"),
+        ("count", "10", "at least 1 and at most 9"),
+        ("rate", 0, "above 0 and below 1"),
+        ("rate", 1.0, "above 0 and below 1"),
+        ("rate", float("nan"), "above 0 and below 1"),
+        ("plain", -1, "at least 0"),
+        ("word", "ohter", "one of new, other; did you mean other?"),
+        ("score", "dott", "did you mean dot?"),
+        ("count", "9" * 5000, "a whole number"),
+    ],
+)
+def test_a_value_outside_its_limits_is_refused(name: str, value: Any, expected: str) -> None:
+    message = refused(lambda: merged(Limited(), {name: value}))
+    assert message.startswith(f"{name} = ") and expected in message and len(message) < 300
+
+
+def test_limits_also_hold_for_settings_built_in_python() -> None:
+    check_limits(Limited(), where="x")
+    assert "x.count = 0" in refused(lambda: check_limits(Limited(count=0), where="x"))
+
+
+def test_an_old_name_is_read_as_the_new_one() -> None:
+    assert merged(Limited(), {"word": "old"}).word == "new"
+    attention = {"read": "hard", "read_decode": "expectation"}
+    assert from_dict(AttentionConfig, attention).read_decode == "expected"
+
+
+@pytest.mark.parametrize("config_class", [*CLASSES, AlignConfig])
+def test_every_default_lies_within_its_limits(config_class: type) -> None:
+    check_limits(config_class())
+
+
+@pytest.mark.parametrize("family", names("family"))
+def test_every_family_has_a_usual_preset(family: str) -> None:
+    assert model_config(usual_preset(family)).family == family
+
+
+def test_a_family_without_a_usual_preset_is_refused() -> None:
+    assert "no preset is usual" in refused(lambda: usual_preset("a family of a package"))

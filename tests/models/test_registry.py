@@ -9,9 +9,10 @@ import sys
 import pytest
 
 import models
-from models.config import AttentionConfig, fields_of
+from models.config import AttentionConfig
 from models.errors import ModelError
 from models.registry import TABLES, describe, find, location, names
+from models.settings import fields_of
 from models.zoo import PRESETS, model_config
 
 ENTRIES = [(kind, name) for kind in TABLES for name in names(kind)]

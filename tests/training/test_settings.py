@@ -20,8 +20,8 @@ from attncli.training.config import (
 )
 from attncli.training.lock import locked
 from attncli.training.settings import settings
-from models.config import from_dict
 from models.errors import ModelError
+from models.settings import from_dict
 from models.zoo import PRESETS, reads_images
 
 
@@ -65,16 +65,16 @@ def test_without_data_the_demonstration_is_the_preset() -> None:
         ("trian.lr=1", "did you mean train"),
         ("train.lr", "section.key=value"),
         ("train.lr=fast", "a number"),
-        ("train.lr=0", "more than 0"),
-        ("train.lr=nan", "no less than 0"),
+        ("train.lr=0", "above 0"),
+        ("train.lr=nan", "above 0"),
         ("train.steps=1.5", "a whole number"),
-        ("train.patience=-1", "no less than 0"),
-        ("train.seed=-1", "no less than 0"),
+        ("train.patience=-1", "at least 0"),
+        ("train.seed=-1", "at least 0"),
         ("train.label_smoothing=1", "below 1"),
         ("train.schedule=cosine", "inverse_sqrt, plateau, constant"),
         ("train.bleu_tokenizer=13b", "13a"),
         ("model.family=lstm", "family"),
-        ("model.embedding=0", "more than 0"),
+        ("model.embedding=0", "at least 1"),
         ("preset=seq2seq", "--preset"),
         ("data.dev=a,b", "without training files"),
         ("data.train=a,b,c", "3 training files"),

@@ -14,8 +14,9 @@ from torch import Tensor
 from models.attention.base import Attention
 from models.attention.heads import Heads, attention
 from models.bundle import build, load_weights, weights_of
-from models.config import ModelConfig, from_dict, to_dict
+from models.config import ModelConfig
 from models.registry import names
+from models.settings import from_dict, to_dict
 from models.types import Attended, Batch, Memory
 from tests.models.mechanisms import (
     BATCH,

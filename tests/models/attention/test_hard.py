@@ -15,6 +15,7 @@ from models.attention.base import History
 from models.attention.hard import Hard
 from models.bundle import build
 from models.config import AttentionConfig
+from models.settings import limits_of
 from models.types import Attended, Batch
 from tests.models.mechanisms import (
     BATCH,
@@ -26,6 +27,8 @@ from tests.models.mechanisms import (
     refused,
 )
 from tests.models.small import small_config
+
+READ_MODES = limits_of(AttentionConfig, "read_decode").choices
 
 SHARES = torch.tensor([[[0.1, 0.0, 0.6, 0.3, 0.0]]])
 
@@ -189,7 +192,7 @@ def test_a_model_read_in_another_way_shares_its_weights_and_stays_itself(
     model = model_of(preset, config)
     before = model.teacher_force(BATCH).features
     assert model.read_mode == "hard argmax"
-    for decode in hard.DECODES:
+    for decode in READ_MODES:
         other = model.with_read_mode(decode, seed=3)
         assert other.read_mode == f"hard {decode}" and not other.training
         tensors = zip(model.parameters(), other.parameters(), strict=True)

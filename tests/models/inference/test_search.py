@@ -14,10 +14,11 @@ from torch import Tensor
 
 from models.config import SearchConfig
 from models.errors import ModelError
-from models.inference.search import METHODS, Finished, draw, length_penalty, search, settled
+from models.inference.search import Finished, draw, length_penalty, search, settled
 from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.registry import source_name
+from models.settings import limits_of
 from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Batch, Memory
 from models.zoo import PRESETS
@@ -36,6 +37,8 @@ one_of_each_family = pytest.mark.parametrize(
     ],
 )
 WORDS = 3  # of the tiny vocabulary
+
+METHODS = limits_of(SearchConfig, "method").choices
 
 
 @pytest.fixture(autouse=True)
