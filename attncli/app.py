@@ -1,9 +1,10 @@
-"""The commands of attn, and how a run of it ends.
+"""The table of commands, and the exit status of the program.
 
-A command is one line of ``COMMANDS``: its name, where it is, and its help. Listing the commands
-imports none of them, so ``attn --help`` answers in a blink; the one that is called is imported
-then. The place is a function, or a ``typer.Typer`` with commands of its own. What follows
-``Example:`` in a docstring is shown at the end of the command's help.
+A command is one row of ``COMMANDS``: its name and its function. Listing the commands imports none
+of them, so that ``attn --help`` is immediate; a command is imported when it is called. Its help is
+the docstring of its function: the first line is shown in the list of commands, and the part after
+``Example:`` at the end of the command's help. A command under another ("align tune") is a row whose
+name has two words.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import errno
 import importlib
 import inspect
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 import typer.main
@@ -25,29 +28,22 @@ from typer.core import TyperCommand, TyperGroup
 from attncli import __version__, console
 from models.errors import ModelError
 
-
-class Command(NamedTuple):
-    """A line of the command table."""
-
-    place: str  # "module:function" or "module:Typer application"
-    help: str
-
-
-COMMANDS = {  # "align tune" is a command of its own under another that has arguments
-    "train": Command("attncli.commands.train:train", "Train a model on sentence pairs."),
-    "translate": Command("attncli.commands.translate:translate", "Translate text, line by line."),
-    "caption": Command("attncli.commands.caption:caption", "Caption pictures."),
-    "align": Command("attncli.commands.align:align", "Align words; show what was looked at."),
-    "align tune": Command(
-        "attncli.commands.align_tune:tune", "Choose how attention is read, by gold links."
-    ),
-    "evaluate": Command("attncli.commands.evaluate:evaluate", "Score a model: BLEU, chrF, TER."),
-    "models": Command("attncli.commands.models:models", "List families, presets and scores."),
+# A command's place is "module:function". Two words are a command under another command.
+COMMANDS = {
+    "train": "attncli.commands.train:train",
+    "translate": "attncli.commands.translate:translate",
+    "caption": "attncli.commands.caption:caption",
+    "align": "attncli.commands.align:align",
+    "align tune": "attncli.commands.align_tune:tune",
+    "evaluate": "attncli.commands.evaluate:evaluate",
+    "models": "attncli.commands.models:list_models",
+    "models show": "attncli.commands.models:show",
+    "models compare": "attncli.commands.compare:compare",
 }
 
 
-# Threads that wait for work sleep, before torch is imported anywhere: spinning, as is the default,
-# gains nothing measurable on an idle machine and costs several times the work on a busy one.
+# Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
+# an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # never the program's mistake
 
@@ -56,10 +52,10 @@ def main() -> None:
     """Run the command line and exit with its status."""
     console.drop_undeliverable()
     status = 130
-    with suppress(KeyboardInterrupt):  # one that came before or after a command
+    with suppress(KeyboardInterrupt):  # Ctrl-C before or after a command
         status = run()
     status = status if _deliver() else status or 1
-    if threading.active_count() > 1:  # one interrupted inside C++, which would abort the clean-up
+    if threading.active_count() > 1:  # a thread interrupted in C++ would abort the clean-up
         os._exit(status)
     sys.exit(status)
 
@@ -79,50 +75,79 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def application() -> Any:
-    """The whole command line as a click group, its commands not imported yet."""
-    app = typer.Typer(cls=CommandTable, no_args_is_help=True)
-    app.callback()(attn)
-    group: Any = typer.main.get_command(_plain(app))
-    for name, command in COMMANDS.items():  # the stand-ins
-        group.add_command(TyperCommand(name, help=command.help, rich_markup_mode=None))
+    """Return the whole command line as a click group; no command is imported yet."""
+    app = typer.Typer(cls=CommandTable, no_args_is_help=True, rich_markup_mode=None)
+    about, example = _help_and_example(attn)
+    app.callback(help=about, epilog=example)(attn)
+    group: Any = typer.main.get_command(app)
+    for name in COMMANDS:
+        group.add_command(StandIn(name, rich_markup_mode=None))
     return group
 
 
+class StandIn(TyperCommand):
+    """A command that is listed but not imported."""
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first line of the command's docstring."""
+        return summary(self.name or "")
+
+
 class CommandTable(TyperGroup):
-    """A group whose commands are stand-ins with a name and a help until one is called."""
+    """A group of stand-ins; the command that is called is imported then."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command that was called; unknown names are refused before that."""
         if " ".join(args[:2]) in COMMANDS:
             args = [" ".join(args[:2]), *args[2:]]
         name, stand_in, rest = super().resolve_command(ctx, args)
-        return name, stand_in and load_command(stand_in.name or ""), rest
+        command = stand_in and load_command(stand_in.name or "")
+        if command and rest and _is_unknown(stand_in.name or "", command, rest[0]):
+            return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; what ends it other than a bug becomes an exit status."""
+        """Run the command; an exception other than a bug becomes an exit status."""
         with _exit_statuses():
             return super().invoke(ctx)
 
 
+def summary(name: str) -> str:
+    """Return the first line of a command's docstring, read from its file without an import.
+
+    A regular expression reads it, because parsing all command files takes 60 ms.
+    """
+    module, _, function = COMMANDS[name].partition(":")
+    path = Path(__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    found = re.search(
+        rf'^def {function}\(.*?^    """(.+?)(?:"""|$)', path.read_text("utf-8"), re.M | re.S
+    )
+    return found[1] if found else ""
+
+
 def load_command(name: str) -> Any:
-    """The click command of a line of the table, imported."""
-    module, _, attribute = COMMANDS[name].place.partition(":")
-    place = getattr(importlib.import_module(module), attribute)
-    if isinstance(place, typer.Typer):
-        return typer.main.get_group(_plain(place))
-    app = typer.Typer(add_completion=False)
-    app.command(name, cls=getattr(place, "command_class", None))(place)
-    return typer.main.get_command(_plain(app))
+    """Import a command of the table and return it as a click command."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    function = getattr(importlib.import_module(module), attribute)
+    about, example = _help_and_example(function)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    command_class = getattr(function, "command_class", None)
+    app.command(name, cls=command_class, help=about + _nested(name), epilog=example)(function)
+    return typer.main.get_command(app)
 
 
-def _plain(app: typer.Typer) -> typer.Typer:
-    """The application without Rich in its help, the examples of its docstrings at the end."""
-    app.rich_markup_mode = None
-    documented: list[Any] = [*app.registered_commands, app.registered_callback]
-    for info in documented:
-        if info and info.callback:
-            info.help, info.epilog = _help_and_example(info.callback)
-    return app
+def _nested(name: str) -> str:
+    """Return the commands under a command, as a paragraph of its help."""
+    names = [other for other in COMMANDS if other.startswith(f"{name} ")]
+    lines = "".join(f"\n  attn {other}  {summary(other)}" for other in names)
+    return f"\n\n\b\nCommands:{lines}" if names else ""
+
+
+def _is_unknown(name: str, command: Any, word: str) -> bool:
+    """Return True if a word can only be the misspelt name of a command under this one."""
+    nested = any(other.startswith(f"{name} ") for other in COMMANDS)
+    takes_words = any(param.param_type_name == "argument" for param in command.params)
+    return nested and not takes_words and not word.startswith("-")
 
 
 def _help_and_example(function: Callable[..., Any]) -> tuple[str, str]:
@@ -141,7 +166,7 @@ def attn(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version)
     ] = False,
 ) -> None:
-    """Attention in the terminal: train, translate, caption, evaluate, look inside.
+    """Train attention models; translate, caption, align, evaluate.
 
     Example:
       echo "The old dog sees a small house." | attn translate -m runs/demo
@@ -150,7 +175,7 @@ def attn(
 
 @contextmanager
 def _exit_statuses() -> Iterator[None]:
-    """A user's mistake is one line and 1, Ctrl-C is 130, a closed pipe is no mistake."""
+    """Exit with 1 after a user's mistake (one line), 130 after Ctrl-C, 0 after a closed pipe."""
     try:
         yield
     except ModelError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import resource
 import subprocess
 import sys
@@ -19,8 +21,9 @@ def attn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 
 def test_help_lists_every_command_and_ends_with_an_example() -> None:
     shown = attn("--help").stdout
-    for name, command in app.COMMANDS.items():
-        assert name in shown and command.help in shown
+    for name in app.COMMANDS:
+        line = next(line for line in shown.splitlines() if line.startswith(f"  {name}  "))
+        assert line.split(None, len(name.split()))[-1] in app.summary(name)
     assert shown.rstrip().splitlines()[-1].strip().endswith("attn translate -m runs/demo")
 
 
@@ -33,6 +36,23 @@ def test_help_answers_in_a_blink() -> None:
         return end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
 
     assert min(seconds("-m", "attncli", "--help") for _ in range(5)) < 0.2
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_the_line_in_the_list_is_the_first_of_the_docstring(name: str) -> None:
+    module, _, function = app.COMMANDS[name].partition(":")
+    doc = inspect.getdoc(getattr(importlib.import_module(module), function)) or ""
+    assert app.summary(name) == doc.splitlines()[0]
+    assert len(app.summary(name)) <= 58, "longer ones are cut in the list at 80 columns"
+
+
+def test_commands_under_another_are_listed_suggested_and_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert app.run(["models", "--help"]) == 0
+    assert f"attn models show  {app.summary('models show')}" in capsys.readouterr().out
+    assert app.run(["models", "shwo", "dot"]) == 2
+    assert "'models show'" in capsys.readouterr().err
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -83,7 +103,7 @@ def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr(app, "broken", broken, raising=False)
-    monkeypatch.setitem(app.COMMANDS, "broken", app.Command("attncli.app:broken", "Fail."))
+    monkeypatch.setitem(app.COMMANDS, "broken", "attncli.app:broken")
 
 
 def test_a_mistake_is_one_line_and_1(

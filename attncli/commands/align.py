@@ -108,15 +108,15 @@ def align(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Align words of sentences and their translations: a pair in, a line of links out, in order.
+    """Align the words of sentences and their translations.
 
-    The model reads source and target (forced decoding), and its attention is taken as links, by
-    the settings of the bundle (`attn align tune` chooses them on gold links) unless other ones are
-    given. Pairs are lines of two files, or lines with a tab or ` ||| ` between source and target.
-    An empty pair gives an empty line. A multilingual model needs --to LANGUAGE, the language of the
-    target; with --reverse-model --from, too.
+    Each pair gives one line of links, in order. The links come from the attention weights of the
+    model under teacher forcing. The settings of this step are stored in the model (`attn align
+    tune` chooses them); options given here override them. Pairs are lines of two files, or lines
+    with a tab or ` ||| ` between source and target. An empty pair gives an empty line.
+    A multilingual model needs --to, the language of the target; with --reverse-model also --from.
 
-    A word is what stands between spaces; text without spaces wants `--units char`, or spaces.
+    Words are separated by spaces. For text without spaces, use `--units char`, or add spaces.
 
     Example:
       attn align -m runs/en-de test.en test.de > links

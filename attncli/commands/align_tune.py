@@ -45,18 +45,19 @@ def tune(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Choose layer, head, shift and the way to links, and keep the choice in the model.
+    """Choose the layer, head, shift and extraction of links.
 
-    Every combination is tried on the same weights; the one with the least alignment error rate on
-    gold is written into the model's config.json, where `attn align` and all others find it. What is
-    reported is the error on this gold, which was chosen by; on other text it is higher.
+    With `--gold`, every combination of settings is tried on the same attention weights. The one
+    with the lowest alignment error rate (AER) is stored in the model's config.json, where all
+    commands that align find it. The AER shown is that of the data used for the choice; expect a
+    higher one on other text.
 
-    Without gold, a model of the other direction takes its place: each model's links are gold to the
-    other in turn, until both stay. A few hundred pairs of any text will do. What is reported then
-    is how much the two disagree, and both models keep their choice.
+    With `--reverse-model`, no gold is needed: the links of each model serve in turn as gold for the
+    other one, until neither choice changes. A few hundred pairs of any text are enough. The table
+    shows how much the two models disagree, and the choice is stored in both.
 
-    With neither, the head is taken whose weights are mutual most, so that the words of both sides
-    look at each other; what is reported is the rest of its weight.
+    With neither, the head with the most mutual weight is chosen: the weight of links for which
+    source and target word prefer each other. The table shows the share that is not mutual.
 
     Example:
       attn align tune -m runs/en-de --gold dev.talp dev.en dev.de

@@ -87,8 +87,9 @@ def caption(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Caption pictures: JPEG, PNG, WebP, GIF, BMP or TIFF of any kind.
+    """Write captions of pictures.
 
+    Pictures are JPEG, PNG, WebP, GIF, BMP or TIFF files.
     One picture gives its caption, several give "picture <TAB> caption", in order. A picture that
     cannot be read costs one line on stderr, and exit status 1 at the end; its row has no caption.
     The search is the model's own, by which its training was judged, but for what is given here.

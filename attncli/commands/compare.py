@@ -114,7 +114,10 @@ def compare(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train mechanisms under one budget on the same data; a table, CSV, JSON and a picture.
+    """Train attention mechanisms and compare their scores.
+
+    All train on the same data with the same budget. The results are a table, a CSV file, a JSON
+    file and a picture.
 
     A mechanism is a part of the attention (dot, local_p, sparsemax, hard), several with commas
     between (dot,local_p), settings of it (score=cosine,heads=4), any setting by its whole name
@@ -142,6 +145,9 @@ def compare(
         write(comparison_as_text(rows).encode())
     if failed:
         raise typer.Exit(1)
+
+
+compare.command_class = CompareCommand  # type: ignore[attr-defined]
 
 
 class Measured(NamedTuple):

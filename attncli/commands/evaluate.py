@@ -93,7 +93,7 @@ def evaluate(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Score translations by sacreBLEU: BLEU, chrF, TER. Or score alignments, or captions.
+    """Score translations against references.
 
     The model translates the source and its outputs are compared with one or more references. With
     several models, or outputs of other programs, each gets a row and a curve. A model searches as

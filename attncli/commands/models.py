@@ -8,14 +8,10 @@ from typing import Annotated
 
 import typer
 
-from attncli.commands.compare import CompareCommand, compare
 from attncli.data.streams import open_output
 from attncli.jobs import models as zoo
 from attncli.jobs.models import Entry, Shown
 from attncli.render.columns import columns
-
-models = typer.Typer(name="models", add_completion=False)
-models.command(cls=CompareCommand)(compare)
 
 Name = Annotated[
     str, typer.Argument(help="A preset, family, score or other part, or the folder of a model.")
@@ -27,9 +23,8 @@ Set = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 
 
-@models.callback(invoke_without_command=True)
-def list_models(context: typer.Context, json: Json = False) -> None:
-    """List families, presets and scores; `attn models show NAME` for one of them.
+def list_models(*, json: Json = False) -> None:
+    """List families, presets, scores and other parts.
 
     Score, window, normaliser and read are a choice of the recurrent families, as in
     `attn train --preset luong-small -s model.attention.score=dot`.
@@ -38,12 +33,10 @@ def list_models(context: typer.Context, json: Json = False) -> None:
       attn models show transformer-tiny
       attn models
     """
-    if context.invoked_subcommand is None:
-        entries = zoo.catalogue()
-        _write(_list_as_json(entries) if json else _list_as_text(entries))
+    entries = zoo.catalogue()
+    _write(_list_as_json(entries) if json else _list_as_text(entries))
 
 
-@models.command()
 def show(
     name: Name,
     *,
@@ -52,10 +45,10 @@ def show(
     ] = 8000,
     set: Set = None,
 ) -> None:
-    """Show a model's configuration and parameter count, or a part's equation and source.
+    """Show a model's configuration, or a part's equation.
 
-    What is shown of a preset is a file that `attn train` takes. A folder beats a name if it is
-    given as ./folder.
+    A model or preset is shown with its parameter count, as a file that `attn train` takes; a part
+    with its equation, source and settings. Write ./folder for a folder with the name of a part.
 
     Example:
       attn models show additive

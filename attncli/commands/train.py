@@ -101,7 +101,7 @@ def train(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train a model on sentence pairs, or on pictures and their captions, to a folder that works.
+    """Train a model on sentence pairs or captioned pictures.
 
     Without files, a sentence grammar that comes with attn is learned. Text may be compressed (gz,
     xz, zst). The folder's config.toml holds every setting, each with a line that explains it. The
