@@ -15,11 +15,11 @@ from models.attention.base import Attention
 from models.attention.hard import Hard, described
 from models.config import ModelConfig
 from models.decoders.base import Decoder
+from models.deferred import deferred_gradients
 from models.errors import ModelError
 from models.layers import Embedding
 from models.registry import DEFAULT_SOURCE
 from models.types import Batch, Memory
-from models.unrolled import unrolled
 
 
 class DecodingStep(NamedTuple):
@@ -73,7 +73,7 @@ class EncoderDecoder(nn.Module):
         """The memory of source ids (B, S) with mask (B, S)."""
         return self.encoder(source, mask)
 
-    def remember(self, batch: Batch) -> Memory:
+    def encode_batch(self, batch: Batch) -> Memory:
         """The memory for every target of a batch; a source that several share is encoded once."""
         memory = self.encode(batch.source, batch.source_mask)
         return memory if batch.rows is None else memory.select(batch.rows)
@@ -105,8 +105,8 @@ class EncoderDecoder(nn.Module):
         memory: of every target, if it is known already. want_heads: decoder layers, from 0, whose
         heads' weights are wanted each for itself.
         """
-        prepared, state = self.start(self.remember(batch) if memory is None else memory)
-        with unrolled(self.decoder):
+        prepared, state = self.start(self.encode_batch(batch) if memory is None else memory)
+        with deferred_gradients(self.decoder):
             advanced = self.decoder.advance(
                 batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads
             )

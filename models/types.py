@@ -61,7 +61,7 @@ class Memory(NamedTuple):
         )
 
 
-class Attended(NamedTuple):
+class AttentionOutput(NamedTuple):
     """One reading of the memory."""
 
     context: Tensor  # (B, T, V)
@@ -71,10 +71,10 @@ class Attended(NamedTuple):
     history: Any = None  # what the attention must know at its next query, with `.select(rows)`
     heads: Tensor | None = None  # (B, T, H, S) each head's weights, where there are several
 
-    def rows(self) -> Attended:
+    def rows(self) -> AttentionOutput:
         """The T queries of B sentences as B * T rows; the history is in rows already."""
         context, weights, log_prob, entropy, history, heads = self
-        return Attended(
+        return AttentionOutput(
             context.flatten(0, 1),
             weights.flatten(0, 1),
             None if log_prob is None else log_prob.flatten(),

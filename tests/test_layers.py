@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.errors", "attncli.own_models"],
     ["models.files", "models.config", "models.registry"],
-    ["models.types", "models.zoo", "models.tokenizer", "models.dropout", "models.unrolled"],
+    ["models.types", "models.zoo", "models.tokenizer", "models.dropout", "models.deferred"],
     ["models.layers", "models.sources"],
     ["models.attention"],
     ["models.encoders"],

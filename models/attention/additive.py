@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from models.attention.base import History, Score
 from models.config import AttentionConfig
-from models.unrolled import StepLinear
+from models.deferred import DeferredLinear
 
 
 class Additive(Score):
@@ -26,15 +26,15 @@ class Additive(Score):
     U h is computed once per source.
     """
 
-    covers = True
+    supports_coverage = True
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
-        self.query = StepLinear(query_size, size, bias=False)  # W
+        self.query = DeferredLinear(query_size, size, bias=False)  # W
         self.key = nn.Linear(key_size, size)  # U
         self.energy = _drawn(size)  # v
-        self.remembers = config.coverage
+        self.needs_history = config.coverage
         self.coverage = _drawn(size, 1) if config.coverage else None  # C
 
     def prepare(self, values: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from models.config import AttentionConfig
 from models.errors import ModelError
 from models.registry import find
 from models.settings import check_limits
-from models.types import Attended, Memory
+from models.types import AttentionOutput, Memory
 
 
 class History(NamedTuple):
@@ -25,7 +25,7 @@ class History(NamedTuple):
     step: Tensor  # (R,) how many queries there were
     previous: Tensor  # (R, S) the last weights; uniform before the first query
     total: Tensor  # (R, S) the sum of all weights so far
-    coin: Tensor  # (R,) what the read drew once for the sentence, of [0, 1), plus the head's number
+    random: Tensor  # (R,) random number of the sentence in [0, 1), plus the number of the head
 
     def select(self, rows: Tensor) -> History:
         """Some hypotheses, in the order given."""
@@ -37,31 +37,31 @@ class History(NamedTuple):
 
     def after(self, weights: Tensor) -> History:
         """From (B, T, ..) back to rows, one query with weights (B, T, S) later."""
-        parts = (self.step + 1, weights, self.total + weights, self.coin)
+        parts = (self.step + 1, weights, self.total + weights, self.random)
         return History(*(part.flatten(0, 1) for part in parts))
 
 
 class Score(nn.Module):
     """F(query, key): how well a slot answers a query, before any normalisation.
 
-    A score that sets `remembers` is called with the history, (B, T, ..), as a third argument.
+    A score that sets `needs_history` is called with the history, (B, T, ..), as a third argument.
     """
 
-    remembers = False
-    equal = False  # whether query and keys must be of one size
-    looks = True  # whether it looks at the keys at all
-    covers = False  # whether it can take the coverage feature
-    longest: int | None = None  # the longest source it can score, in slots
+    needs_history = False
+    needs_equal_sizes = False  # whether query and keys must be of one size
+    uses_keys = True  # whether it looks at the keys at all
+    supports_coverage = False  # whether it can take the coverage feature
+    max_slots: int | None = None  # the longest source it can score, in slots
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__()
-        if config.coverage and not self.covers:
+        if config.coverage and not self.supports_coverage:
             raise ModelError(
                 f"attention.coverage with score '{config.score}', which has no hidden layer for it",
                 "score additive, concat or location_aware",
                 "or leave the feature out and train with train.attention.coverage=see",
             )
-        if self.equal and query_size != key_size:
+        if self.needs_equal_sizes and query_size != key_size:
             raise ModelError(
                 f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
                 "equal sizes",
@@ -78,7 +78,7 @@ class Score(nn.Module):
         raise NotImplementedError
 
 
-class View(NamedTuple):
+class WindowOutput(NamedTuple):
     """What a window leaves in view."""
 
     slots: Tensor  # (B, T, S) or (B, 1, S), True where a slot is in view
@@ -86,14 +86,14 @@ class View(NamedTuple):
 
 
 class Window(nn.Module):
-    """Which slots are in view of a query. With `remembers`, the history says at which step."""
+    """Which slots are in view of a query. With `needs_history`, the history says at which step."""
 
-    remembers = False
+    needs_history = False
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__()
 
-    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """The view of queries (B, T, Q) on slots with mask (B, S)."""
         raise NotImplementedError
 
@@ -101,10 +101,10 @@ class Window(nn.Module):
 class Read(nn.Module):
     """How the values are read with the weights.
 
-    A read that sets `remembers` is called with the history, (B, T, ..), as a third argument.
+    A read that sets `needs_history` is called with the history, (B, T, ..), as a third argument.
     """
 
-    remembers = False
+    needs_history = False
 
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
@@ -113,21 +113,21 @@ class Read(nn.Module):
         """What is drawn once for each sentence (B,); nothing, unless a read says otherwise."""
         return torch.zeros_like(like)
 
-    def forward(self, weights: Tensor, values: Tensor) -> Attended:
+    def forward(self, weights: Tensor, values: Tensor) -> AttentionOutput:
         """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         raise NotImplementedError
 
 
-class Prepared(NamedTuple):
+class PreparedMemory(NamedTuple):
     """A memory made ready for one attention: what is computed once per source."""
 
     keys: Tensor  # (B, S, K)
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S)
 
-    def select(self, rows: Tensor) -> Prepared:
+    def select(self, rows: Tensor) -> PreparedMemory:
         """The prepared memory of some sentences."""
-        return Prepared(*(part.index_select(0, rows) for part in self))
+        return PreparedMemory(*(part.index_select(0, rows) for part in self))
 
 
 class Attention(nn.Module):
@@ -141,17 +141,19 @@ class Attention(nn.Module):
         self.window: Window = find("window", config.window)(query_size, config)
         self.normalise = find("normalise", config.normalise)()
         self.read: Read = find("read", config.read)(config)
-        self.remembers = any(part.remembers for part in (self.score, self.window, self.read))
-        self.longest = self.score.longest
+        self.needs_history = any(
+            part.needs_history for part in (self.score, self.window, self.read)
+        )
+        self.max_slots = self.score.max_slots
 
-    def prepare(self, memory: Memory, keys: Tensor | None = None) -> Prepared:
+    def prepare(self, memory: Memory, keys: Tensor | None = None) -> PreparedMemory:
         """Keys and values of a memory, once per source; the score may see other keys (B, S, K)."""
         seen = memory.values if keys is None else keys
-        return Prepared(self.score.prepare(seen), rounded_once(memory.values), memory.mask)
+        return PreparedMemory(self.score.prepare(seen), rounded_once(memory.values), memory.mask)
 
-    def begin(self, prepared: Prepared) -> History | None:
+    def begin(self, prepared: PreparedMemory) -> History | None:
         """The history before the first query, a row per sentence; None if no part asks for it."""
-        if not self.remembers:
+        if not self.needs_history:
             return None
         mask = prepared.mask.float()  # (B, S)
         uniform = mask / mask.sum(1, keepdim=True).clamp_min(1)
@@ -159,8 +161,8 @@ class Attention(nn.Module):
         return History(step, uniform, torch.zeros_like(mask), self.read.begin(step))
 
     def forward(
-        self, query: Tensor, prepared: Prepared, history: History | None = None
-    ) -> Attended:
+        self, query: Tensor, prepared: PreparedMemory, history: History | None = None
+    ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q); weights (B, T, S) are zero on padding.
 
         The history has B * T rows, and comes back one step longer; None stands for `begin`'s.
@@ -171,14 +173,16 @@ class Attention(nn.Module):
         weights = self.normalise(scores, slots)
         if share is not None:
             weights = weights * share
-        attended: Attended = self.read(weights, prepared.values, *recalled(self.read, past))
+        attended: AttentionOutput = self.read(weights, prepared.values, *recalled(self.read, past))
         if past is None:
             return attended
         return attended._replace(history=past.after(attended.weights))
 
-    def _past(self, query: Tensor, prepared: Prepared, history: History | None) -> History | None:
+    def _past(
+        self, query: Tensor, prepared: PreparedMemory, history: History | None
+    ) -> History | None:
         sentences, queries, _ = query.shape
-        if history is None and self.remembers:
+        if history is None and self.needs_history:
             first = self.begin(prepared)
             assert first is not None
             return History(
@@ -200,8 +204,8 @@ def rounded_once(values: Tensor) -> Tensor:
 
 
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:
-    """The argument more that a part is called with if it remembers."""
-    return (past,) if part.remembers else ()
+    """The argument more that a part is called with if it needs the history."""
+    return (past,) if part.needs_history else ()
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:

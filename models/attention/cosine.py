@@ -12,7 +12,7 @@ from torch.nn.functional import normalize, softplus
 
 from models.attention.base import Score
 from models.config import AttentionConfig
-from models.unrolled import StepLinear
+from models.deferred import DeferredLinear
 
 FIRST_SHARPNESS = 8.0  # the best of 20 slots can weigh 0.99, no slot less than 1e-8
 
@@ -29,7 +29,9 @@ class Cosine(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         same = query_size == key_size
-        self.query = nn.Identity() if same else StepLinear(query_size, key_size, bias=False)  # W
+        self.query = (
+            nn.Identity() if same else DeferredLinear(query_size, key_size, bias=False)
+        )  # W
         self.sharpness = nn.Linear(query_size, 1)  # b, c
         nn.init.normal_(self.sharpness.weight, std=0.1 * query_size**-0.5)
         nn.init.constant_(self.sharpness.bias, math.log(math.expm1(FIRST_SHARPNESS)))

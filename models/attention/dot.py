@@ -19,7 +19,7 @@ class Dot(Score):
     directions is twice as wide as its decoder, one with model.bidirectional=false is not.
     """
 
-    equal = True
+    needs_equal_sizes = True
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores (B, T, S)."""

@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from models.attention.base import Score
 from models.config import AttentionConfig
-from models.unrolled import StepLinear
+from models.deferred import DeferredLinear
 
 CHUNK_ELEMENTS = 2**20  # hidden units held at a time: 4 MB in fp32
 
@@ -30,7 +30,7 @@ class FeedForwardScore(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
-        self.query = StepLinear(query_size, size, bias=False)  # W_1, left half
+        self.query = DeferredLinear(query_size, size, bias=False)  # W_1, left half
         self.key = nn.Linear(key_size, size)  # W_1, right half, and b_1
         self.layers = nn.ModuleList(nn.Linear(size, size) for _ in range(config.depth - 1))
         self.energy = nn.Linear(size, 1, bias=False)  # v

@@ -16,7 +16,7 @@ from torch import Tensor
 from models.attention.base import History, Read
 from models.config import AttentionConfig
 from models.settings import check_limits, limits_of, within
-from models.types import Attended
+from models.types import AttentionOutput
 
 TINY = 1e-38
 
@@ -34,7 +34,7 @@ class Hard(Read):
     sample in use depends on the seed and the step alone, not on the batch or on earlier draws.
     """
 
-    remembers = True
+    needs_history = True
 
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__(config)
@@ -42,36 +42,38 @@ class Hard(Read):
         self.config, self.decode = config, decode_of(config)
 
     def begin(self, like: Tensor) -> Tensor:
-        """A coin (B,) for each sentence while training: whether it is read by expectation."""
+        """Return a random number (B,) per sentence, which selects expectation or sample."""
         if not self.training or self.config.read_mix == "step":
             return torch.zeros_like(like)
         one_for_all = self.config.read_mix == "batch"
         return torch.rand_like(like[:1] if one_for_all else like).expand(like.shape)
 
-    def forward(self, weights: Tensor, values: Tensor, history: History | None = None) -> Attended:
+    def forward(
+        self, weights: Tensor, values: Tensor, history: History | None = None
+    ) -> AttentionOutput:
         """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         assert history is not None
         weights = tempered(weights, self.config.read_temperature)
         if self.training:
-            return self._gamble(weights, values, history.coin)
+            return self._sampled(weights, values, history.random)
         if self.decode == "expected":
             return self._read(weights, values)
         if self.decode == "argmax":
             return self._read(only(weights.argmax(-1), weights), values)
-        place = uniform(history.step, history.coin, self.config.read_seed)
-        return self._read(only(drawn(weights, place), weights), values)
+        place = hashed_uniform(history.step, history.random, self.config.read_seed)
+        return self._read(only(sampled(weights, place), weights), values)
 
-    def _gamble(self, weights: Tensor, values: Tensor, coin: Tensor) -> Attended:
-        slots = drawn(weights.detach(), torch.rand_like(coin))  # (B, T)
-        tossed = torch.rand_like(coin) if self.config.read_mix == "step" else coin.frac()
+    def _sampled(self, weights: Tensor, values: Tensor, random: Tensor) -> AttentionOutput:
+        slots = sampled(weights.detach(), torch.rand_like(random))  # (B, T)
+        tossed = torch.rand_like(random) if self.config.read_mix == "step" else random.frac()
         soft = tossed < self.config.read_soft  # (B, T)
         mixed = torch.where(soft.unsqueeze(-1), weights, only(slots, weights))
         return self._read(mixed, values)._replace(
             log_prob=log_probability(weights, slots).masked_fill(soft, 0), entropy=entropy(weights)
         )
 
-    def _read(self, weights: Tensor, values: Tensor) -> Attended:
-        return Attended(weights.to(values.dtype) @ values, weights)
+    def _read(self, weights: Tensor, values: Tensor) -> AttentionOutput:
+        return AttentionOutput(weights.to(values.dtype) @ values, weights)
 
 
 def decode_of(config: AttentionConfig) -> str:
@@ -98,7 +100,7 @@ def tempered(weights: Tensor, temperature: float) -> Tensor:
     return powers * (weights.sum(-1, keepdim=True) / powers.sum(-1, keepdim=True).clamp_min(TINY))
 
 
-def drawn(weights: Tensor, place: Tensor) -> Tensor:
+def sampled(weights: Tensor, place: Tensor) -> Tensor:
     """One slot (B, T) of each row of weights (B, T, S), whatever they sum to.
 
     By inversion, at places (B, T) between 0 and 1.
@@ -112,14 +114,14 @@ def drawn(weights: Tensor, place: Tensor) -> Tensor:
     return torch.where((place < total).squeeze(-1), first, last)
 
 
-def uniform(step: Tensor, coin: Tensor, seed: int) -> Tensor:
+def hashed_uniform(step: Tensor, random: Tensor, seed: int) -> Tensor:
     """A number between 0 and 1 for each step, the same whenever and in whatever batch it is asked.
 
-    step and coin are of one shape. A hash of them and the seed: two rounds of multiply and shift
+    step and random are of one shape. A hash of them and the seed: two rounds of multiply and shift
     on 32 bits, whose constants are those of Wellons' lowbias32.
     """
     low = 0xFFFFFFFF
-    bits = (step.long() * 0x9E3779B1 + coin.long() * 0x85EBCA77) & low
+    bits = (step.long() * 0x9E3779B1 + random.long() * 0x85EBCA77) & low
     bits = bits ^ zlib.crc32(str(seed).encode())
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         bits = ((bits ^ (bits >> shift)) * factor) & low

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, History, Prepared
+from models.attention.base import Attention, History, PreparedMemory
 from models.config import AttentionConfig
+from models.deferred import DeferredLinear
 from models.errors import ModelError
-from models.types import Attended, Memory
-from models.unrolled import StepLinear
+from models.types import AttentionOutput, Memory
 
 
 def attention(query_size: int, value_size: int, config: AttentionConfig) -> Attention | Heads:
@@ -28,19 +28,19 @@ def attention(query_size: int, value_size: int, config: AttentionConfig) -> Atte
     return kind(query_size, value_size, config)
 
 
-class HeadsPrepared(NamedTuple):
+class PreparedHeads(NamedTuple):
     """A memory made ready for every head."""
 
-    heads: tuple[Prepared, ...]
+    heads: tuple[PreparedMemory, ...]
 
     @property
     def mask(self) -> Tensor:
         """Which slots are real (B, S)."""
         return self.heads[0].mask
 
-    def select(self, rows: Tensor) -> HeadsPrepared:
+    def select(self, rows: Tensor) -> PreparedHeads:
         """The prepared memory of some sentences."""
-        return HeadsPrepared(tuple(head.select(rows) for head in self.heads))
+        return PreparedHeads(tuple(head.select(rows) for head in self.heads))
 
 
 class HeadsHistory(NamedTuple):
@@ -70,35 +70,35 @@ class Heads(nn.Module):
                     "a size that the heads divide evenly",
                     "set model.attention.heads",
                 )
-        self.query = StepLinear(query_size, query_size, bias=False)
+        self.query = DeferredLinear(query_size, query_size, bias=False)
         self.value = nn.Linear(value_size, value_size, bias=False)
         one, size = dataclasses.replace(config, heads=1), query_size // count
         heads = [Attention(size, size, one) for _ in range(count)]
         self.heads = nn.ModuleList(heads)
-        self.longest = heads[0].longest
-        looks = heads[0].score.looks
-        self.key = nn.Linear(value_size, query_size, bias=False) if looks else nn.Identity()
+        self.max_slots = heads[0].max_slots
+        uses_keys = heads[0].score.uses_keys
+        self.key = nn.Linear(value_size, query_size, bias=False) if uses_keys else nn.Identity()
 
-    def prepare(self, memory: Memory) -> HeadsPrepared:
+    def prepare(self, memory: Memory) -> PreparedHeads:
         """Every head's keys and values of a memory, once per source."""
         keys, values = self._split(self.key(memory.values)), self._split(self.value(memory.values))
         parts = zip(self.heads, keys, values, strict=True)
-        return HeadsPrepared(
+        return PreparedHeads(
             tuple(head.prepare(memory._replace(values=v), k) for head, k, v in parts)  # type: ignore[operator]
         )
 
-    def begin(self, prepared: HeadsPrepared) -> HeadsHistory | None:
+    def begin(self, prepared: PreparedHeads) -> HeadsHistory | None:
         """The histories before the first query; None if no part asks for them."""
         parts = zip(self.heads, prepared.heads, strict=True)
         begun = [head.begin(part) for head, part in parts]  # type: ignore[operator]
         if begun[0] is None:
             return None
-        coin = begun[0].coin  # one for all heads, and what tells them apart
-        return HeadsHistory(tuple(h._replace(coin=coin + n) for n, h in enumerate(begun)))
+        random = begun[0].random  # one for all heads, and what tells them apart
+        return HeadsHistory(tuple(h._replace(random=random + n) for n, h in enumerate(begun)))
 
     def forward(
-        self, query: Tensor, prepared: HeadsPrepared, history: HeadsHistory | None = None
-    ) -> Attended:
+        self, query: Tensor, prepared: PreparedHeads, history: HeadsHistory | None = None
+    ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q); the weights are the heads' mean."""
         pasts = [None] * len(self.heads) if history is None else history.heads
         parts = zip(self.heads, self._split(self.query(query)), prepared.heads, pasts, strict=True)
@@ -108,11 +108,11 @@ class Heads(nn.Module):
         return x.chunk(len(self.heads), -1)
 
 
-def joined(heads: list[Attended]) -> Attended:
+def joined(heads: list[AttentionOutput]) -> AttentionOutput:
     """What the heads read, as one: draws of several heads are independent of each other."""
     context, weights, log_prob, entropy, history, _ = zip(*heads, strict=True)
     each = torch.stack(weights, 2)  # (B, T, H, S)
-    return Attended(
+    return AttentionOutput(
         torch.cat(context, -1),
         each.mean(2),
         None if log_prob[0] is None else torch.stack(log_prob).sum(0),

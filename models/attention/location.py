@@ -22,12 +22,12 @@ class Location(Score):
     a longer one is refused.
     """
 
-    looks = False
+    uses_keys = False
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
-        self.longest = config.positions
-        self.logits = nn.Linear(query_size, self.longest, bias=False)  # W
+        self.max_slots = config.positions
+        self.logits = nn.Linear(query_size, self.max_slots, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:
         """No features (B, S, 0), only their number."""

@@ -26,7 +26,7 @@ class LocationAware(Additive):
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
-        self.remembers = True
+        self.needs_history = True
         filters, width, size = config.filters, config.filter_width, self.energy.shape[0]
         if filters < 1 or width < 1 or width % 2 == 0:
             raise ModelError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from models.attention.base import Read
-from models.types import Attended
+from models.types import AttentionOutput
 
 
 class Soft(Read):
@@ -15,6 +15,6 @@ class Soft(Read):
     Source: Bahdanau, Cho, Bengio 2015, eq. 5.
     """
 
-    def forward(self, weights: Tensor, values: Tensor) -> Attended:
+    def forward(self, weights: Tensor, values: Tensor) -> AttentionOutput:
         """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
-        return Attended(weights.to(values.dtype) @ values, weights)
+        return AttentionOutput(weights.to(values.dtype) @ values, weights)

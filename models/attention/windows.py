@@ -12,9 +12,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import History, View, Window
+from models.attention.base import History, Window, WindowOutput
 from models.config import AttentionConfig
-from models.unrolled import StepLinear
+from models.deferred import DeferredLinear
 
 
 class Global(Window):
@@ -23,9 +23,9 @@ class Global(Window):
     Source: Luong, Pham, Manning 2015, section 3.1.
     """
 
-    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """All real slots (B, 1, S)."""
-        return View(mask.unsqueeze(1))
+        return WindowOutput(mask.unsqueeze(1))
 
 
 class LocalMonotonic(Window):
@@ -37,17 +37,17 @@ class LocalMonotonic(Window):
     Steps and slots are counted from 0. A target longer than its source stays at the last slot.
     """
 
-    remembers = True
+    needs_history = True
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
         self.reach = config.window_size
 
-    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """The slots around the step's own (B, T, S)."""
         assert history is not None
         last = mask.sum(1, keepdim=True) - 1  # (B, 1)
-        return View(near(torch.minimum(history.step, last), mask, self.reach))
+        return WindowOutput(near(torch.minimum(history.step, last), mask, self.reach))
 
 
 class LocalPredictive(Window):
@@ -63,16 +63,18 @@ class LocalPredictive(Window):
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
         self.reach = config.window_size
-        self.hidden = StepLinear(query_size, query_size, bias=False)  # W
+        self.hidden = DeferredLinear(query_size, query_size, bias=False)  # W
         self.place = nn.Linear(query_size, 1, bias=False)  # v
 
-    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> View:
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """The slots around the predicted place (B, T, S), and the Gaussian over them."""
         share = self.place(self.hidden(query).tanh()).float().sigmoid().squeeze(-1)  # (B, T)
         centre = share * mask.sum(1, keepdim=True)
         distance = torch.arange(mask.shape[1], device=mask.device) - centre.unsqueeze(-1)
         sigma = self.reach / 2
-        return View(near(centre, mask, self.reach), (distance / sigma).square().mul(-0.5).exp())
+        return WindowOutput(
+            near(centre, mask, self.reach), (distance / sigma).square().mul(-0.5).exp()
+        )
 
 
 def near(centre: Tensor, mask: Tensor, reach: int) -> Tensor:

@@ -1,6 +1,6 @@
 """What every decoder can do, and what it hands back.
 
-    prepare(memory) -> Prepared       once per source: keys, values, whatever depends on it alone
+    prepare(memory) -> prepared       once per source: keys, values, whatever depends on it alone
     start(prepared) -> State          one row per sentence
     advance(tokens, state, prepared)  one step or many; the same code trains and searches
 
@@ -26,7 +26,7 @@ class Selectable(Protocol):
         """The rows, in the order given."""
 
 
-class Advanced(NamedTuple):
+class DecoderOutput(NamedTuple):
     """What a decoder knows after reading some target tokens."""
 
     features: Tensor  # (R, T, D): the output layer's input
@@ -70,7 +70,7 @@ class Decoder(nn.Module):
         *,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
-    ) -> Advanced:
+    ) -> DecoderOutput:
         """Read tokens (R, T).
 
         want_weights: those of the shown layer, its heads averaged. want_heads: layers, from 0, in

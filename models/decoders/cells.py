@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
+from models.deferred import DeferredLinear
 from models.dropout import Dropout
-from models.unrolled import StepLinear
 
 
 class GruCell(nn.Module):
@@ -23,7 +23,7 @@ class GruCell(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.recurrent = StepLinear(hidden, 3 * hidden)
+        self.recurrent = DeferredLinear(hidden, 3 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         """The next state (R, 1, H) from the inputs' part of the gates (R, 3H) and the state."""
@@ -43,7 +43,7 @@ class LstmCell(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.recurrent = StepLinear(hidden, 4 * hidden)
+        self.recurrent = DeferredLinear(hidden, 4 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         """The next state (R, 2, H) from the inputs' part of the gates (R, 4H) and the state."""
@@ -67,7 +67,7 @@ class Recurrence(nn.Module):
         self.cells = nn.ModuleList(cell(config.hidden) for _ in range(layers))
         self.gate_size = cell.gates * config.hidden
         self.inputs = nn.ModuleList(
-            StepLinear(config.hidden, self.gate_size) for _ in range(layers - 1)
+            DeferredLinear(config.hidden, self.gate_size) for _ in range(layers - 1)
         )
         self.dropout = Dropout(config.dropout)
         self.state_shape = (layers, 2 if cell is LstmCell else 1, config.hidden)

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
-from models.decoders.base import Advanced, Decoder
+from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.cells import Bridge, Recurrence
 from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathered, heads_of
+from models.deferred import DeferredLinear
 from models.dropout import Dropout
 from models.layers import Embedding
 from models.types import Memory
-from models.unrolled import StepLinear
 
 
 class LuongDecoder(Decoder):
@@ -38,8 +38,10 @@ class LuongDecoder(Decoder):
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
-        self.feed_gates = StepLinear(self.size, gates, bias=False) if config.input_feeding else None
-        self.combine = StepLinear(value_size + config.hidden, self.size, bias=False)  # W_c
+        self.feed_gates = (
+            DeferredLinear(self.size, gates, bias=False) if config.input_feeding else None
+        )
+        self.combine = DeferredLinear(value_size + config.hidden, self.size, bias=False)  # W_c
         self.dropout = Dropout(config.dropout)
 
     def prepare(self, memory: Memory) -> RnnMemory:
@@ -61,7 +63,7 @@ class LuongDecoder(Decoder):
         *,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
-    ) -> Advanced:
+    ) -> DecoderOutput:
         """Read tokens (R, T) one by one."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
         token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
@@ -79,7 +81,7 @@ class LuongDecoder(Decoder):
             features.append(fed)
             readings.append(reading)
         last = RnnState(recurrent, None if self.feed_gates is None else fed, history)
-        return Advanced(
+        return DecoderOutput(
             torch.stack(features, 1),
             last,
             *gathered(readings, want_weights=want_weights),

@@ -17,19 +17,19 @@ from torch import Tensor, nn
 from models.attention.base import Attention, History
 from models.attention.heads import Heads, HeadsHistory, attention
 from models.config import ModelConfig
-from models.decoders.base import Advanced, Decoder
+from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.cells import Bridge, Recurrence
+from models.deferred import DeferredLinear
 from models.dropout import Dropout
 from models.errors import ModelError
 from models.layers import Embedding
-from models.types import Attended, Memory
-from models.unrolled import StepLinear
+from models.types import AttentionOutput, Memory
 
 
 class RnnMemory(NamedTuple):
     """What a recurrent decoder needs of a source."""
 
-    attention: Any  # Prepared, or HeadsPrepared; None without attention
+    attention: Any  # PreparedMemory, or PreparedHeads; None without attention
     start: Tensor  # (B, L, N, H)
     context: Tensor | None  # (B, V): the fixed context where there is no attention
 
@@ -80,7 +80,7 @@ class RnnDecoder(Decoder):
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
         self.token_gates = nn.Linear(config.embedding, gates)
-        self.context_gates = StepLinear(context_size, gates, bias=False)
+        self.context_gates = DeferredLinear(context_size, gates, bias=False)
         self.token_out = nn.Linear(config.embedding, 2 * readout)
         self.state_out = nn.Linear(config.hidden, 2 * readout, bias=False)
         self.context_out = nn.Linear(context_size, 2 * readout, bias=False)
@@ -108,7 +108,7 @@ class RnnDecoder(Decoder):
         *,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
-    ) -> Advanced:
+    ) -> DecoderOutput:
         """Read tokens (R, T) one by one; what does not depend on the state is done at once."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
         token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
@@ -126,7 +126,7 @@ class RnnDecoder(Decoder):
             states.append(recurrent[:, -1, 0])
             contexts.append(context)
         features = self.deep_output(embedded, torch.stack(states, 1), torch.stack(contexts, 1))
-        return Advanced(
+        return DecoderOutput(
             features,
             RnnState(recurrent, history=history),
             *gathered(readings, want_weights=want_weights),
@@ -144,9 +144,9 @@ class RnnDecoder(Decoder):
 def attention_of(config: ModelConfig, value_size: int) -> Attention | Heads:
     """The attention of a recurrent decoder over values of a size."""
     built = attention(config.hidden, value_size, config.attention)
-    if built.longest is not None and built.longest < config.max_source:
+    if built.max_slots is not None and built.max_slots < config.max_source:
         raise ModelError(
-            f"score '{config.attention.score}' for {built.longest} slots at most",
+            f"score '{config.attention.score}' for {built.max_slots} slots at most",
             f"at least model.max_source, {config.max_source}",
             "raise model.attention.positions or lower model.max_source",
         )
@@ -159,14 +159,16 @@ def fixed_context(prepared: RnnMemory, *, rows: int) -> Tensor:
     return prepared.context.repeat_interleave(rows // prepared.context.shape[0], 0)
 
 
-def attend(attention: nn.Module, query: Tensor, prepared: Any, history: Any) -> Attended:
+def attend(attention: nn.Module, query: Tensor, prepared: Any, history: Any) -> AttentionOutput:
     """What queries (R, H) read, in rows: the K hypotheses of a sentence are K questions to it."""
-    attended: Attended = attention(query.unflatten(0, (len(prepared.mask), -1)), prepared, history)
+    attended: AttentionOutput = attention(
+        query.unflatten(0, (len(prepared.mask), -1)), prepared, history
+    )
     return attended.rows()
 
 
 def gathered(
-    readings: list[Attended], *, want_weights: bool
+    readings: list[AttentionOutput], *, want_weights: bool
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """Weights (R, T, S) if wanted, log-probability and entropy (R, T) of all steps' readings."""
     if not readings:
@@ -179,7 +181,7 @@ def gathered(
     )
 
 
-def heads_of(readings: list[Attended]) -> Tensor | None:
+def heads_of(readings: list[AttentionOutput]) -> Tensor | None:
     """Every head's weights (R, 1, H, T, S) of all steps' readings."""
     if not readings:
         return None

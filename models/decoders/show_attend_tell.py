@@ -15,14 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
-from models.decoders.base import Advanced, Decoder
+from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.cells import Bridge, Recurrence
 from models.decoders.rnn import RnnMemory, RnnState, attend, attention_of, gathered, heads_of
+from models.deferred import DeferredLinear
 from models.dropout import Dropout
 from models.errors import ModelError
 from models.layers import Embedding
 from models.types import Memory
-from models.unrolled import StepLinear
 
 
 class ShowAttendTellDecoder(Decoder):
@@ -44,7 +44,7 @@ class ShowAttendTellDecoder(Decoder):
         self.attention_shape = (1, config.attention.heads)
         self.gate = nn.Linear(config.hidden, 1) if config.gate else None  # f_beta
         self.token_gates = nn.Linear(size, self.recurrence.gate_size)
-        self.context_gates = StepLinear(value_size, self.recurrence.gate_size, bias=False)
+        self.context_gates = DeferredLinear(value_size, self.recurrence.gate_size, bias=False)
         self.state_out = nn.Linear(config.hidden, size)  # L_h
         self.context_out = nn.Linear(value_size, size, bias=False)  # L_z
         self.dropout = Dropout(config.dropout)
@@ -66,7 +66,7 @@ class ShowAttendTellDecoder(Decoder):
         *,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
-    ) -> Advanced:
+    ) -> DecoderOutput:
         """Read tokens (R, T) one by one."""
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
         token_gates = self.token_gates(embedded).unbind(1)  # T of (R, G)
@@ -84,7 +84,7 @@ class ShowAttendTellDecoder(Decoder):
             contexts.append(context)
             readings.append(reading)
         features = self.deep_output(embedded, torch.stack(states, 1), torch.stack(contexts, 1))
-        return Advanced(
+        return DecoderOutput(
             features,
             RnnState(recurrent, history=history),
             *gathered(readings, want_weights=want_weights),

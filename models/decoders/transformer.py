@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from models.attention.multihead import CrossAttention, KeyValue, SelfAttention
 from models.config import ModelConfig
-from models.decoders.base import Advanced, Decoder
+from models.decoders.base import Decoder, DecoderOutput
 from models.dropout import Dropout
 from models.layers import Embedding, FeedForward, positions
 from models.types import Memory
@@ -72,7 +72,7 @@ class TransformerDecoder(Decoder):
         *,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
-    ) -> Advanced:
+    ) -> DecoderOutput:
         """Read tokens (R, T): many from an empty state, or one after a prefix."""
         x = self.embedding(tokens)  # (R, T, D)
         before = state.layers[0].keys.shape[2] if state.layers else 0
@@ -85,7 +85,7 @@ class TransformerDecoder(Decoder):
             x, cached, heads = layer(x, past, prepared.layers[index], prepared.mask, wanted)
             seen.append(cached)
             found[index] = heads  # (R, H, T, S)
-        return Advanced(
+        return DecoderOutput(
             self.norm(x),
             TransformerState(tuple(seen)),
             found[shown[0]].mean(1) if shown else None,

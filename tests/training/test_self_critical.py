@@ -88,7 +88,7 @@ def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
             tokens += len(ids) + 1
             one, where = batch.source[[number]], batch.source_mask[[number]]
             alone = forced(one, where, *padded([[*ids, END]], CPU))
-            memory = model.eval().remember(alone)
+            memory = model.eval().encode_batch(alone)
             direct = direct + gains[-1] * likelihoods(model, alone, memory).sum()
     assert any(gains) and found.tokens == tokens
     expected = torch.autograd.grad(direct, list(model.parameters()), allow_unused=True)

@@ -17,7 +17,7 @@ from models.bundle import build, load_weights, weights_of
 from models.config import ModelConfig
 from models.registry import names
 from models.settings import from_dict, to_dict
-from models.types import Attended, Batch, Memory
+from models.types import AttentionOutput, Batch, Memory
 from tests.models.mechanisms import (
     BATCH,
     SIZES,
@@ -170,7 +170,7 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
             assert query.grad is not None and query.grad.abs().sum() > 0, config
 
 
-def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[Attended]:
+def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[AttentionOutput]:
     queries = asked.query(query).chunk(2, -1)
     parts = zip(asked.heads, queries, prepared, strict=True)
     return [head(part, memory) for head, part, memory in parts]

@@ -16,7 +16,7 @@ from models.attention.hard import Hard
 from models.bundle import build
 from models.config import AttentionConfig
 from models.settings import limits_of
-from models.types import Attended, Batch
+from models.types import AttentionOutput, Batch
 from tests.models.mechanisms import (
     BATCH,
     FAMILIES,
@@ -35,13 +35,13 @@ SHARES = torch.tensor([[[0.1, 0.0, 0.6, 0.3, 0.0]]])
 
 def hard_read(
     weights: Tensor, values: Tensor, *, training: bool = False, **changes: Any
-) -> Attended:
+) -> AttentionOutput:
     """What is read with weights (B, T, S), each query as if at a step of its own."""
     read = Hard(AttentionConfig(read="hard", **{"read_soft": 0.0, **changes})).train(training)
     rows, queries = weights.shape[:2]
-    coin = read.begin(torch.zeros(rows))[:, None].expand(rows, queries)
+    random = read.begin(torch.zeros(rows))[:, None].expand(rows, queries)
     step = torch.arange(queries).expand(rows, queries).float()
-    return read(weights, values, History(step, weights, weights, coin))
+    return read(weights, values, History(step, weights, weights, random))
 
 
 def test_hard_attention_draws_by_the_weights_while_training() -> None:
@@ -77,7 +77,7 @@ def test_hard_attention_in_use_takes_the_likeliest_a_draw_or_the_expectation() -
 
 def test_samples_of_other_seeds_steps_and_heads_are_independent() -> None:
     step = torch.arange(4096.0)
-    found = [hard.uniform(step, torch.full((4096,), head), seed) for head, seed in SEEDS]
+    found = [hard.hashed_uniform(step, torch.full((4096,), head), seed) for head, seed in SEEDS]
     found += [found[0].roll(1), found[0].roll(2)]
     table = torch.stack(found)
     correlation = table.corrcoef() - torch.eye(len(found))

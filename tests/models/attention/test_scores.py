@@ -27,7 +27,7 @@ def test_a_score_equals_its_formula_in_plain_loops(name: str) -> None:
     size = 4 if name in EQUAL_SIZES else 3  # of the query
     score = find("score", name)(size, 4, AttentionConfig(score=name, depth=3, filter_width=3))
     query, values, past = torch.randn(2, 3, size), torch.randn(2, 5, 4), a_past()
-    recalled = (past,) if score.remembers else ()
+    recalled = (past,) if score.needs_history else ()
     scores = score(query, score.prepare(values), *recalled)
     assert scores.shape == (2, 3, 5)
     for b, t, i in itertools.product(range(2), range(3), range(5)):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.unrolled import StepLinear, unrolled
+from models.deferred import DeferredLinear, deferred_gradients
 
 
 class Chain(nn.Module):
@@ -14,7 +14,7 @@ class Chain(nn.Module):
 
     def __init__(self, *, bias: bool) -> None:
         super().__init__()
-        self.map = StepLinear(4, 4, bias=bias)
+        self.map = DeferredLinear(4, 4, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         for _ in range(3):
@@ -25,7 +25,7 @@ class Chain(nn.Module):
 def gradients(chain: Chain, x: Tensor, *, together: bool) -> list[Tensor]:
     x = x.clone().requires_grad_()
     if together:
-        with unrolled(chain):
+        with deferred_gradients(chain):
             loss = chain(x).square().sum()
     else:
         loss = chain(x).square().sum()
@@ -55,7 +55,7 @@ def test_the_same_holds_under_autocast_as_far_as_its_precision_goes() -> None:
 
 def test_a_graph_can_be_gone_through_twice() -> None:
     chain, x = Chain(bias=True), torch.ones(1, 4)
-    with unrolled(chain):
+    with deferred_gradients(chain):
         loss = chain(x).sum()
     first = torch.autograd.grad(loss, list(chain.parameters()), retain_graph=True)
     second = torch.autograd.grad(loss, list(chain.parameters()))
@@ -65,7 +65,7 @@ def test_a_graph_can_be_gone_through_twice() -> None:
 
 def test_a_pass_that_wants_no_weights_leaves_nothing_to_the_next() -> None:
     chain, x = Chain(bias=True), torch.ones(1, 4, requires_grad=True)
-    with unrolled(chain):
+    with deferred_gradients(chain):
         loss = chain(x).sum()
     torch.autograd.grad(loss, [x], retain_graph=True)
     after = torch.autograd.grad(loss, list(chain.parameters()))
@@ -76,7 +76,7 @@ def test_a_pass_that_wants_no_weights_leaves_nothing_to_the_next() -> None:
 
 def test_what_it_cannot_do_is_an_error_and_not_a_wrong_number() -> None:
     chain, x = Chain(bias=True), torch.ones(1, 4, requires_grad=True)
-    with unrolled(chain):
+    with deferred_gradients(chain):
         loss = chain(x).sum()
     [slope] = torch.autograd.grad(loss, [x], create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
@@ -85,7 +85,7 @@ def test_what_it_cannot_do_is_an_error_and_not_a_wrong_number() -> None:
 
 def test_a_frozen_map_still_passes_the_gradient_on() -> None:
     chain, x = Chain(bias=True).requires_grad_(False), torch.ones(1, 4, requires_grad=True)
-    with unrolled(chain):
+    with deferred_gradients(chain):
         chain(x).sum().backward()
     assert x.grad is not None
     assert x.grad.abs().sum() > 0
@@ -93,8 +93,8 @@ def test_a_frozen_map_still_passes_the_gradient_on() -> None:
 
 def test_nothing_is_left_behind() -> None:
     chain = Chain(bias=True)
-    with unrolled(chain):
-        assert chain.map.steps is not None
-    assert chain.map.steps is None
-    with torch.no_grad(), unrolled(chain):
-        assert chain.map.steps is None
+    with deferred_gradients(chain):
+        assert chain.map.deferred is not None
+    assert chain.map.deferred is None
+    with torch.no_grad(), deferred_gradients(chain):
+        assert chain.map.deferred is None
