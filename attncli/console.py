@@ -72,7 +72,7 @@ def drop_undeliverable() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
     if sys.stderr is not None:
-        sys.stderr = LossyStream(sys.stderr)  # type: ignore[assignment]
+        sys.stderr = LossyStream(sys.stderr)
 
 
 class LossyStream:

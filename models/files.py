@@ -1,4 +1,4 @@
-"""Crash-safe file writing: a reader finds the old content or the new content, never a mixture.
+"""Crash-safe writing of files: a reader finds the old content or the new content, never a mixture.
 
 Content is written to a temporary file in the same folder, flushed to the disk, and renamed over the
 target; then the folder is flushed. The temporary file has a random name and is created with O_EXCL
@@ -89,6 +89,22 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
 def open_append(path: Path) -> BinaryIO:
     """Open a file for appending and reading, created if missing. A symbolic link is refused."""
     return os.fdopen(os.open(path, os.O_RDWR | SAME_FILE, 0o666), "a+b")
+
+
+def open_regular(path: Path, most: int) -> BinaryIO:
+    """Open a file for reading, of at most so many bytes.
+
+    Raises ModelError for a longer file, and for a named pipe or a device, which may have no end.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags), "rb")
+    found = os.fstat(file.fileno())
+    if stat.S_ISREG(found.st_mode) and found.st_size <= most:
+        return file
+    file.close()
+    if not stat.S_ISREG(found.st_mode):
+        raise ModelError(f"{path} is no regular file", "a file, no named pipe or device")
+    raise ModelError(f"{path} has {found.st_size:,} bytes", f"at most {most:,}")
 
 
 def temporary_name(path: Path, suffix: str) -> Path:

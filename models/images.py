@@ -22,9 +22,10 @@ from torch import Tensor
 
 from models.config import ImageConfig
 from models.errors import ModelError, unknown_name
+from models.files import open_regular
+from models.limits import PICTURE_BYTES, PICTURE_PIXELS
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
-MAX_PIXELS = 100_000_000  # 300 MB once it is open
 FITS = ("crop", "squash")
 BROKEN = (  # what Pillow raises on files that are damaged in one way or another
     OSError,
@@ -48,7 +49,7 @@ def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
     """
     name = "the picture" if isinstance(source, bytes) else str(source)
     with _readable(name), _stream(source) as stream, Image.open(stream, formats=FORMATS) as image:
-        if image.width * image.height > MAX_PIXELS:
+        if image.width * image.height > PICTURE_PIXELS:
             raise too_large(name, image.size)
         if least:
             image.draft(None, (least, least))
@@ -107,13 +108,13 @@ def too_large(name: str, size: tuple[int, int]) -> ModelError:
     """The error for a picture that would fill the memory."""
     return ModelError(
         f"{name} has {size[0]} x {size[1]} pixels",
-        f"at most {MAX_PIXELS:,}",
+        f"at most {PICTURE_PIXELS:,}",
         "make it smaller first",
     )
 
 
 def _stream(source: Path | bytes) -> BinaryIO:
-    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+    return io.BytesIO(source) if isinstance(source, bytes) else open_regular(source, PICTURE_BYTES)
 
 
 @contextlib.contextmanager
@@ -132,7 +133,7 @@ def _readable(name: str) -> Iterator[None]:
         raise ModelError(f"{name} is no picture that can be read", known) from None
     except Image.DecompressionBombError:
         raise ModelError(
-            f"{name} has too many pixels", f"at most {MAX_PIXELS:,}", "make it smaller first"
+            f"{name} has too many pixels", f"at most {PICTURE_PIXELS:,}", "make it smaller first"
         ) from None
     except BROKEN as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -112,13 +112,20 @@ def _unnumbered(name: str, path: Path | str, number: int) -> str:
 
 def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
     with corpus.open_text(path) as lines:
-        for number, row in enumerate(csv.reader(lines), 1):
+        for number, row in enumerate(_csv_rows(path, lines), 1):
             if len(row) != 2:
                 raise ModelError(
                     f"{path}, row {number} has {len(row)} columns", "image and caption"
                 )
             if number > 1:
                 yield row[0].strip(), row[1].strip()
+
+
+def _csv_rows(path: Path | str, lines: Iterator[str]) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(lines)
+    except csv.Error as error:
+        raise ModelError(f"{path} is no CSV file ({error})", "image and caption") from None
 
 
 def _json(path: Path | str) -> Any:
@@ -130,6 +137,8 @@ def _json(path: Path | str) -> Any:
         raise ModelError(seen, "Karpathy's or COCO's JSON, whole") from None
     except UnicodeDecodeError:
         raise ModelError(f"{path} is not UTF-8", "Karpathy's or COCO's JSON") from None
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 2,000 brackets
+        raise ModelError(f"{path} is not JSON ({error})", "Karpathy's or COCO's JSON") from None
 
 
 def _records(found: Any, path: Path | str, part: str) -> Iterator[tuple[str, str]]:
@@ -147,13 +156,20 @@ def _karpathy(found: Any, splits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for image in found["images"]:
         if splits and image.get("split", splits[0]) not in splits:
             continue
-        folder = image.get("filepath", "")
-        name = f"{folder}/{image['filename']}" if folder else image["filename"]
+        folder, name = image.get("filepath", ""), _name(image["filename"])
+        name = f"{folder}/{name}" if folder else name
         for sentence in image["sentences"]:
             yield name, str(sentence.get("raw") or " ".join(sentence["tokens"])).strip()
 
 
 def _coco(found: Any) -> Iterator[tuple[str, str]]:
-    names = {image["id"]: image["file_name"] for image in found["images"]}
+    names = {image["id"]: _name(image["file_name"]) for image in found["images"]}
     for annotation in found["annotations"]:
         yield names[annotation["image_id"]], str(annotation["caption"]).strip()
+
+
+def _name(value: Any) -> str:
+    """Return the name of a file; a TypeError for a value of another type."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no name of a file")
+    return value

@@ -19,12 +19,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 import zstandard
 
-from attncli.data.lines import LINE_BYTES, decode
+from attncli.data.lines import decode
 from attncli.data.streams import open_input
 from models.errors import ModelError
+from models.limits import FILE_BYTES, LINE_BYTES, WINDOW_BYTES
 
 BARS = "|||"  # as fast_align, Moses and others write pairs
 BLOCK = 1 << 16  # bytes of one read
+PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
@@ -71,9 +73,13 @@ def open_text(path: Path | str) -> Iterator[Iterator[str]]:
 
 def read_content(path: Path | str) -> bytes:
     """All that a file holds, decompressed where it is needed, without a byte order mark."""
-    path = Path(path)
+    path, content = Path(path), bytearray()
     with open_input(path) as stream:
-        return b"".join(_content(path, stream)).removeprefix(MARK)
+        for block in _content(path, stream):
+            content += block
+            if len(content) > FILE_BYTES:
+                raise ModelError(f"{path} is longer than {FILE_BYTES:,} bytes", "a smaller file")
+    return bytes(content).removeprefix(MARK)
 
 
 def read_head(path: Path | str) -> bytes:
@@ -191,9 +197,9 @@ def _decoder(head: bytes) -> Callable[[], Any] | None:
     if head.startswith(b"\x1f\x8b"):
         return lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     if head.startswith(b"\xfd7zXZ\0"):
-        return lzma.LZMADecompressor
+        return lambda: lzma.LZMADecompressor(memlimit=WINDOW_BYTES)
     if head.startswith(b"\x28\xb5\x2f\xfd") or head[1:4] == b"\x2a\x4d\x18":  # or one to skip
-        return lambda: zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        return lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES).decompressobj()
     return None
 
 
@@ -204,7 +210,7 @@ def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> It
     decoder whether its frame has ended.
     """
     decoder = None
-    for block in blocks:
+    for block in _portions(blocks):
         while block:
             decoder = decoder or new_decoder()
             yield decoder.decompress(block)
@@ -213,6 +219,12 @@ def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> It
             block, decoder = decoder.unused_data.lstrip(b"\0"), None  # zeros may fill a file up
     if decoder:
         raise EOFError("it ends too early")
+
+
+def _portions(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Cut blocks so small that no compression turns one into more than a few dozen MiB."""
+    for block in blocks:
+        yield from (block[start : start + PORTION] for start in range(0, len(block), PORTION))
 
 
 def _columns(count: int) -> list[str]:

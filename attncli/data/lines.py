@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from attncli.data.panels import AlignedPair
+from models.limits import LINE_BYTES
 from models.types import Translation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
-LINE_BYTES = 1 << 24  # a longer line is not kept, so that a stream without line ends is no trap
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
 
 

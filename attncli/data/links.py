@@ -20,13 +20,17 @@ from typing import Literal, NamedTuple
 
 from attncli.data.corpus import open_text
 from models.errors import ModelError
+from models.limits import DIGITS, SENTENCES
 
 Link = tuple[int, int]  # source word, target word, counted from 0
 Lengths = tuple[int | None, int | None]  # words of a source and of its target, where known
 Index = Literal["0", "1"]
 
-PHARAOH = re.compile(r"(\d+)([-p?])(\d+)(?::([0-9.eE+-]+))?", re.ASCII)
-NAACL = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)(?:\s+([SP]))?(?:\s+([0-9.]+))?\s*", re.ASCII)
+NUMBER = rf"\d{{1,{DIGITS}}}"
+PHARAOH = re.compile(rf"({NUMBER})([-p?])({NUMBER})(?::([0-9.eE+-]+))?", re.ASCII)
+NAACL = re.compile(
+    rf"\s*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+([0-9.]+))?\s*", re.ASCII
+)
 UNKNOWN: Lengths = (None, None)
 SIDES = ("source", "target")
 
@@ -37,6 +41,9 @@ class Links(NamedTuple):
     sure: frozenset[Link]
     possible: frozenset[Link] = frozenset()  # the sure ones too
     probabilities: Mapping[Link, float] = {}
+
+
+NO_LINKS = Links(frozenset(), frozenset())
 
 
 class LinkFile(NamedTuple):
@@ -109,6 +116,10 @@ def parse(path: Path, pairs: int | None = None) -> Found:
         count = max((link.pair for link in links), default=-1) + 1
     else:
         links, count = list(_pharaoh(path, texts)), len(texts)
+    if count > SENTENCES:
+        raise ModelError(
+            f"{path} has a link of sentence pair {count:,}", f"at most {SENTENCES:,} pairs"
+        )
     if pairs is not None and (count > pairs or (count < pairs and style == "Pharaoh")):
         raise ModelError(f"{path} has links of {count:,} sentence pairs", f"{pairs:,} of them")
     return Found(links, count if pairs is None else pairs, style)
@@ -207,17 +218,21 @@ def _fault(written: Written, base: int, lengths: Sequence[Lengths] | None) -> st
 
 
 def _rows(links: Iterable[Written], pairs: int, base: int) -> tuple[Links, ...]:
-    sure: list[set[Link]] = [set() for _ in range(pairs)]
-    possible: list[set[Link]] = [set() for _ in range(pairs)]
-    probabilities: list[dict[Link, float]] = [{} for _ in range(pairs)]
-    for _, pair, _, (i, j), certain, probability in links:
-        link = i - base, j - base
-        possible[pair].add(link)
-        if certain:
-            sure[pair].add(link)
-        if probability is not None:
-            probabilities[pair][link] = probability
-    return tuple(
-        Links(frozenset(s), frozenset(p), known)
-        for s, p, known in zip(sure, possible, probabilities, strict=True)
+    by_pair: dict[int, list[Written]] = {}
+    for written in links:
+        by_pair.setdefault(written.pair, []).append(written)
+    return tuple(_row(by_pair[n], base) if n in by_pair else NO_LINKS for n in range(pairs))
+
+
+def _row(links: list[Written], base: int) -> Links:
+    """Return the links of one pair, counted from 0."""
+    places = [(one.link[0] - base, one.link[1] - base) for one in links]
+    return Links(
+        frozenset(place for place, one in zip(places, links, strict=True) if one.sure),
+        frozenset(places),
+        {
+            place: one.probability
+            for place, one in zip(places, links, strict=True)
+            if one.probability is not None
+        },
     )

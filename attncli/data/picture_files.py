@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 from attncli.data.lines import read_chunks
 from attncli.data.pictures import Place
 from models.errors import ModelError
+from models.limits import PICTURE_BYTES
 
 SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 STDIN = "-"
@@ -92,7 +93,9 @@ def listed_pictures(stream: BinaryIO) -> Iterator[list[PictureFile]]:
 
 def _expanded(argument: str, recursive: bool) -> Iterator[PictureFile]:
     if argument == STDIN:
-        yield PictureFile(STDIN, sys.stdin.buffer.read())
+        content = sys.stdin.buffer.read(PICTURE_BYTES + 1)
+        fault = f"standard input has more than {PICTURE_BYTES:,} bytes"
+        yield PictureFile(STDIN, content, fault if len(content) > PICTURE_BYTES else "")
     elif os.path.isdir(argument):
         yield from _folder(argument) if recursive else [_file(argument)]
     elif _is_wild(argument) and not os.path.exists(argument):
@@ -122,10 +125,26 @@ def _folder(folder: str) -> Iterator[PictureFile]:
 
 def _matching(pattern: str) -> Iterator[PictureFile]:
     """What a pattern finds that the shell has left alone; ** goes into folders."""
-    found = sorted(name for name in glob.iglob(pattern, recursive=True) if not os.path.isdir(name))
+    found = sorted(name for name in _globbed(pattern) if not os.path.isdir(name))
     yield from map(_file, found)
     if not found:
         yield PictureFile(pattern, fault=f"no file matches {pattern}")
+
+
+def _globbed(pattern: str) -> Iterator[str]:
+    """Match a pattern. ** follows no links to folders: links in a circle have endless paths."""
+    parts = pattern.split("/")
+    if "**" not in parts:
+        yield from glob.iglob(pattern)
+        return
+    at = parts.index("**")
+    start, deep = "/".join(parts[:at]), "/".join(parts[at:])
+    deep = f"{deep}/*" if deep.endswith("**") else deep
+    for folder in glob.glob(f"{start}/") if at else [""]:
+        for path in Path(folder).glob(deep):
+            name = os.path.relpath(path, folder or ".")
+            if not any(part.startswith(".") for part in name.split(os.sep)):
+                yield os.path.join(folder, name)
 
 
 def _is_wild(argument: str) -> bool:

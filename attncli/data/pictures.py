@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from models.errors import ModelError
+from models.files import open_regular
+from models.limits import PICTURE_BYTES
 
 
 class Place(NamedTuple):
@@ -26,8 +28,16 @@ class Place(NamedTuple):
 
     def read(self) -> bytes:
         """The bytes; a ModelError if they cannot be read."""
+        if self.size > PICTURE_BYTES:
+            raise ModelError(
+                f"a picture in {self.file} has {self.size:,} bytes", f"at most {PICTURE_BYTES:,}"
+            )
         try:
-            with self.file.open("rb") as file:
+            with (
+                open_regular(self.file, PICTURE_BYTES)
+                if self.size < 0
+                else self.file.open("rb") as file
+            ):
                 file.seek(self.offset)
                 return file.read(self.size)
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Splitting a text that is too long for the model, losing nothing but the spaces between parts.
+"""Splitting of a text that is too long for the model. Only spaces between the parts are lost.
 
-Sentences are translated one by one, as the model learned to. A sentence that is still too long is
-halved: at the clause mark nearest its middle, else at the space, else between two characters.
+The text is split into sentences. A sentence that is still too long is halved repeatedly: at the
+clause mark nearest to its middle, else at the nearest space, else between two characters.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
+from models.limits import SPLIT_MARKS
+
 CLOSING = "[\"'”’»›)\\]」』）】]*"
-SENTENCE_END = re.compile(rf"[.!?…]+{CLOSING}\s+|[。！？]+{CLOSING}\s*")
+SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+{CLOSING}\s+|[。！？]+{CLOSING}\s*")
 CLAUSE_END = re.compile(rf"[,;:]{CLOSING}\s+|[，；：、]{CLOSING}\s*")
 SPACE = re.compile(r"\s+")
 
 
 def split(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """The parts of a text, in order, each of which fits; the text itself where it does."""
+    """Return the parts of a text in order. Each part fits, unless it is a single character."""
     if fits(text):
         return [text]
     sentences = _strip_each(_cut_all(text, SENTENCE_END))
@@ -33,15 +35,16 @@ def _halved(text: str, fits: Callable[[str], bool]) -> list[str]:
 
 
 def _middle(text: str) -> int:
-    """Where to cut: the strongest boundary there is, and of these the one nearest the middle."""
+    """Return the position of the strongest kind of boundary, the one nearest to the middle."""
     half = len(text) // 2
     for boundary in (CLAUSE_END, SPACE):
         ends = [match.end() for match in boundary.finditer(text) if match.end() < len(text)]
         if ends:
             return min(ends, key=lambda end: abs(end - half))
-    while half < len(text) - 1 and unicodedata.combining(text[half]):
-        half += 1  # an accent stays with its letter
-    return half
+    for cut in range(half, min(half + SPLIT_MARKS, len(text) - 1)):
+        if not unicodedata.combining(text[cut]):  # an accent stays with its letter
+            return cut
+    return half if half + SPLIT_MARKS < len(text) else len(text) - 1
 
 
 def _cut_all(text: str, boundary: re.Pattern[str]) -> Iterator[str]:

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.corpus import BARS, open_text
-from attncli.data.links import Index, Link, parse_pharaoh, read_links
+from attncli.data.links import NUMBER, Index, Link, parse_pharaoh, read_links
 from attncli.data.panels import Panel
 from models.errors import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FAIRSEQ = re.compile(r"([A-Z])-(\d+)\t(.*)", re.DOTALL)
+FAIRSEQ = re.compile(rf"([A-Z])-({NUMBER})\t(.*)", re.DOTALL)
 SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
 
 
@@ -153,7 +153,9 @@ def _json_view(path: Path, texts: Sequence[str]) -> View:
             shape = len(record["target"]), len(record["source"])
             table = None if weights is None else numpy.array(weights, float).reshape(shape)
             pairs.append((" ".join(record["source"]), " ".join(record["target"])))
-        except (ValueError, TypeError, KeyError) as error:
+            if any(not (0 <= i < shape[1] and 0 <= j < shape[0]) for i, j in links):
+                raise ValueError("a link names a word that is not there")
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise ModelError(f"{path}, line {number} is no alignment ({error})") from None
         panels.append(Panel(path.name, links, table))
     return View(tuple(panels), tuple(pairs))

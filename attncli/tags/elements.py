@@ -22,11 +22,14 @@ def pair_tags(parts: list[Segment]) -> list[Segment]:
     opened_by = {close: begin for begin, close in closed_by.items()}
     found: list[Segment] = []
     inside: list[int] = []  # the elements open here
+    still_open: set[int] = set()
     for number, part in enumerate(parts):
         if number in closed_by:
             inside.append(number)
+            still_open.add(number)
         elif number in opened_by:
-            while opened_by[number] in inside:  # not there: it was closed with an outer one
+            while opened_by[number] in still_open:  # not there: it was closed with an outer one
+                still_open.discard(inside[-1])
                 found.append(parts[closed_by[inside.pop()]])
             continue
         elif part.kind in ("open", "close"):

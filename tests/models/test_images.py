@@ -14,7 +14,8 @@ from PIL import Image
 
 from models.config import ImageConfig
 from models.errors import ModelError
-from models.images import MAX_PIXELS, open_image, shown, to_tensor
+from models.images import open_image, shown, to_tensor
+from models.limits import PICTURE_PIXELS
 
 
 def scene(width: int = 64, height: int = 48) -> Image.Image:
@@ -162,7 +163,7 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_picture_just_within_the_limit_is_not_called_a_bomb() -> None:
-    side = int(MAX_PIXELS**0.5)
+    side = int(PICTURE_PIXELS**0.5)
     assert open_image(saved(Image.new("1", (side, side)), "PNG")).size == (side, side)
 
 
