@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import lzma
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -26,7 +26,7 @@ from models.limits import FILE_BYTES, LINE_BYTES, WINDOW_BYTES
 
 BARS = "|||"  # as fast_align, Moses and others write pairs
 BLOCK = 1 << 16  # bytes of one read
-PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000
+PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
@@ -210,10 +210,10 @@ def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> It
     decoder whether its frame has ended.
     """
     decoder = None
-    for block in _portions(blocks):
+    for block in _portions(blocks, PORTION):
         while block:
             decoder = decoder or new_decoder()
-            yield decoder.decompress(block)
+            yield from _portions([decoder.decompress(block)], BLOCK)
             if not decoder.eof:
                 break
             block, decoder = decoder.unused_data.lstrip(b"\0"), None  # zeros may fill a file up
@@ -221,10 +221,10 @@ def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> It
         raise EOFError("it ends too early")
 
 
-def _portions(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Cut blocks so small that no compression turns one into more than a few dozen MiB."""
+def _portions(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Cut blocks into portions of at most so many bytes."""
     for block in blocks:
-        yield from (block[start : start + PORTION] for start in range(0, len(block), PORTION))
+        yield from (block[start : start + size] for start in range(0, len(block), size))
 
 
 def _columns(count: int) -> list[str]:

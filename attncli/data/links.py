@@ -170,7 +170,10 @@ def _naacl(path: Path, texts: Sequence[str]) -> Iterator[Written]:
                 f"{path}, line {number}: {text[:40]!r} is no link",
                 "sentence (from 1), source word, target word, and S or P",
             )
-        probability = float(match[5]) if match[5] else None
+        try:
+            probability = float(match[5]) if match[5] else None
+        except ValueError:
+            raise ModelError(f"{path}, line {number}: {match[5]!r:.40} is no probability") from None
         link = int(match[2]), int(match[3])
         text = " ".join(text.split())
         yield Written(number, int(match[1]) - 1, text, link, match[4] != "P", probability)

@@ -7,7 +7,9 @@ for. Captions often name pictures without their folders, so a name is looked for
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
+import sys
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from typing import NamedTuple
 
 from models.errors import ModelError
 from models.files import open_regular
-from models.limits import PICTURE_BYTES
+from models.limits import ARCHIVE_MEMBERS, PICTURE_BYTES
 
 
 class Place(NamedTuple):
@@ -33,11 +35,8 @@ class Place(NamedTuple):
                 f"a picture in {self.file} has {self.size:,} bytes", f"at most {PICTURE_BYTES:,}"
             )
         try:
-            with (
-                open_regular(self.file, PICTURE_BYTES)
-                if self.size < 0
-                else self.file.open("rb") as file
-            ):
+            most = PICTURE_BYTES if self.size < 0 else sys.maxsize
+            with open_regular(self.file, most) as file:
                 file.seek(self.offset)
                 return file.read(self.size)
         except OSError as error:
@@ -78,7 +77,10 @@ class Pictures:
 def open_pictures(path: Path | str) -> Pictures:
     """The index of a folder or a TAR file; a ModelError if it is neither."""
     path = Path(path)
-    places = dict(_folder(path) if path.is_dir() else _archive(path))
+    files = _folder(path) if path.is_dir() else _archive(path)
+    places = dict(itertools.islice(files, ARCHIVE_MEMBERS + 1))
+    if len(places) > ARCHIVE_MEMBERS:
+        raise ModelError(f"{path} has more than {ARCHIVE_MEMBERS:,} files", "fewer of them")
     alone: dict[str, list[str]] = {}
     for name in places:
         alone.setdefault(name.rpartition("/")[2], []).append(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.picture_files import PictureFile
 from attncli.render.captions import Outcome
@@ -83,8 +83,8 @@ class Watch:
 def _captioned(
     files: Sequence[PictureFile], captioner: Captioner, *, search: SearchConfig, attention: bool
 ) -> list[Outcome]:
-    opened = [_opened(file, captioner) for file in files]
-    pictures = [picture for picture in opened if not isinstance(picture, str)]
+    opened = [_opened(file, captioner, attention) for file in files]
+    pictures = [picture.shown for picture in opened if not isinstance(picture, str)]
     captions = iter(captioner.caption(pictures, search=search, attention=attention))
     outcomes = []
     for file, picture in zip(files, opened, strict=True):
@@ -92,34 +92,42 @@ def _captioned(
             outcomes.append(Outcome(file, (), note=picture))
         else:
             caption = next(captions)
-            look = _look(file, picture, caption, captioner) if attention else None
+            look = _look(file, picture.larger, caption) if picture.larger else None
             outcomes.append(Outcome(file, caption.hypotheses, look))
     return outcomes
 
 
-def _opened(file: PictureFile, captioner: Captioner) -> Image | str:
-    """The picture, or what is wrong with it."""
-    from models.images import open_image
+class Opened(NamedTuple):
+    """A picture as small as it is needed, so that only one is in memory at its full size."""
+
+    shown: Image  # the square that the model receives
+    larger: Image | None  # the same square, large enough to draw attention maps over it
+
+
+def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened | str:
+    """Open a picture. Return what is wrong with it if it cannot be read."""
+    from models.images import open_image, shown
 
     if file.fault:
         return file.fault
+    config = captioner.config.image
+    larger = dataclasses.replace(config, size=max(config.size, SIDE))
     try:
-        return open_image(file.content(), least=captioner.config.image.size)
+        image = open_image(file.content(), least=config.size)
+        return Opened(shown(image, config), shown(image, larger) if attention else None)
     except ModelError as error:
         return str(error) if file.path else f"{file.name}: {error}"
 
 
-def _look(file: PictureFile, picture: Image, caption: Caption, captioner: Captioner) -> Look:
-    """The maps as plain arrays, with what the model saw of the picture, at a size to draw over."""
+def _look(file: PictureFile, picture: Image, caption: Caption) -> Look:
+    """Return the attention maps as arrays, with the picture to draw them over."""
     from attncli.render.image_attention.look import Look
-    from models.images import shown
 
-    config, found = captioner.config.image, caption.attention
+    found = caption.attention
     assert found is not None
-    larger = dataclasses.replace(config, size=max(config.size, SIDE))
     return Look(
         name=file.name,
-        picture=shown(picture, larger),
+        picture=picture,
         words=found.words,
         maps=_array(found.maps),
         gates=None if found.gates is None else _array(found.gates),

@@ -9,8 +9,10 @@ from attncli.data.lines import Line, Outcome
 from attncli.data.split import split
 from attncli.jobs.tags import Aligner, InParts, with_tags
 from attncli.tags import TaggedLine, parse
+from attncli.tags.scan import too_many_tags
 from attncli.tags.words import has_word
 from models.config import MAX_BATCH_TOKENS, SearchConfig
+from models.limits import LINE_TAGS
 from models.types import EMPTY, Hypothesis, Translation
 
 LongLines = Literal["split", "refuse"]
@@ -79,6 +81,9 @@ def _plan(line: Line, translator: Translates, long_lines: LongLines, *, tags: bo
         return _Plan(line, [], f"line {line.number} is {line.fault}; not translated", refused=True)
     if not line.text.strip():
         return _Plan(line, [])
+    if tags and too_many_tags(line.text):
+        note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
+        return _Plan(line, [], note, refused=True)
     tagged = parse(line.text) if tags else None
     if tagged and tagged.tags and not has_word(tagged.text):
         return _Plan(line, [], tagged=tagged)

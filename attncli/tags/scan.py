@@ -12,7 +12,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from html.entities import html5
+from itertools import islice
 from typing import Literal, NamedTuple
+
+from models.limits import LINE_TAGS
 
 Kind = Literal["text", "open", "close", "void", "placeholder"]
 
@@ -82,6 +85,11 @@ def scan(line: str) -> Iterator[Segment]:
 def count(line: str) -> Counter[str]:
     """How often each piece of markup occurs; text and its entities left out."""
     return Counter(part.raw for part in scan(line) if part.kind != "text")
+
+
+def too_many_tags(line: str) -> bool:
+    """Return True if a line has more tags than can be projected in reasonable time."""
+    return next(islice(MARK.finditer(line), LINE_TAGS, None), None) is not None
 
 
 def _text(raw: str) -> Segment:

@@ -1,0 +1,193 @@
+"""Inputs made to exhaust memory or time: each ends soon, in a result or in one clear error."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+from PIL import Image
+
+from attncli.data.captions import read_captions
+from attncli.data.corpus import open_text, read_content
+from attncli.data.links import read_links
+from attncli.data.picture_files import named_pictures
+from attncli.data.pictures import open_pictures
+from attncli.data.split import split
+from attncli.data.views import read_view
+from attncli.tags import parse, project_tags
+from models.errors import ModelError
+from models.images import open_image
+from models.limits import LINE_TAGS
+
+
+@pytest.fixture(autouse=True)
+def soon() -> Iterator[None]:
+    """Every case takes well under a second of computing."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < 5
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    path = folder / "file"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + "\u0301" * 100_000,
+        "." * 100_000,
+        "." * 50_000 + '"' * 50_000,
+        "," * 50_000 + " " * 50_000 + "x",
+        "a\u0301" * 30_000,
+    ],
+)
+def test_a_long_line_is_split_whatever_it_has(text: str) -> None:
+    parts = split(text, lambda part: len(part) <= 200)
+    assert "".join(parts).replace(" ", "") == text.replace(" ", "")
+    assert all(len(part) <= 200 for part in parts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%" + "0" * 50_000,
+        "%(x)" + "0" * 50_000,
+        "<a>" * 4000 + "x" + "</a>" * 4000,
+        "(" * 20_000 + "{x}" + ")" * 20_000,
+        "{x,plural," * 4000,
+        '<a "' * 4000,
+        "<!--" * 4000,
+    ],
+)
+def test_tags_are_found_whatever_the_line_has(text: str) -> None:
+    assert project_tags(parse(text), "x", [{0: 1.0}])
+
+
+def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
+    from attncli.tags.scan import too_many_tags
+
+    assert too_many_tags("<b>" * (LINE_TAGS + 1)) and not too_many_tags("<b>" * LINE_TAGS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1000000000 1 1\n", "99999999 1 1\n", "1" * 5000 + " 1 1\n", "1 1 1 S 1.2.3\n"],
+)
+def test_gold_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ModelError, match="file"):
+        read_links(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", ["0-" + "1" * 5000, "0-0:1e", "²-0"])
+def test_pharaoh_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ModelError, match="is no link"):
+        read_links(written(tmp_path, text + "\n"), index="0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"source": ["a"], "target": ["b"], "links": ' + "[" * 100_000,
+        '{"source": ["a"], "target": ["b"], "links": [[' + "1" * 5000 + ", 0]]}",
+        '{"source": ["a"], "target": ["b"], "links": [[Infinity, 0]]}',
+        '{"source": ["a"], "target": ["b"], "links": [[7, 0]]}',
+        "A-" + "1" * 5000 + "\t0-0",
+    ],
+)
+def test_alignments_of_other_programs_are_read_or_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ModelError):
+        read_view(written(tmp_path, text + "\n"), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"images": [{"id": 1, "file_name": 7}], "annotations": []}',
+        '{"images": [{"filename": ["x"], "sentences": [{"raw": "a"}]}]}',
+        '{"images": ' + "1" * 5000 + "}",
+        'image,caption\na.jpg,"' + "x" * 200_000 + '"\n',
+    ],
+)
+def test_captions_are_read_or_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ModelError, match="file"):
+        read_captions(written(tmp_path, text))
+
+
+def bombs() -> dict[str, Callable[[bytes], bytes]]:
+    zstd = zstandard.ZstdCompressor(level=1)
+    return {"gzip": gzip.compress, "xz": lzma.compress, "zstd": zstd.compress}
+
+
+@pytest.mark.parametrize("kind", bombs())
+def test_a_compressed_file_is_read_in_small_portions(tmp_path: Path, kind: str) -> None:
+    import tracemalloc
+
+    path = written(tmp_path, bombs()[kind](b"\n" * (1 << 26)))
+    tracemalloc.start()
+    with open_text(path) as lines:
+        assert next(lines) == ""
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 27
+
+
+def test_a_frame_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
+    settings = zstandard.ZstdCompressionParameters(window_log=29, compression_level=1)
+    content = zstandard.ZstdCompressor(compression_params=settings).compressobj()
+    packed = content.compress(os.urandom(1 << 16)) + content.flush()
+    with pytest.raises(ModelError, match="damaged or incomplete"):
+        read_content(written(tmp_path, packed))
+
+
+def test_a_file_read_as_a_whole_has_a_ceiling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attncli.data.corpus.FILE_BYTES", 1 << 20)
+    with pytest.raises(ModelError, match="longer than"):
+        read_content(written(tmp_path, gzip.compress(b"x" * (1 << 21))))
+
+
+def test_named_pipes_and_links_in_a_circle_are_no_pictures(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jpg")
+    (tmp_path / "loop.jpg").symlink_to("loop.jpg")
+    (tmp_path / "zero.jpg").symlink_to("/dev/zero")
+    for name in ("pipe.jpg", "loop.jpg", "zero.jpg"):
+        with pytest.raises(ModelError):
+            open_image(tmp_path / name)
+        place = open_pictures(tmp_path).find(name)
+        assert place
+        with pytest.raises(ModelError):
+            place.read()
+
+
+def test_a_pattern_follows_no_links_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "more" / ".hidden").mkdir(parents=True)
+    for name in ("a.png", "more/b.png", "more/.hidden/c.png"):
+        Image.new("RGB", (2, 2)).save(tmp_path / name)
+    for name in ("one", "two", "more/three"):
+        (tmp_path / name).symlink_to(tmp_path)
+    for pattern in ("**/*.png", "**"):
+        [found] = named_pictures([f"{tmp_path}/{pattern}"])
+        names = [os.path.relpath(file.name, tmp_path) for file in found]
+        assert names == ["a.png", "more/b.png"]
+
+
+def test_a_picture_of_many_bytes_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.images.PICTURE_BYTES", 100)
+    content = io.BytesIO()
+    Image.new("RGB", (99, 99)).save(content, "BMP")
+    with pytest.raises(ModelError, match="at most 100"):
+        open_image(written(tmp_path, content.getvalue()))
