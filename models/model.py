@@ -19,15 +19,7 @@ from models.deferred import deferred_gradients
 from models.errors import ModelError
 from models.layers import Embedding
 from models.registry import DEFAULT_SOURCE
-from models.types import Batch, Memory
-
-
-class DecodingStep(NamedTuple):
-    """One step of decoding."""
-
-    log_probs: Tensor  # (R, Y)
-    state: Any
-    weights: Tensor | None  # (R, S) of the attention, where asked for
+from models.types import Batch, DecodingStep, Memory
 
 
 class TeacherForcingOutput(NamedTuple):
@@ -90,7 +82,7 @@ class EncoderDecoder(nn.Module):
         advanced = self.decoder.advance(tokens[:, None], state, prepared, want_weights=want_weights)
         logits = self.output(advanced.features[:, 0])  # (R, Y)
         weights = None if advanced.weights is None else advanced.weights[:, 0]
-        return DecodingStep(logits.float().log_softmax(-1), advanced.state, weights)
+        return DecodingStep(logits.float(), advanced.state, weights)
 
     def teacher_force(
         self,

@@ -1,4 +1,4 @@
-"""What crosses from one file to another: batches, memories, steps and hypotheses.
+"""Types shared by several files: batches, memories, decoding steps and hypotheses.
 
 Sizes, everywhere: B sentences, R hypotheses (rows), T queries, S slots, Y vocabulary,
 H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is real.
@@ -84,17 +84,31 @@ class AttentionOutput(NamedTuple):
         )
 
 
+class DecodingStep(NamedTuple):
+    """Result of one decoding step: the next token's distribution and the new state."""
+
+    logits: Tensor  # (R, Y) in float32; search may change them in place
+    state: Any
+    weights: Tensor | None = None  # (R, S) attention weights, if requested
+
+    @property
+    def log_probs(self) -> Tensor:
+        """Log-probabilities (R, Y) of the next token."""
+        return self.logits.log_softmax(-1)
+
+
 class Hypothesis(NamedTuple):
-    """One output and what the model thinks of it."""
+    """One output with its scores."""
 
     text: str
-    score: float  # log-probability over the length penalty: what the beam sorts by
+    score: float  # log-probability divided by the length penalty; hypotheses are sorted by it
     log_prob: float  # natural logarithm, end mark included
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     ids: tuple[int, ...]
+    truncated: bool = False  # the length limit ended it where the model preferred another token
 
 
-EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, pieces=(), ids=())  # of an empty source
+EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, tokens=(), ids=())  # of an empty source
 
 
 class Translation(NamedTuple):
@@ -106,5 +120,5 @@ class Translation(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The best output."""
+        """Text of the best output."""
         return self.hypotheses[0].text

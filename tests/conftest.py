@@ -18,7 +18,8 @@ from attncli.embedded.grammar import Pair, generate
 from models import load
 from models.bundle import Bundle, build, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
-from models.inference.translator import Translator, padded
+from models.inference.batching import pad
+from models.inference.translator import Translator
 from models.loss import LossSum
 from models.model import EncoderDecoder
 from models.tokenizer import END, PAD, START, Tokenizer, train
@@ -133,8 +134,8 @@ def batches(tokenizer: Tokenizer, pairs: list[Pair], *, size: int) -> Iterator[B
     cpu = torch.device("cpu")
     for start in range(0, len(pairs), size):
         group = pairs[start : start + size]
-        source, source_mask = padded([tokenizer.encode(pair.source) for pair in group], cpu)
-        target, mask = padded([tokenizer.encode_target(pair.target) for pair in group], cpu)
+        source, source_mask = pad([tokenizer.encode(pair.source) for pair in group], cpu)
+        target, mask = pad([tokenizer.encode_target(pair.target) for pair in group], cpu)
         begun = torch.nn.functional.pad(target[:, :-1], (1, 0), value=START)
         assert PAD == 0  # what padding the masks stand for
         yield Batch(source, source_mask, begun, target, mask)

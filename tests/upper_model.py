@@ -7,7 +7,7 @@ what stands around the model.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from attncli.jobs.loading import OpenOptions
@@ -29,15 +29,19 @@ class Upper:
         """Pieces and the end mark."""
         return sum(1 + len(word) // 10 for word in text.split()) + 1
 
-    def translate(
+    def stream(
         self,
         texts: Iterable[str],
         *,
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
-    ) -> list[Translation]:
-        """Each text in capitals; further outputs have exclamation marks."""
-        return [self._translation(text, search or SearchConfig()) for text in texts]
+        window: int = 2000,
+        on_batch: Callable[[int], None] = lambda done: None,
+    ) -> Iterator[Translation]:
+        """Yield each text in capitals; further outputs have exclamation marks."""
+        for done, text in enumerate(texts, 1):
+            on_batch(done)
+            yield self._translation(text, search or SearchConfig())
 
     def _translation(self, text: str, search: SearchConfig) -> Translation:
         assert text.strip() and self.source_length(text) <= self.max_source_length

@@ -74,8 +74,7 @@ def _translated(wanted: WantedScores, sources: list[str]) -> Iterator[System]:
     """The outputs of each model, written as soon as they are there."""
     for name, folder in zip(wanted.names, wanted.models, strict=True):
         translator = loading.open_translator(folder, wanted.options)
-        total = sum(map(translator.source_length, sources))
-        with console.progress(f"translating, {name}", total=total) as advance:
+        with console.progress(f"translating, {name}", total=len(sources)) as advance:
             system = translate_test_set(
                 name,
                 sources,

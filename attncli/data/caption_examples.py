@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.tokens import Side, forced
+from attncli.data.tokens import Side
+from models.inference.batching import teacher_forcing_batch
 from models.types import Batch
 
 Augment = Callable[[Tensor], Tensor]  # pictures (B, 3, h, w) to others of that shape
@@ -69,9 +70,9 @@ class CaptionExamples:
         """The padded batch of some captions with their pictures."""
         target = self.target.padded(numbers)
         if not self.together:
-            return forced(*self.views.source(self.rows[numbers]), *target)
+            return teacher_forcing_batch(*self.views.source(self.rows[numbers]), *target)
         pictures, rows = np.unique(self.rows[numbers], return_inverse=True)
-        batch = forced(*self.views.source(pictures), *target)
+        batch = teacher_forcing_batch(*self.views.source(pictures), *target)
         return batch._replace(rows=torch.from_numpy(rows))
 
 

@@ -20,7 +20,8 @@ from torch import Tensor
 
 from attncli.data.guides import Guide, guide_table, piece_links
 from models.files import refused
-from models.tokenizer import PAD, START, Tokenizer
+from models.inference.batching import teacher_forcing_batch
+from models.tokenizer import PAD, Tokenizer
 from models.types import Batch
 
 CHUNK = 10_000  # pairs tokenised at a time
@@ -80,18 +81,12 @@ class TokenPairs:
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """The padded batch of some pairs."""
-        batch = forced(*self.source.padded(numbers), *self.target.padded(numbers))
+        batch = teacher_forcing_batch(*self.source.padded(numbers), *self.target.padded(numbers))
         if self.links is None:
             return batch
         shape = batch.target_out.shape[1], batch.source.shape[1]
         table = guide_table([self.links[number] for number in numbers], shape)
         return batch._replace(links=torch.from_numpy(table))
-
-
-def forced(source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor) -> Batch:
-    """A batch for teacher forcing: the target (B, T) is read one place behind what is said."""
-    begun = torch.full_like(target[:, :1], START)
-    return Batch(source, source_mask, torch.cat([begun, target[:, :-1]], 1), target, target_mask)
 
 
 class Dropped(NamedTuple):

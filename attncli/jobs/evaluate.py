@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from attncli.console import Progress
@@ -48,37 +48,22 @@ def translate_test_set(
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: Progress = lambda done, note="": None,
 ) -> System:
-    """The outputs of a model, longest source first, so that a lack of memory shows at once."""
-    start, done, count = time.perf_counter(), 0, 0
-    hypotheses, notes = [""] * len(sources), []
-    for chunk, size in _chunks(sources, translator, max_batch_tokens):
-        [outcomes] = translate_lines(
-            [chunk], translator, search=search, max_batch_tokens=max_batch_tokens
-        )
-        for line, translation, note, *_ in outcomes:
-            hypotheses[line.number - 1] = _one_line(translation.text) if translation else ""
-            notes += [note] if note else []
-        done, count = done + size, count + len(chunk)
-        rate = count / (time.perf_counter() - start)
-        advance(done, f"{count:,} sentences, {rate:,.1f}/s")
-    return System(name, hypotheses, time.perf_counter() - start, tuple(notes))
+    """Translate a test set. advance: receives the number of sentences translated so far."""
+    start = time.perf_counter()
 
+    def report(done: int) -> None:
+        advance(done, f"{done:,} sentences, {done / (time.perf_counter() - start):,.1f}/s")
 
-def _chunks(
-    sources: Sequence[str], translator: Translates, max_batch_tokens: int
-) -> Iterator[tuple[list[Line], int]]:
-    """One batch of lines after another, and its size in pieces."""
-    sizes = [translator.source_length(source) for source in sources]
-    chunk: list[Line] = []
-    widest = total = 0
-    for row in sorted(range(len(sources)), key=lambda row: -sizes[row]):
-        if chunk and (len(chunk) + 1) * widest > max_batch_tokens:
-            yield chunk, total
-            chunk, total = [], 0
-        widest = max(1, sizes[row]) if not chunk else widest
-        chunk.append(Line(row + 1, sources[row]))
-        total += sizes[row]
-    yield chunk, total
+    [outcomes] = translate_lines(
+        [[Line(number, source) for number, source in enumerate(sources, 1)]],
+        translator,
+        search=search,
+        max_batch_tokens=max_batch_tokens,
+        on_batch=report,
+    )
+    hypotheses = [_one_line(each.translation.text) if each.translation else "" for each in outcomes]
+    notes = tuple(each.note for each in outcomes if each.note)
+    return System(name, hypotheses, time.perf_counter() - start, notes)
 
 
 def _one_line(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line, Outcome
@@ -19,23 +19,25 @@ LongLines = Literal["split", "refuse"]
 
 
 class Translates(Protocol):
-    """What the job asks of a model: ``models.load`` gives one."""
+    """Model as this job uses it; ``models.load_translator`` returns one."""
 
     @property
     def max_source_length(self) -> int:
-        """The most pieces of one text."""
+        """Maximum length of a text in tokens, end mark included."""
 
     def source_length(self, text: str) -> int:
-        """Pieces of a text, end mark included."""
+        """Return the length of a text in tokens, end mark included."""
 
-    def translate(
+    def stream(
         self,
         texts: Iterable[str],
         *,
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
-    ) -> list[Translation]:
-        """The outputs for each text, in order."""
+        window: int = 2000,
+        on_batch: Callable[[int], None] = lambda done: None,
+    ) -> Iterator[Translation]:
+        """Yield the translation of each text, in order."""
 
 
 class _Plan(NamedTuple):
@@ -56,6 +58,7 @@ def translate_lines(
     long_lines: LongLines = "split",
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: Aligner | None = None,
+    on_batch: Callable[[int], None] = lambda done: None,
 ) -> Iterator[list[Outcome]]:
     """The outcomes of each chunk, as soon as the chunk is there.
 
@@ -67,10 +70,13 @@ def translate_lines(
     for chunk in chunks:
         plans = [_plan(line, translator, long_lines, tags=bool(aligner)) for line in chunk]
         texts = [part for plan in plans for part in plan.parts]
-        results: Iterator[Translation] = iter(())
-        if texts:
-            found = translator.translate(texts, search=search, max_batch_tokens=max_batch_tokens)
-            results = iter(found)
+        results = translator.stream(
+            texts,
+            search=search,
+            max_batch_tokens=max_batch_tokens,
+            window=max(1, len(texts)),
+            on_batch=on_batch,
+        )
         parts = [[next(results) for _ in plan.parts] for plan in plans]
         outcomes = [_outcome(plan, part) for plan, part in zip(plans, parts, strict=True)]
         yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
@@ -140,6 +146,7 @@ def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
         text=" ".join(part.text for part in parts if part.text),
         score=sum(part.score for part in parts) / len(parts),
         log_prob=sum(part.log_prob for part in parts),
-        pieces=tuple(piece for part in parts for piece in part.pieces),
+        tokens=tuple(token for part in parts for token in part.tokens),
         ids=tuple(id for part in parts for id in part.ids),
+        truncated=any(part.truncated for part in parts),
     )

@@ -138,5 +138,6 @@ def _record(hypothesis: Hypothesis) -> dict[str, object]:
         "text": hypothesis.text,
         "score": hypothesis.score,
         "log_prob": hypothesis.log_prob,
-        "pieces": hypothesis.pieces,
+        "tokens": hypothesis.tokens,
+        "truncated": hypothesis.truncated,
     }

@@ -100,7 +100,8 @@ def _record(outcome: Outcome, rank: int) -> dict[str, object]:
         "text": hypothesis.text,
         "score": hypothesis.score,
         "log_prob": hypothesis.log_prob,
-        "pieces": hypothesis.pieces,
+        "tokens": hypothesis.tokens,
+        "truncated": hypothesis.truncated,
     }
     if outcome.alignments:
         pair = outcome.alignments[rank]

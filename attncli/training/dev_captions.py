@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from attncli.data.caption_examples import Views
-from attncli.data.tokens import forced
 from attncli.scoring.captions import bleu4, cider
 from attncli.training.config import TrainConfig
 from attncli.training.events import Scores
@@ -18,8 +17,8 @@ from attncli.training.seeing import half
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.encoders.image import ImageEncoder
+from models.inference.batching import length_batches, pad, teacher_forcing_batch
 from models.inference.captioner import Captioner
-from models.inference.translator import padded
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
 from models.types import Batch
@@ -66,11 +65,10 @@ class DevCaptions:
             for row, captions in zip(self.rows, self.targets, strict=True)
             for caption in captions
         ]
-        encoded.sort(key=lambda pair: len(pair[1]))
-        for start in range(0, len(encoded), BATCH):
-            rows, ids = zip(*encoded[start : start + BATCH], strict=True)
-            target = padded(list(ids), torch.device("cpu"))
-            batch = forced(*self.views.source(np.array(rows)), *target)
+        for numbers in length_batches([len(ids) for _, ids in encoded], max_count=BATCH):
+            rows, ids = zip(*(encoded[n] for n in numbers), strict=True)
+            target = pad(list(ids), torch.device("cpu"))
+            batch = teacher_forcing_batch(*self.views.source(np.array(rows)), *target)
             yield batch.map(lambda part: part.to(device))
 
     def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:

@@ -11,13 +11,13 @@ from attncli.training.events import Scores
 from attncli.training.material import Heartbeat
 from models.bundle import Bundle
 from models.config import ModelConfig
-from models.inference.translator import Translator, forced
+from models.inference.batching import length_batches, pad_pairs
+from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
 from models.types import Batch
 
 BATCH = 64  # sentences whose loss is taken at a time
-PORTION = 200  # sentences translated between two looks at whether to stop
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,12 @@ class DevTexts:
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Sources with their first references; those that training leaves out are not there."""
         device = next(model.parameters()).device
-        texts = sorted(zip(self.sources, self.references[0], strict=True), key=lambda p: len(p[1]))
-        for start in range(0, len(texts), BATCH):
-            part = [pair for pair in texts[start : start + BATCH] if pair[0].strip()]
-            encoded = [(tokenizer.encode(s), tokenizer.encode_target(t)) for s, t in part]
-            usable = [pair for pair in encoded if len(pair[0]) <= model.config.max_source]
-            if usable:
-                yield forced([ids for ids, _ in usable], [ids for _, ids in usable], device)
+        pairs = zip(self.sources, self.references[0], strict=True)
+        encoded = [(tokenizer.encode(s), tokenizer.encode_target(t)) for s, t in pairs if s.strip()]
+        usable = [pair for pair in encoded if len(pair[0]) <= model.config.max_source]
+        for batch in length_batches([len(target) for _, target in usable], max_count=BATCH):
+            sources, targets = zip(*(usable[i] for i in batch), strict=True)
+            yield pad_pairs(sources, targets, device)
 
     def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:
         """Translations in order."""
@@ -79,13 +78,13 @@ def translated(translator: Translator, sources: list[str], beat: Heartbeat) -> l
     outputs = [""] * len(sources)
     tokenizer, config = translator.tokenizer, translator.config
     fitting = [i for i, text in enumerate(sources) if fits(text, tokenizer, config)]
-    order = sorted(fitting, key=lambda i: len(sources[i]))
-    for start in range(0, len(order), PORTION):
-        beat(start / len(order))
-        part = order[start : start + PORTION]
-        results = translator.translate([sources[i] for i in part])
-        for index, result in zip(part, results, strict=True):
-            outputs[index] = result.text
+    results = translator.stream(
+        [sources[i] for i in fitting],
+        window=max(1, len(fitting)),
+        on_batch=lambda done: beat(done / len(fitting)),
+    )
+    for index, result in zip(fitting, results, strict=True):
+        outputs[index] = result.text
     return outputs
 
 

@@ -18,12 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.tokens import forced
 from attncli.scoring.reward import Reward
 from attncli.training.material import Criticised
 from models.config import SearchConfig
+from models.inference.batching import pad, teacher_forcing_batch
 from models.inference.search import search
-from models.inference.translator import padded
 from models.model import EncoderDecoder
 from models.tokenizer import END, Tokenizer
 from models.types import Batch, Memory
@@ -79,9 +78,9 @@ class SelfCritical:
             sampled, reward, baseline = self.sample(model, memory, pictures, count)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
         ended_ids = [[*ids, END] for captions in sampled for ids in captions]
-        target, mask = padded(ended_ids, reward.device)
+        target, mask = pad(ended_ids, reward.device)
         rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(count)
-        again = forced(batch.source, batch.source_mask, target, mask)
+        again = teacher_forcing_batch(batch.source, batch.source_mask, target, mask)
         nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
         loss = ((reward - baseline).view(-1, 1) * nll).sum()
         return Criticised(loss, float(nll.detach().sum()), float(reward.mean()), int(mask.sum()))

@@ -12,11 +12,11 @@ from torch import Tensor
 from models.alignment.links import Links, extract
 from models.alignment.symmetrise import symmetrise
 from models.alignment.units import Units, units
-from models.alignment.weights import attention_shape, every_head, forced, pooled
+from models.alignment.weights import attention_shape, every_head, pooled, teacher_forced_weights
 from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ModelError
-from models.inference.translator import Translator, batches
-from models.inference.translator import forced as forced_batch
+from models.inference.batching import length_batches, pad_pairs
+from models.inference.translator import Translator
 from models.tokenizer import END, Tokenizer
 from models.types import Batch, Translation
 
@@ -112,7 +112,9 @@ def align_encoded(
     found: list[Alignment | None] = [None] * len(pairs)
     for batch in batched(translator, pairs, max_batch_tokens):
         chosen = [pairs[n] for n in batch]
-        weights, scores = forced(translator.model, as_batch(translator, chosen), config)
+        weights, scores = teacher_forced_weights(
+            translator.model, as_batch(translator, chosen), config
+        )
         cut = [both_units(translator.tokenizer, pair, config) for pair in chosen]
         for n, sides, rows, score in zip(batch, cut, weights.cpu(), scores.tolist(), strict=True):
             found[n] = linked(rows, *sides, score, config)
@@ -182,15 +184,17 @@ def batched(
     translator: Translator, pairs: Sequence[Encoded], max_batch_tokens: int
 ) -> Iterable[list[int]]:
     """The numbers of the pairs that can be aligned, those of like length together."""
-    longer = [max(pair.source, pair.target, key=len) for pair in pairs]
-    usable = [n for n, pair in enumerate(pairs) if not trouble(translator, pair)]
-    return batches(sorted(usable, key=lambda n: len(longer[n])), longer, max_batch_tokens)
+    lengths = [
+        0 if trouble(translator, pair) else max(len(pair.source), len(pair.target))
+        for pair in pairs
+    ]
+    return length_batches(lengths, max_tokens=max_batch_tokens)
 
 
 def as_batch(translator: Translator, pairs: Sequence[Encoded]) -> Batch:
     """Encoded pairs, padded."""
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    return forced_batch(sources, targets, translator.device)
+    return pad_pairs(sources, targets, translator.device)
 
 
 def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tuple[Units, Units]:

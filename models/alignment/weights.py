@@ -32,7 +32,9 @@ class Looked(NamedTuple):
 
 
 @torch.inference_mode()
-def forced(model: EncoderDecoder, batch: Batch, config: AlignConfig) -> tuple[Tensor, Tensor]:
+def teacher_forced_weights(
+    model: EncoderDecoder, batch: Batch, config: AlignConfig
+) -> tuple[Tensor, Tensor]:
     """Weights (B, T, S) of the configured layer and head, and each target's score (B,).
 
     A score is the mean log-probability of a piece, end mark included.

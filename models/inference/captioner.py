@@ -1,13 +1,13 @@
-"""A trained captioner in use: pictures in, captions out, and where the model looked."""
+"""A trained captioner ready for use: images in, captions with scores and attention maps out."""
 
 from __future__ import annotations
 
 import copy
 import itertools
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from PIL import Image
@@ -17,38 +17,41 @@ from models.bundle import Bundle, read
 from models.config import ModelConfig, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_tensor
+from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.search import Finished, search
 from models.sources import check_source
-from models.tokenizer import END, START
-from models.types import Batch, Hypothesis
+from models.tokenizer import END
+from models.types import Hypothesis
 
-Picture = Image.Image | Tensor  # or its pixels (3, h, w), or its features (S, V)
+BATCH = 32  # images per batch
+
+Picture = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
 
 
 class ImageAttention(NamedTuple):
-    """Where a captioner looked while it said each word."""
+    """Attention maps of a caption, one per word."""
 
     words: tuple[str, ...]
-    maps: Tensor  # (W, rows, columns), each summing to 1: the mean of the word's pieces
-    gates: Tensor | None  # (W,) beta: how much of what was read went on
-    entropy: Tensor  # (W,) of the maps, in nats: 0 one cell, log(cells) all alike
+    maps: Tensor  # (W, rows, columns), each sums to 1: the mean over the word's tokens
+    gates: Tensor | None  # (W,) beta: the gate on the context
+    entropy: Tensor  # (W,) of the maps, in nats: 0 for one cell, log(cells) for a uniform map
     read: str  # soft, hard argmax, hard sample or hard expected
 
 
 class Caption(NamedTuple):
-    """The outputs for one picture, best first."""
+    """The outputs for one image, best first."""
 
     hypotheses: tuple[Hypothesis, ...]
-    attention: ImageAttention | None  # of the best one, where asked for
+    attention: ImageAttention | None  # of the best output, if requested
 
     @property
     def text(self) -> str:
-        """The best output."""
+        """Text of the best output."""
         return self.hypotheses[0].text
 
 
 class Captioner:
-    """A bundle on a device. `caption` gives the same answer whatever the batch."""
+    """A captioner on a device. Its output for an image does not depend on the batch."""
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         check_source(bundle.model.config.family, "image")
@@ -59,17 +62,17 @@ class Captioner:
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Captioner:
-        """The captioner of a bundle folder."""
+        """Read the captioner of a bundle folder."""
         return cls(read(Path(folder)), device)
 
     @property
     def config(self) -> ModelConfig:
-        """The model's configuration."""
+        """Configuration of the model."""
         return self.model.config
 
     @property
     def encoder(self) -> ImageEncoder:
-        """What turns pictures into cells."""
+        """The image encoder."""
         assert isinstance(self.model.encoder, ImageEncoder)
         return self.model.encoder
 
@@ -85,9 +88,10 @@ class Captioner:
         return other
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Captioner:
-        """The same with its hard attention read in another way: argmax, sample or expected.
+        """Return this model with another read mode of its hard attention; the weights are shared.
 
-        seed: of the samples. A ModelError if the attention is not hard.
+        decode: argmax, sample or expected. seed: of the samples. Raises ModelError if the
+        attention is not hard.
         """
         other = copy.copy(self)
         other.model = self.model.with_read_mode(decode, seed=seed)
@@ -99,29 +103,43 @@ class Captioner:
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
-        batch: int = 32,
+        batch: int = BATCH,
     ) -> list[Caption]:
-        """Captions of pictures, or of the features (S, V) of pictures, in order.
+        """Caption images, in order; see `stream`."""
+        return list(self.stream(images, search=search, attention=attention, batch=batch))
 
-        attention: whether to say where the model looked, which costs one more pass.
+    def stream(
+        self,
+        images: Iterable[Picture],
+        *,
+        search: SearchConfig | None = None,
+        attention: bool = False,
+        batch: int = BATCH,
+    ) -> Iterator[Caption]:
+        """Caption images, or features (S, V) of images, and yield the captions in order.
+
+        Memory stays constant: at most `batch` images are read ahead.
+        search: settings; the default is `self.search`. attention: True adds the attention maps,
+        which costs a second pass of the decoder. batch: images computed at once.
         """
-        config, found = search or self.search, []
-        for start in range(0, len(images), batch):
-            part = [self._pixels(image) for image in images[start : start + batch]]
+        config = search or self.search
+        for group in windows(images, batch):
+            part = [self._pixels(image) for image in group]
             keys = [key(pixels) if config.method == "sample" else "" for pixels in part]
-            found += self._caption(self.features(part), keys, config, attention)
-        return found
+            yield from self._caption(self.features(part), keys, config, attention)
 
     @torch.no_grad()
     def features(self, images: Sequence[Picture]) -> Tensor:
-        """Features (N, S, V) of pictures; those that are given as features stay what they are."""
+        """Return features (N, S, V) of images; features among them are returned unchanged."""
         given = [self._pixels(image).to(self.device) for image in images]
         pixels = [image for image in given if image.dim() == 3]
-        seen: Iterator[Tensor] = iter(self.encoder.features(torch.stack(pixels)) if pixels else ())
-        return torch.stack([next(seen) if i.dim() == 3 else i.float() for i in given])
+        computed: Iterator[Tensor] = iter(
+            self.encoder.features(torch.stack(pixels)) if pixels else ()
+        )
+        return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 
     def _pixels(self, image: Picture) -> Tensor:
-        """Pixels (3, size, size) of a picture; features (S, V) as they are."""
+        """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
         return to_tensor(image, self.config.image) if isinstance(image, Image.Image) else image
 
     @torch.inference_mode()
@@ -131,31 +149,33 @@ class Captioner:
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
         limits = [config.max_caption] * len(features)
         outputs = search(self.model, self.model.encode(features, mask), limits, keys, config)
-        looks: list[Any] = [None] * len(outputs)
+        maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
-            looks = self._attention(features, mask, [found[0].ids for found in outputs])
+            maps = self._attention(features, mask, [found[0].ids for found in outputs])
         return [
-            Caption(tuple(self._hypothesis(one) for one in found), look)
-            for found, look in zip(outputs, looks, strict=True)
+            Caption(tuple(map(self._hypothesis, found)), of_best)
+            for found, of_best in zip(outputs, maps, strict=True)
         ]
 
     def _attention(
-        self, features: Tensor, mask: Tensor, said: list[tuple[int, ...]]
-    ) -> list[ImageAttention]:
-        batch = forced(features, mask, said)
-        passed = self.model.teacher_force(batch, want_weights=True)
-        assert passed.weights is not None
-        weights = passed.weights.float().cpu()
-        gates = None if passed.gates is None else passed.gates.float().cpu()
+        self, features: Tensor, mask: Tensor, outputs: list[tuple[int, ...]]
+    ) -> list[ImageAttention | None]:
+        """Return the attention maps of given outputs, by teacher forcing."""
+        target = pad([[*ids, END] for ids in outputs], features.device)
+        batch = teacher_forcing_batch(features, mask, *target)
+        result = self.model.teacher_force(batch, want_weights=True)
+        assert result.weights is not None
+        weights = result.weights.float().cpu()
+        gates = None if result.gates is None else result.gates.float().cpu()
         return [
-            self._looked(ids, weights[row], None if gates is None else gates[row])
-            for row, ids in enumerate(said)
+            self._by_word(ids, weights[row], None if gates is None else gates[row])
+            for row, ids in enumerate(outputs)
         ]
 
-    def _looked(
+    def _by_word(
         self, ids: tuple[int, ...], weights: Tensor, gates: Tensor | None
     ) -> ImageAttention:
-        """Pieces' weights (T, S) and gates (T,) as those of words."""
+        """Average the weights (T, S) and gates (T,) of tokens over the words they belong to."""
         groups = words(self.tokenizer.pieces(ids))
         rows, columns = self.encoder.grid
         maps = weights.new_zeros(len(groups), weights.shape[1])  # (W, S)
@@ -177,29 +197,18 @@ class Captioner:
             text=self.tokenizer.decode(found.ids).strip(),
             score=found.score,
             log_prob=found.log_prob,
-            pieces=self.tokenizer.pieces(found.ids),
+            tokens=self.tokenizer.pieces(found.ids),
             ids=found.ids,
+            truncated=found.truncated,
         )
 
 
 def key(pixels: Tensor) -> str:
-    """What random numbers for a picture are seeded with: the same in any batch."""
+    """Return the text that seeds an image's random numbers; it does not depend on the batch."""
     return f"{zlib.crc32(pixels.contiguous().cpu().numpy().tobytes()):08x}"
 
 
-def words(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """First piece and end of each word; a word begins at a piece that begins with U+2581."""
-    starts = [n for n, piece in enumerate(pieces) if n == 0 or piece.startswith("\u2581")]
-    return list(itertools.pairwise([*starts, len(pieces)]))
-
-
-def forced(features: Tensor, mask: Tensor, said: Sequence[tuple[int, ...]]) -> Batch:
-    """Features (B, S, V) and what was said of them, as a batch for teacher forcing."""
-    longest = max(len(ids) for ids in said) + 1
-    device = features.device
-    ended = [[*ids, END] for ids in said]
-    target = torch.tensor([ids + [0] * (longest - len(ids)) for ids in ended], device=device)
-    lengths = torch.tensor([len(ids) for ids in ended], device=device)
-    begun = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], 1)
-    real = torch.arange(longest, device=device) < lengths[:, None]
-    return Batch(features, mask, begun, target, real)
+def words(tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the token range (start, end) of each word; U+2581 begins a word."""
+    starts = [n for n, token in enumerate(tokens) if n == 0 or token.startswith("\u2581")]
+    return list(itertools.pairwise([*starts, len(tokens)]))

@@ -1,10 +1,10 @@
-"""Search: from a memory to outputs, by beam or by sampling. Greedy search is a beam of one.
+"""Beam search and sampling of outputs from a memory. Greedy search is a beam of one.
 
     score(y) = log p(y) / lp(y),   lp(y) = ((5 + |y|) / 6)^alpha       Wu et al. 2016, eq. 14
 
-|y| counts the end mark. Finished hypotheses of a sentence are set aside; when it has as many as
-the beam is wide, and none of the live ones would be among them if it ended next, the sentence
-leaves the batch, so that the rest goes on faster.
+|y| includes the end mark. Finished hypotheses of a sentence are collected. A sentence is done when
+it has as many finished hypotheses as the beam is wide, and no live one would rank among them if it
+ended at the next step. It then leaves the batch, so that the remaining sentences decode faster.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from torch import Tensor
 
 from models.config import SearchConfig
 from models.errors import ConfigurationError
-from models.model import EncoderDecoder
+from models.inference.backend import Backend
 from models.settings import check_limits
 from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Memory
 
 
 class Finished(NamedTuple):
-    """One finished output."""
+    """One finished hypothesis."""
 
-    ids: tuple[int, ...]  # end mark left out
-    log_prob: float  # end mark included
+    ids: tuple[int, ...]  # without the end mark
+    log_prob: float  # natural logarithm, end mark included
     score: float
+    truncated: bool = False  # the length limit ended it where the model preferred another token
 
 
 def search(
-    model: EncoderDecoder, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
-    """The best `config.nbest` outputs of each sentence, best first.
+    """Return the best `config.nbest` outputs of each sentence, best first.
 
-    limits: the longest output in pieces, end mark included, per sentence. keys: a text per
-    sentence from which its random numbers are seeded, so that samples do not depend on the batch.
+    limits: maximum output length per sentence, in tokens, end mark included. keys: one text per
+    sentence, which seeds its random numbers, so that samples do not depend on the batch.
     """
     check_limits(config, where="search")
     greedy = config.method == "greedy"
@@ -48,33 +49,42 @@ def search(
             f"search.nbest = {config.nbest} with greedy search", "1", "use beam search or sampling"
         )
     if config.method == "sample":
-        return sample(model, memory, limits, keys, config)
+        return sample(backend, memory, limits, keys, config)
     width = 1 if greedy else max(config.beam, config.nbest)
-    return beam_search(model, memory, limits, width, config)
+    return beam_search(backend, memory, limits, width, config)
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """lp of an output of `length` pieces. Wu et al. 2016, eq. 14."""
+    """Return lp of an output of `length` tokens, end mark included. Wu et al. 2016, eq. 14."""
     return float(((5 + length) / 6) ** alpha)
 
 
 @dataclass
 class Beams:
-    """The live hypotheses of the sentences still being searched: K rows each."""
+    """Live hypotheses of the sentences that are still being searched: K rows each."""
 
-    sentences: list[int]  # (B,) which sentence of the batch each group of rows is
+    sentences: list[int]  # (B,) index in the batch of each group of rows
     log_probs: Tensor  # (B, K)
-    ids: Tensor  # (B, K, t) what has been said, start mark first
+    ids: Tensor  # (B, K, t) output so far, start mark first
     state: Any  # decoder state of B * K rows
-    prepared: Any  # decoder memory of B sentences
-    found: dict[int, list[Finished]] = field(default_factory=dict)
+    prepared: Any  # prepared memory of B sentences
+    finished: dict[int, list[Finished]] = field(default_factory=dict)
+
+
+class Candidates(NamedTuple):
+    """Best continuations of each sentence, best first."""
+
+    log_probs: Tensor  # (B, 2K) of the whole hypothesis
+    rows: Tensor  # (B, 2K) which of the sentence's K hypotheses is continued
+    tokens: Tensor  # (B, 2K)
+    truncated: Tensor | None  # (B, K): the limit ends a row that preferred another token
 
 
 def beam_search(
-    model: EncoderDecoder, memory: Memory, limits: list[int], width: int, config: SearchConfig
+    backend: Backend, memory: Memory, limits: list[int], width: int, config: SearchConfig
 ) -> list[list[Finished]]:
-    """Beam search of all sentences of a memory at once."""
-    prepared, state = model.start(memory)
+    """Search all sentences of a memory at once with a beam of `width`."""
+    prepared, state = backend.start(memory)
     count, device = len(limits), memory.mask.device
     beams = Beams(
         sentences=list(range(count)),
@@ -82,183 +92,184 @@ def beam_search(
         ids=torch.full((count, 1, 1), START, device=device),
         state=state,
         prepared=prepared,
-        found={sentence: [] for sentence in range(count)},
+        finished={sentence: [] for sentence in range(count)},
     )
     while beams.sentences:
-        step = model.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
-        length = beams.ids.shape[2]  # pieces after this step, end mark included
-        at_limit = torch.tensor([limits[s] <= length for s in beams.sentences], device=device)
-        scores, rows, tokens = candidates(beams.log_probs, step.log_probs, at_limit, width)
-        set_aside(beams, scores, rows, tokens, width, config.length_penalty)
-        live = scores.masked_fill(tokens == END, -torch.inf)  # (B, 2K)
+        step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
+        length = beams.ids.shape[2]  # tokens after this step, end mark included
+        at_limit = [limits[sentence] <= length for sentence in beams.sentences]
+        best = candidates(beams.log_probs, step.logits, at_limit, width)
+        collect_finished(beams, best, width, config.length_penalty)
+        live = best.log_probs.masked_fill(best.tokens == END, -torch.inf)  # (B, 2K)
         next_penalty = length_penalty(length + 1, config.length_penalty)
         best_next = (live.amax(1) / next_penalty).tolist()
-        keep = [
+        kept = [
             index
             for index, sentence in enumerate(beams.sentences)
-            if limits[sentence] > length
-            and not settled(beams.found[sentence], best_next[index], width)
+            if not at_limit[index]
+            and not is_done(beams.finished[sentence], best_next[index], width)
         ]
-        go_on(beams, step.state, live, rows, tokens, keep, width)
-    return [found[: config.nbest] for found in beams.found.values()]
+        extend(beams, step.state, best._replace(log_probs=live), kept, width)
+    return [finished[: config.nbest] for finished in beams.finished.values()]
 
 
-def candidates(
-    log_probs: Tensor, step: Tensor, at_limit: Tensor, width: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The best 2K continuations of each sentence: log-probability, row and token, each (B, 2K).
+def candidates(log_probs: Tensor, logits: Tensor, at_limit: list[bool], width: int) -> Candidates:
+    """Return the best 2K continuations of each sentence, from log p (B, K) and logits (B * K, Y).
 
-    Twice the width, so that K can go on even if K of them end. At its length limit a sentence may
-    only end.
+    2K, so that K hypotheses remain even if K of the best ones end. A sentence at its length limit
+    can only end. Changes `logits` in place.
     """
     count, beam = log_probs.shape
-    step[:, list(NEVER_OUTPUT)] = -torch.inf
-    step = step.view(count, beam, -1)  # (B, K, Y)
-    if bool(at_limit.any()):
-        only_end = torch.full_like(step[0, 0], -torch.inf)
+    normaliser = logits.logsumexp(-1).view(count, beam, 1)
+    logits[:, list(NEVER_OUTPUT)] = -torch.inf
+    logits = logits.view(count, beam, -1)  # (B, K, Y)
+    truncated = None
+    if any(at_limit):
+        limited = torch.tensor(at_limit, device=logits.device)
+        truncated = (logits.argmax(-1) != END) & limited[:, None]
+        only_end = torch.full_like(logits[0, 0], -torch.inf)
         only_end[END] = 0
-        step = torch.where(at_limit[:, None, None], step + only_end, step)
-    best, tokens = step.topk(min(2 * width, step.shape[2] - len(NEVER_OUTPUT)))  # (B, K, 2K)
-    total = (log_probs[:, :, None] + best).flatten(1)
+        logits = torch.where(limited[:, None, None], logits + only_end, logits)
+    best, tokens = logits.topk(min(2 * width, logits.shape[2] - len(NEVER_OUTPUT)))  # (B, K, 2K)
+    total = (log_probs[:, :, None] + (best - normaliser)).flatten(1)
     scores, places = total.topk(min(2 * width, total.shape[1]))
-    return scores, places // best.shape[2], tokens.flatten(1).gather(1, places)
+    rows = places // best.shape[2]
+    return Candidates(scores, rows, tokens.flatten(1).gather(1, places), truncated)
 
 
-def set_aside(
-    beams: Beams, scores: Tensor, rows: Tensor, tokens: Tensor, width: int, alpha: float
-) -> None:
-    """Move the hypotheses that end now, among the best K, to the best K finished ones."""
-    ends = (tokens[:, :width] == END) & (scores[:, :width] > -torch.inf)
+def collect_finished(beams: Beams, best: Candidates, width: int, alpha: float) -> None:
+    """Add the hypotheses among the best K that end now; keep the best K finished ones."""
+    ends = (best.tokens[:, :width] == END) & (best.log_probs[:, :width] > -torch.inf)
     for index, rank in ends.nonzero().tolist():
-        found = beams.found[beams.sentences[index]]
-        ids = beams.ids[index, rows[index, rank], 1:].tolist()
-        log_prob = float(scores[index, rank])
+        finished, row = beams.finished[beams.sentences[index]], best.rows[index, rank]
+        ids = beams.ids[index, row, 1:].tolist()
+        log_prob = float(best.log_probs[index, rank])
         score = log_prob / length_penalty(len(ids) + 1, alpha)
-        found.append(Finished(tuple(ids), log_prob, score))
-        found.sort(key=lambda hypothesis: -hypothesis.score)
-        del found[width:]
+        truncated = best.truncated is not None and bool(best.truncated[index, row])
+        finished.append(Finished(tuple(ids), log_prob, score, truncated))
+        finished.sort(key=lambda hypothesis: -hypothesis.score)
+        del finished[width:]
 
 
-def settled(found: list[Finished], best_next: float, width: int) -> bool:
-    """Whether the best live hypothesis would not be among K finished ones if it ended next.
+def is_done(finished: list[Finished], best_next: float, width: int) -> bool:
+    """Return True if no live hypothesis would rank among K finished ones by ending next.
 
-    A beam of one is greedy search: its first end is the end.
+    best_next: the highest score that a live hypothesis could then have. A beam of one is greedy
+    search: it is done with its first end mark.
     """
-    return len(found) == width and (width == 1 or found[-1].score >= best_next)
+    return len(finished) == width and (width == 1 or finished[-1].score >= best_next)
 
 
-def go_on(
-    beams: Beams,
-    state: Any,
-    live: Tensor,
-    rows: Tensor,
-    tokens: Tensor,
-    keep: list[int],
-    width: int,
-) -> None:
-    """Continue the best K live hypotheses of the sentences to keep."""
-    device, beam = live.device, beams.log_probs.shape[1]
-    kept = torch.tensor(keep, device=device, dtype=torch.long)
-    live, rows, tokens = (part.index_select(0, kept) for part in (live, rows, tokens))
-    log_probs, places = live.topk(min(width, live.shape[1]))  # (B', K)
+def extend(beams: Beams, state: Any, live: Candidates, kept: list[int], width: int) -> None:
+    """Continue the best K live hypotheses of the sentences to keep, and drop the others."""
+    device, beam = live.log_probs.device, beams.log_probs.shape[1]
+    chosen = torch.tensor(kept, device=device, dtype=torch.long)
+    log_probs, rows, tokens = (part.index_select(0, chosen) for part in live[:3])
+    log_probs, places = log_probs.topk(min(width, log_probs.shape[1]))  # (B', K)
     rows, tokens = rows.gather(1, places), tokens.gather(1, places)
-    said = beams.ids.index_select(0, kept)
-    said = said.gather(1, rows[:, :, None].expand(-1, -1, said.shape[2]))
-    beams.ids = torch.cat([said, tokens[:, :, None]], 2)
+    ids = beams.ids.index_select(0, chosen)
+    ids = ids.gather(1, rows[:, :, None].expand(-1, -1, ids.shape[2]))
+    beams.ids = torch.cat([ids, tokens[:, :, None]], 2)
     beams.log_probs = log_probs
-    beams.state = state.select((rows + kept[:, None] * beam).flatten())
-    if len(keep) < len(beams.sentences):
-        beams.prepared = beams.prepared.select(kept)
-        beams.sentences = [beams.sentences[index] for index in keep]
+    beams.state = state.select((rows + chosen[:, None] * beam).flatten())
+    if len(kept) < len(beams.sentences):
+        beams.prepared = beams.prepared.select(chosen)
+        beams.sentences = [beams.sentences[index] for index in kept]
 
 
 @dataclass
-class Draft:
-    """An output being sampled."""
+class Sample:
+    """Output that is being sampled."""
 
-    dice: random.Random
+    rng: random.Random
     ids: list[int] = field(default_factory=list)
     log_prob: float = 0.0
     ended: bool = False
+    truncated: bool = False
 
-    def say(self, token: int, log_prob: float) -> None:
-        """Go on by one token, or end; what has ended stays as it is."""
+    def append(self, token: int, log_prob: float, truncated: bool) -> None:
+        """Add a token, or end; do nothing after the end."""
         if self.ended:
             return
         self.log_prob += log_prob
         self.ended = token == END
-        if not self.ended:
+        if self.ended:
+            self.truncated = truncated
+        else:
             self.ids.append(token)
 
-    def found(self, config: SearchConfig) -> Finished:
-        """The finished output."""
+    def finished(self, config: SearchConfig) -> Finished:
+        """Return the finished hypothesis."""
         penalty = length_penalty(len(self.ids) + 1, config.length_penalty)
-        return Finished(tuple(self.ids), self.log_prob, self.log_prob / penalty)
+        return Finished(tuple(self.ids), self.log_prob, self.log_prob / penalty, self.truncated)
 
 
 def sample(
-    model: EncoderDecoder, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
-    """Ancestral sampling: `config.nbest` independent outputs a sentence, likeliest first.
+    """Sample `config.nbest` independent outputs per sentence; return the most probable first.
 
-    A sentence whose outputs have all ended leaves the batch, so that the rest goes on faster.
+    A sentence whose outputs have all ended leaves the batch, so that the others decode faster.
     """
     copies, device = config.nbest, memory.mask.device
-    drafts = [[Draft(dice(key, copy, config.seed)) for copy in range(copies)] for key in keys]
-    live = torch.arange(len(limits), device=device)  # sentences; a row of the state for every draft
-    prepared, state = model.start(memory)
+    samples = [[Sample(random_numbers(key, n, config.seed)) for n in range(copies)] for key in keys]
+    live = torch.arange(len(limits), device=device)  # sentences; each has `copies` rows of state
+    prepared, state = backend.start(memory)
     state = state.select(live.repeat_interleave(copies))
     tokens = torch.full((len(live) * copies,), START, device=device)
     length = 0
     while len(live):
-        step = model.step(tokens, state, prepared)
-        length += 1  # pieces after this step, end mark included
-        saying = [draft for sentence in live.tolist() for draft in drafts[sentence]]
-        uniform = torch.tensor([draft.dice.random() for draft in saying], device=device)
-        full = torch.tensor([length >= limits[s] for s in live.tolist()], device=device)
-        tokens = draw(step.log_probs, uniform, config)
-        tokens = tokens.masked_fill(full.repeat_interleave(copies), END)
-        log_probs = step.log_probs.gather(1, tokens[:, None])[:, 0].tolist()
-        for draft, token, log_prob in zip(saying, tokens.tolist(), log_probs, strict=True):
-            draft.say(token, log_prob)
+        step = backend.step(tokens, state, prepared)
+        length += 1  # tokens after this step, end mark included
+        rows = [one for sentence in live.tolist() for one in samples[sentence]]
+        uniform = torch.tensor([one.rng.random() for one in rows], device=device)
+        at_limit = torch.tensor([length >= limits[s] for s in live.tolist()], device=device)
+        at_limit = at_limit.repeat_interleave(copies)
+        all_log_probs = step.log_probs
+        wanted = sample_tokens(all_log_probs, uniform, config)
+        tokens = wanted.masked_fill(at_limit, END)
+        log_probs = all_log_probs.gather(1, tokens[:, None])[:, 0]
+        lists = tokens.tolist(), log_probs.tolist(), (wanted != tokens).tolist()
+        for one, *token in zip(rows, *lists, strict=True):
+            one.append(*token)
         state = step.state
-        ended = torch.tensor([draft.ended for draft in saying], device=device)
+        ended = torch.tensor([one.ended for one in rows], device=device)
         going = ~ended.view(-1, copies).all(1)
         if not going.all():
-            rows = going.repeat_interleave(copies).nonzero()[:, 0]
-            state, tokens = state.select(rows), tokens[rows]
+            kept = going.repeat_interleave(copies).nonzero()[:, 0]
+            state, tokens = state.select(kept), tokens[kept]
             prepared, live = prepared.select(going.nonzero()[:, 0]), live[going]
-    found = ([draft.found(config) for draft in of_one] for of_one in drafts)
-    return [sorted(of_one, key=lambda f: -f.score) for of_one in found]
+    finished = ([one.finished(config) for one in of_sentence] for of_sentence in samples)
+    return [sorted(of_sentence, key=lambda one: -one.score) for of_sentence in finished]
 
 
-def dice(key: str, copy: int, seed: int) -> random.Random:
-    """The random numbers of one of a sentence's outputs, whatever else is in the batch."""
+def random_numbers(key: str, copy: int, seed: int) -> random.Random:
+    """Return the generator of one output, which depends on its key, number and the seed alone."""
     return random.Random(zlib.crc32(f"{seed} {copy} {key}".encode("utf-8", "replace")))
 
 
-def draw(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> Tensor:
-    """One token a row (R,), by inverting the distribution at uniform numbers (R,).
+def sample_tokens(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> Tensor:
+    """Sample one token per row (R,) by inverting the distribution at uniform numbers (R,).
 
-    The tokens stand in the order of their ids: in the order of their probabilities, near ties would
-    change places with the rounding of a batch, and the output with them.
+    Tokens are ordered by id. Ordered by probability, near ties would change places with the
+    rounding of a batch, and the output with them.
     """
     logits = log_probs / max(config.temperature, 1e-6)
     logits[:, list(NEVER_OUTPUT)] = -torch.inf
-    cumulative = likeliest(logits.softmax(-1), config).cumsum(-1)  # (R, Y)
+    cumulative = most_probable(logits.softmax(-1), config).cumsum(-1)  # (R, Y)
     total = cumulative[:, -1:].contiguous()
     places = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)
     last = torch.searchsorted(cumulative, total)  # rounding must not lead past it
     return torch.minimum(places, last)[:, 0]
 
 
-def likeliest(probabilities: Tensor, config: SearchConfig) -> Tensor:
-    """The probabilities (R, Y) of the tokens to sample from, and 0 for the others."""
+def most_probable(probabilities: Tensor, config: SearchConfig) -> Tensor:
+    """Return probabilities (R, Y) with 0 for every token outside top-k and top-p."""
     if config.top_k <= 0 and config.top_p >= 1:
         return probabilities
     ranked, tokens = probabilities.sort(-1, descending=True)
     if config.top_k > 0:
         ranked[:, config.top_k :] = 0
     before = ranked.cumsum(-1) - ranked
-    ranked[before >= max(config.top_p, 1e-9)] = 0  # the likeliest always stays
+    ranked[before >= max(config.top_p, 1e-9)] = 0  # the most probable token always stays
     return torch.zeros_like(probabilities).scatter(-1, tokens, ranked)

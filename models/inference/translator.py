@@ -1,26 +1,38 @@
-"""A trained text model in use: texts in, typed results out."""
+"""A trained text model ready for use: texts in, translations with scores out."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from models.bundle import Bundle, read
 from models.config import MAX_BATCH_TOKENS, ModelConfig, SearchConfig
 from models.errors import ModelError
+from models.inference.batching import in_order, length_batches, pad, windows
 from models.inference.search import Finished, search
 from models.languages import check_direction, is_zero_shot
 from models.sources import check_source
-from models.tokenizer import PAD, START
-from models.types import EMPTY, Batch, Hypothesis, Translation
+from models.types import EMPTY, Hypothesis, Translation
+
+WINDOW = 2000  # texts that are read ahead and batched by length
+
+
+class _Source(NamedTuple):
+    """A text to translate."""
+
+    text: str
+    to: str  # target language of a multilingual model
+    ids: list[int]  # end mark included; none for an empty text
 
 
 class Translator:
-    """A bundle on a device. `translate` gives the same answer whatever the batch."""
+    """A text model on a device. Its output for a text does not depend on the batch."""
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         check_source(bundle.model.config.family, "text")
@@ -34,17 +46,17 @@ class Translator:
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Translator:
-        """The model of a bundle folder."""
+        """Read the model of a bundle folder."""
         return cls(read(Path(folder)), device)
 
     @property
     def config(self) -> ModelConfig:
-        """The model's configuration."""
+        """Configuration of the model."""
         return self.model.config
 
     @property
     def max_source_length(self) -> int:
-        """The longest source the model accepts, in pieces with the end mark."""
+        """Maximum source length in tokens, end mark included."""
         return self.config.max_source
 
     @property
@@ -59,9 +71,10 @@ class Translator:
         return other
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Translator:
-        """The same with its hard attention read in another way: argmax, sample or expected.
+        """Return this model with another read mode of its hard attention; the weights are shared.
 
-        seed: of the samples. A ModelError if the attention is not hard.
+        decode: argmax, sample or expected. seed: of the samples. Raises ModelError if the
+        attention is not hard.
         """
         other = copy.copy(self)
         other.model = self.model.with_read_mode(decode, seed=seed)
@@ -105,54 +118,92 @@ class Translator:
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> list[Translation]:
-        """Translate texts, in order. An empty text gives an empty output.
-
-        to: target language of a multilingual model, or one for each text; without it, that of
-        `for_direction`. max_batch_tokens: source tokens per batch, padding included.
-        Raises ModelError for a text longer than `max_source_length`, and for an unknown language.
-        """
+        """Translate texts; see `stream`. All of them are batched by length together."""
         texts = list(texts)
-        config = search or self.search
-        languages = self._targets(to, len(texts))
-        results = [
-            Translation(text, (EMPTY,), language)
-            for text, language in zip(texts, languages, strict=True)
-        ]
-        encoded = [
-            self.tokenizer.encode(text, language) if text.strip() else []
-            for text, language in zip(texts, languages, strict=True)
-        ]
-        for number, ids in enumerate(encoded, 1):
+        if not isinstance(to, str) and len(to) != len(texts):
+            raise ModelError(f"{len(to)} target languages for {len(texts)} texts", "one for each")
+        return list(
+            self.stream(
+                texts,
+                to=to,
+                search=search,
+                max_batch_tokens=max_batch_tokens,
+                window=max(1, len(texts)),
+            )
+        )
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        *,
+        to: str | Iterable[str] = "",
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+        window: int = WINDOW,
+        on_batch: Callable[[int], None] = lambda done: None,
+    ) -> Iterator[Translation]:
+        """Translate texts; yield each result as soon as it and all before it are done.
+
+        Memory stays constant: at most `window` texts are read ahead, and batched by length.
+        An empty text has one empty output, and the model is not called.
+        to: target language of a multilingual model, or one for each text; without it, that of
+        `for_direction`. search: settings; the default is `self.search`. max_batch_tokens: source
+        tokens per batch, padding included. on_batch: called after each batch with the number of
+        texts done so far. Raises ModelError for a text longer than `max_source_length`, and for an
+        unknown language.
+        """
+        config, done = search or self.search, 0
+        targets = repeat(to) if isinstance(to, str) else to
+        for group in windows(zip(texts, targets, strict=False), window):
+            sources = self._encoded(group, first=done + 1)
+            report = partial(_report, on_batch, done)
+            yield from in_order(self._translated(sources, config, max_batch_tokens, report))
+            done += len(group)
+
+    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[_Source]:
+        """Encode texts with their target languages. first: number of the first text."""
+        languages = {
+            to: check_direction(self.tokenizer_config, to or self.to)
+            for to in {to for _, to in texts}
+        }
+        sources = []
+        for number, (text, to) in enumerate(texts, first):
+            ids = self.tokenizer.encode(text, languages[to]) if text.strip() else []
             if len(ids) > self.max_source_length:
                 raise ModelError(
-                    f"text {number} has {len(ids)} pieces",
+                    f"text {number} has {len(ids)} tokens",
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-        order = sorted((i for i, ids in enumerate(encoded) if ids), key=lambda i: len(encoded[i]))
-        for batch in batches(order, encoded, max_batch_tokens):
-            found = self._search([encoded[i] for i in batch], [texts[i] for i in batch], config)
-            for index, outputs in zip(batch, found, strict=True):
-                hypotheses = tuple(self._hypothesis(output) for output in outputs)
-                results[index] = results[index]._replace(hypotheses=hypotheses)
-        return results
+            sources.append(_Source(text, languages[to], ids))
+        return sources
 
-    def _targets(self, to: str | Sequence[str], count: int) -> list[str]:
-        """Return the target language of each text; empty strings for a model of one direction."""
-        given = [to] * count if isinstance(to, str) else list(to)
-        if len(given) != count:
-            raise ModelError(f"{len(given)} target languages for {count} texts", "one for each")
-        checked = {
-            name: check_direction(self.tokenizer_config, name or self.to) for name in {*given}
-        }
-        return [checked[name] for name in given]
+    def _translated(
+        self,
+        sources: Sequence[_Source],
+        config: SearchConfig,
+        max_batch_tokens: int,
+        on_batch: Callable[[int], None],
+    ) -> Iterator[tuple[int, Translation]]:
+        """Yield the index and the translation of each source, batch by batch."""
+        empty = [index for index, source in enumerate(sources) if not source.ids]
+        for index in empty:
+            yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
+        done, lengths = len(empty), [len(source.ids) for source in sources]
+        for batch in length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True):
+            chosen = [sources[index] for index in batch]
+            found = self._search(chosen, config)
+            done += len(batch)
+            on_batch(done)
+            for index, source, outputs in zip(batch, chosen, found, strict=True):
+                hypotheses = tuple(map(self._hypothesis, outputs))
+                yield index, Translation(source.text, hypotheses, source.to)
 
     @torch.inference_mode()
-    def _search(
-        self, sources: list[list[int]], keys: list[str], config: SearchConfig
-    ) -> list[list[Finished]]:
-        source, mask = padded(sources, self.device)
-        limits = [int(len(ids) * config.max_ratio) + config.max_extra for ids in sources]
+    def _search(self, sources: Sequence[_Source], config: SearchConfig) -> list[list[Finished]]:
+        source, mask = pad([each.ids for each in sources], self.device)
+        limits = [int(len(each.ids) * config.max_ratio) + config.max_extra for each in sources]
+        keys = [each.text for each in sources]
         return search(self.model, self.model.encode(source, mask), limits, keys, config)
 
     def _hypothesis(self, found: Finished) -> Hypothesis:
@@ -160,34 +211,11 @@ class Translator:
             text=self.tokenizer.decode(found.ids),
             score=found.score,
             log_prob=found.log_prob,
-            pieces=self.tokenizer.pieces(found.ids),
+            tokens=self.tokenizer.pieces(found.ids),
             ids=found.ids,
+            truncated=found.truncated,
         )
 
 
-def batches(order: list[int], encoded: list[list[int]], max_tokens: int) -> Iterator[list[int]]:
-    """Indices in ascending order of length, cut where a padded batch would grow too large."""
-    batch: list[int] = []
-    for index in order:
-        if batch and (len(batch) + 1) * len(encoded[index]) > max_tokens:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
-
-
-def padded(sentences: list[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids (B, S) padded to the longest, and the mask (B, S) of what is real."""
-    longest = max(len(ids) for ids in sentences)
-    ids = torch.tensor([s + [PAD] * (longest - len(s)) for s in sentences], device=device)
-    lengths = torch.tensor([len(s) for s in sentences], device=device)
-    return ids, torch.arange(longest, device=device) < lengths[:, None]
-
-
-def forced(sources: list[list[int]], targets: list[list[int]], device: torch.device) -> Batch:
-    """Ids of sentence pairs, end marks included, as a batch for teacher forcing."""
-    source, source_mask = padded(sources, device)
-    target, mask = padded(targets, device)
-    begun = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], 1)
-    return Batch(source, source_mask, begun, target, mask)
+def _report(on_batch: Callable[[int], None], before: int, done: int) -> None:
+    on_batch(before + done)

@@ -212,7 +212,7 @@ def test_formats() -> None:
     first, empty, faulty = map(json.loads, translate(data, "--format", "jsonl")[0].splitlines())
     assert first["source"] == "a\tb"
     assert first["hypotheses"] == [
-        {"text": "A\tB", "score": -0.5, "log_prob": -2.0, "pieces": ["A", "B"]}
+        {"text": "A\tB", "score": -0.5, "log_prob": -2.0, "tokens": ["A", "B"], "truncated": False}
     ]
     assert [hypothesis["text"] for hypothesis in empty["hypotheses"]] == [""]
     assert faulty["hypotheses"] == [] and faulty["error"].startswith("line 3 is not valid UTF-8")

@@ -130,8 +130,7 @@ def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
     assert system.hypotheses[:-1] == [text.upper() for text in SOURCES]
     assert system.hypotheses[-1].split() == ["WORD"] * 30
     assert [note[:6] for note in system.notes] == ["line 7"]
-    assert shown == sorted(shown)
-    assert shown[-1] == sum(map(Upper().source_length, [*SOURCES, "word " * 30]))
+    assert shown == [1, 2, 3, 4, 5, 6, 7]  # an empty line counts for nothing, a split one twice
 
 
 def test_a_table_and_two_files_score_the_same(

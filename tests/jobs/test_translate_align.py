@@ -101,7 +101,7 @@ def test_pictures_and_heat_maps(
     assert any("[" in line for line in shown[1:])
     pieces = run(capsys, tiny_bundle, "--align", "--units", "piece", "--format", "jsonl", TEXT)
     [hypothesis] = json.loads(pieces)["hypotheses"]
-    assert hypothesis["alignment"]["target"] == hypothesis["pieces"]
+    assert hypothesis["alignment"]["target"] == hypothesis["tokens"]
 
 
 @pytest.mark.parametrize("arguments", [["--align", "--keep-tags"], ["--units", "char"]])

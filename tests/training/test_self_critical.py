@@ -10,14 +10,13 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.tokens import forced
 from attncli.training.events import Stepped
 from attncli.training.loop import Stepper
 from attncli.training.prepare import load_data
 from attncli.training.run import fresh_state
 from attncli.training.self_critical import SelfCritical, likelihoods
 from models.config import SearchConfig
-from models.inference.translator import padded
+from models.inference.batching import pad, teacher_forcing_batch
 from models.model import EncoderDecoder
 from models.tokenizer import END
 from models.types import Batch, Memory
@@ -87,7 +86,7 @@ def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
             gains.append(worth[k] - sum(usual) / len(usual))
             tokens += len(ids) + 1
             one, where = batch.source[[number]], batch.source_mask[[number]]
-            alone = forced(one, where, *padded([[*ids, END]], CPU))
+            alone = teacher_forcing_batch(one, where, *pad([[*ids, END]], CPU))
             memory = model.eval().encode_batch(alone)
             direct = direct + gains[-1] * likelihoods(model, alone, memory).sum()
     assert any(gains) and found.tokens == tokens

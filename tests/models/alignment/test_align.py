@@ -85,7 +85,7 @@ def test_own_output_is_aligned_by_its_own_pieces(tiny_translator: Translator) ->
     for translation, one in zip(translations, found, strict=True):
         assert one.target == tuple(translation.text.split())
     pieces = align_translations(tiny_translator, translations, config=AlignConfig(units="piece"))
-    assert [one.target for one in pieces] == [t.hypotheses[0].pieces for t in translations]
+    assert [one.target for one in pieces] == [t.hypotheses[0].tokens for t in translations]
 
 
 @pytest.mark.parametrize("preset", ["transformer-tiny", "rnnsearch-small", "luong-small"])

@@ -321,7 +321,7 @@ def test_the_maps_are_those_of_teacher_forcing_word_by_word(
     [caption] = captioner.caption(pictures(1), attention=True)
     best, look = caption.hypotheses[0], caption.attention
     assert look is not None and best.ids
-    groups = words(best.pieces)
+    groups = words(best.tokens)
     assert " ".join(look.words).split() == caption.text.split()
     assert look.maps.shape == (len(groups), 4, 4) and look.read == captioner.read_mode
     torch.testing.assert_close(look.maps.sum((1, 2)), torch.ones(len(groups)))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import pytest
 
 from attncli.embedded.grammar import Pair
 from models.config import SearchConfig
 from models.errors import ModelError
-from models.inference.translator import Translator, batches
+from models.inference.batching import length_batches
+from models.inference.translator import Translator
 from models.tokenizer import END
 from models.types import Translation
 
@@ -50,7 +54,7 @@ def test_an_empty_text_gives_an_empty_output_and_the_model_is_not_called(
 def test_a_text_that_is_too_long_is_refused_and_named(tiny_translator: Translator) -> None:
     longest = "a" * 600
     assert tiny_translator.source_length(longest) > tiny_translator.max_source_length
-    with pytest.raises(ModelError, match="text 2 has .* pieces") as refused:
+    with pytest.raises(ModelError, match="text 2 has .* tokens") as refused:
         tiny_translator.translate(["He ran.", longest])
     assert "\n" not in str(refused.value)
 
@@ -60,7 +64,7 @@ def test_a_hypothesis_is_one_output_in_all_its_forms(tiny_translator: Translator
     [translation] = tiny_translator.translate(["The man sleeps."], search=search)
     assert translation.text == translation.hypotheses[0].text
     assert len(translation.hypotheses) == 4
-    for text, score, log_prob, pieces, ids in translation.hypotheses:
+    for text, score, log_prob, pieces, ids, _ in translation.hypotheses:
         assert text == tiny_translator.tokenizer.decode(ids)
         assert pieces == tiny_translator.tokenizer.pieces(ids) and END not in ids
         assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.5)
@@ -81,9 +85,40 @@ def test_an_output_is_no_longer_than_the_settings_allow(tiny_translator: Transla
 
 
 def test_batches_hold_every_sentence_once_within_the_budget() -> None:
-    encoded = [[4] * length for length in (3, 9, 1, 4, 4, 30, 2)]
-    order = sorted(range(7), key=lambda i: len(encoded[i]))
-    cut = list(batches(order, encoded, 12))
-    assert [i for batch in cut for i in batch] == order
-    for batch in cut:
-        assert len(batch) == 1 or len(batch) * max(len(encoded[i]) for i in batch) <= 12
+    lengths = [3, 9, 1, 0, 4, 4, 30, 2]
+    order = [2, 7, 0, 4, 5, 1, 6]  # by length; an empty one has no place
+    batches = length_batches(lengths, max_tokens=12)
+    assert [i for batch in batches for i in batch] == order
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= 12
+    assert length_batches(lengths, max_tokens=12, longest_first=True) == batches[::-1]
+    assert [len(batch) for batch in length_batches(lengths, max_count=3)] == [3, 3, 1]
+
+
+def test_a_stream_gives_the_same_in_order_and_reads_no_further_than_its_window(
+    tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    texts = [pair.source for pair in tiny_pairs[:10]] + ["", tiny_pairs[10].source]
+    read: list[str] = []
+    done: list[int] = []
+
+    def endless() -> Iterator[str]:
+        for text in itertools.cycle(texts):
+            read.append(text)
+            yield text
+
+    stream = tiny_translator.stream(endless(), window=4, on_batch=done.append)
+    same(tiny_translator.translate(texts), list(itertools.islice(stream, len(texts))))
+    assert len(read) == len(texts) and done[-1] <= len(texts)
+
+
+def test_an_output_cut_at_its_limit_is_marked(tiny_translator: Translator) -> None:
+    text = "The old man sleeps and the dog runs."
+    [whole] = tiny_translator.translate([text], search=SearchConfig(method="greedy"))
+    ids = whole.hypotheses[0].ids
+    for method in ("beam", "greedy", "sample"):
+        for extra in (len(ids), len(ids) + 1):
+            search = SearchConfig(method=method, top_k=1, max_ratio=0, max_extra=extra, beam=1)
+            [cut] = tiny_translator.translate([text], search=search)
+            assert cut.hypotheses[0].truncated is (extra == len(ids)), method
+            assert cut.hypotheses[0].ids == ids[: extra - 1]
