@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from models.bundle.digests import read_digests, write_files
 from models.config import AlignConfig, ModelConfig
 from models.errors import ModelError
 from models.files import write_text
@@ -14,10 +15,24 @@ from models.sources import source_of
 
 FORMAT = 1
 NAME = "config.json"
+WEIGHTS = "model.safetensors"
+CARD = "card.md"
 MOST_BYTES = 1 << 20  # of a config.json
 SECTIONS = ("model", "tokenizer", "search", "vocabulary")
-OPTIONAL = ("alignment",)
+OPTIONAL = ("alignment", "about", "shared")
 MADE_BY = "a folder made by `attn train`"
+
+
+class Shared(NamedTuple):
+    """Weights that a bundle takes from another bundle in the same folder."""
+
+    bundle: str  # its name
+    prefix: str  # of the names of these weights
+
+    @property
+    def file(self) -> str:
+        """The path of the other bundle's weights from this bundle."""
+        return f"../{self.bundle}/{WEIGHTS}"
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
@@ -44,8 +59,11 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def write_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Write a bundle's config.json."""
-    write_text(folder / NAME, to_text(settings))
+    """Replace a bundle's config.json, and its digest if the bundle has digests."""
+    if read_digests(folder):
+        write_files(folder, {NAME: to_text(settings).encode()})
+    else:
+        write_text(folder / NAME, to_text(settings))
 
 
 def to_text(settings: dict[str, Any]) -> str:
@@ -56,6 +74,20 @@ def to_text(settings: dict[str, Any]) -> str:
 def write_alignment(folder: Path, config: AlignConfig) -> None:
     """Store in a bundle how its attention is read as an alignment."""
     write_settings(folder, {**read_settings(folder), "alignment": to_dict(config)})
+
+
+def shared_of(folder: Path, settings: dict[str, Any]) -> Shared | None:
+    """Return which weights a bundle shares, or None. Another bundle is a name, never a path."""
+    table = settings.get("shared")
+    if table is None:
+        return None
+    bundle, prefix = table.get("bundle"), table.get("prefix")
+    is_name = isinstance(bundle, str) and bundle not in ("", ".", "..")
+    if not is_name or set(bundle) & set("/\\\0") or not isinstance(prefix, str):
+        raise ModelError(
+            f"{folder}/{NAME} shares weights with {bundle!r}", "the name of a model beside it"
+        )
+    return Shared(bundle, prefix)
 
 
 def task_of(folder: Path) -> str:

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from models.bundle.settings import FORMAT, family_of, read_settings, write_settings
-from models.bundle.weights import Unfilled, load_weights, weights_of
+from models.bundle.digests import add_digest, check_digests, write_files
+from models.bundle.precision import Precision, stored_as
+from models.bundle.settings import (
+    CARD,
+    FORMAT,
+    WEIGHTS,
+    Shared,
+    family_of,
+    read_settings,
+    to_text,
+)
+from models.bundle.settings import NAME as CONFIG
+from models.bundle.weights import (
+    Unfilled,
+    bundle_weights,
+    fill,
+    room_for,
+    weights_of,
+    without_shared,
+)
 from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
-from models.files import write_bytes, write_text
 from models.model import EncoderDecoder
 from models.registry import find, source_name
 from models.settings import from_dict, to_dict
@@ -43,13 +61,24 @@ def sizes_of(tokenizer: Tokenizer, family: str) -> VocabularySizes:
     return vocabulary_sizes(family, len(tokenizer.source), len(tokenizer.target), joint)
 
 
-def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
-    """Write a bundle into an existing folder; each file is written completely or not at all."""
+def save(
+    bundle: Bundle,
+    folder: Path,
+    *,
+    card: str = "",
+    weights: Precision = "fp32",
+    about: Mapping[str, Any] | None = None,
+    shared: Shared | None = None,
+) -> None:
+    """Write a bundle into an existing folder; each file is written completely or not at all.
+
+    weights: precision in which they are stored. about: facts for `attn models`, see models.about.
+    shared: weights left out because another bundle in the same folder stores the same ones;
+    a ModelError if that one has others.
+    """
     from safetensors.torch import save as to_bytes
 
-    for name, content in bundle.tokenizer.files().items():
-        write_bytes(folder / name, content)
-    settings = {
+    settings: dict[str, Any] = {
         "format": FORMAT,
         "model": to_dict(bundle.model.config),
         "tokenizer": to_dict(bundle.tokenizer_config),
@@ -58,10 +87,24 @@ def save(bundle: Bundle, folder: Path, *, card: str = "") -> None:
     }
     if bundle.alignment != AlignConfig():
         settings["alignment"] = to_dict(bundle.alignment)
-    write_settings(folder, settings)
-    if card:
-        write_text(folder / "card.md", card)
-    write_bytes(folder / "model.safetensors", to_bytes(weights_of(bundle.model)))
+    if weights != "fp32":
+        settings["weights"] = weights
+    if about:
+        settings["about"] = dict(about)
+    if shared:
+        settings["shared"] = shared._asdict()
+    tensors = stored_as(weights, weights_of(bundle.model))
+    if shared:
+        tensors = without_shared(tensors, folder, shared)
+    contents = {
+        **bundle.tokenizer.files(),
+        CONFIG: to_text(settings).encode(),
+        **({CARD: card.encode()} if card else {}),
+        WEIGHTS: to_bytes(tensors),
+    }
+    write_files(folder, contents)
+    if shared:
+        add_digest(folder, shared.file)
 
 
 def read(folder: Path) -> Bundle:
@@ -76,9 +119,11 @@ def read(folder: Path) -> Bundle:
         raise ModelError(
             f"the tokenizer in {folder} does not fit its config.json", "those of one model"
         )
-    with Unfilled():
+    tensors = bundle_weights(folder, settings)
+    with Unfilled(room_for(tensors), folder / CONFIG):
         model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
-    load_weights(model, folder / "model.safetensors")
+    fill(model, tensors, folder / WEIGHTS)
+    check_digests(folder, [CONFIG, *tokenizer.files()])  # last: other errors say more
     return Bundle(
         model.eval(),
         tokenizer,

@@ -1,7 +1,9 @@
-"""The weights of a bundle: names and tensors from and to safetensors."""
+"""The weights of a bundle: from safetensors into a model, and back."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,52 +11,91 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from models.bundle.digests import check_digests
+from models.bundle.precision import restored
+from models.bundle.settings import WEIGHTS, Shared, read_settings, shared_of
 from models.errors import ModelError
+
+ALLOCATING = (torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand, torch.full)
+SPARE = 1_000_000  # numbers that a model may need beyond twice its weights
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The weights by name, each shared matrix once, and the kept statistics of image networks."""
+    """Return the weights by name, each shared matrix once, and the persistent buffers."""
     return {name: tensor.detach().contiguous() for name, tensor in stored_tensors(model).items()}
 
 
 def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """What a bundle holds of a model: its parameters, and the buffers that are part of it."""
+    """Return the tensors that a bundle stores: parameters, and persistent buffers."""
     kept = model.state_dict().keys()
     buffers = {name: tensor for name, tensor in model.named_buffers() if name in kept}
     return {**dict(model.named_parameters()), **buffers}
 
 
 class Unfilled(TorchFunctionMode):
-    """Draws no initial weights: for a model whose weights are read right after it is built."""
+    """Initial weights are left unset, for a model whose weights are read right after it is built.
+
+    most: numbers that the model may allocate, so that damaged settings cannot exhaust the memory.
+    where: file of these settings, for the error.
+    """
+
+    def __init__(self, most: float = math.inf, where: Path | str = "") -> None:
+        super().__init__()
+        self.left, self.where = most, where
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Room in place of random numbers; anything else as it is."""
+        """Call a function of torch; return uninitialised memory instead of random numbers."""
+        kwargs = kwargs or {}
+        if function in ALLOCATING and str(kwargs.get("device")) != "meta":
+            self._count(args)
         if function is torch.randn:
             return torch.empty(*args)
         if function in (Tensor.uniform_, Tensor.normal_):
             return args[0]
-        return function(*args, **(kwargs or {}))
+        return function(*args, **kwargs)
+
+    def _count(self, args: Any) -> None:
+        sizes = args[0] if args and isinstance(args[0], (tuple, list)) else args
+        self.left -= math.prod(size for size in sizes if isinstance(size, int))
+        if self.left < 0:
+            raise ModelError(
+                f"{self.where} describes a larger model than the weights beside it",
+                "the weights and the configuration of one model",
+            )
+
+
+def room_for(tensors: dict[str, Tensor]) -> int:
+    """Return how many numbers a model of these weights may allocate while it is built."""
+    return 2 * sum(tensor.numel() for tensor in tensors.values()) + SPARE
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
-    """Fill a model's weights from a safetensors file; a ModelError if they do not fit."""
-    stored, wanted = stored_weights(path), stored_tensors(model)
+    """Copy the weights in a safetensors file into a model; a ModelError if they do not fit."""
+    fill(model, read_tensors(path), path)
+
+
+def fill(model: nn.Module, stored: dict[str, Tensor], path: Path) -> None:
+    """Copy weights into a model. path: where they come from, for the ModelError if they do not fit.
+
+    Raises ModelError if a name is missing, is not known, or has another shape.
+    """
+    wanted = stored_tensors(model)
     if odd := misfits(stored, wanted):
         raise ModelError(
             f"{path} does not fit its config.json (first at {odd[0]})",
             "the weights and the configuration of one model",
         )
-    fill(wanted, stored)
+    _copy(wanted, stored)
 
 
 def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
-    """Fill a model of other settings, but with weights of the same shapes, from a bundle.
+    """Fill a model from a bundle of other settings whose weights have the same shapes.
 
-    others: whether the bundle may hold weights that the model, then a part of one, does not have.
+    others: True if the bundle may contain weights that the model, a part of one, does not have.
     """
-    stored, wanted = stored_weights(folder / "model.safetensors"), stored_tensors(model)
+    stored, wanted = bundle_weights(folder), stored_tensors(model)
     if others:
         stored = {name: tensor for name, tensor in stored.items() if name in wanted}
     if odd := misfits(stored, wanted):
@@ -64,31 +105,84 @@ def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
             "settings that leave every weight its shape",
             "leave out what changes sizes or parts of the model",
         )
-    fill(wanted, stored)
+    _copy(wanted, stored)
 
 
-def stored_weights(path: Path) -> dict[str, Tensor]:
-    """What a safetensors file holds; a ModelError if it cannot be read."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
+def bundle_weights(folder: Path, settings: dict[str, Any] | None = None) -> dict[str, Tensor]:
+    """Return all weights of a bundle, with those it shares with another bundle beside it.
+
+    settings: its config.json, if known. Raises ModelError if a file is missing or damaged, or if
+    it differs from its digest.
+    """
+    shared = shared_of(folder, settings or read_settings(folder))
+    weights = read_tensors(folder / WEIGHTS)
+    if shared:
+        weights |= _read_shared(folder, shared)
+    check_digests(folder, [WEIGHTS, *([shared.file] if shared else [])])
+    return weights
+
+
+def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -> dict[str, Tensor]:
+    """Return the weights in a safetensors file, restored to fp32 and checked to be finite.
+
+    wants: which names to read. The library compares the sizes that the file declares with its
+    length before it reads a tensor. Raises ModelError if the file cannot be read.
+    """
+    from safetensors import SafetensorError, safe_open
 
     try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
+        with safe_open(path, framework="pt") as file:
+            names = filter(wants, file.keys())
+            weights = restored({name: file.get_tensor(name) for name in names})
+    except (OSError, SafetensorError, ValueError) as error:
         raise ModelError(
             f"{path} is missing or damaged ({error})", "weights written by `attn train`"
         ) from None
+    check_finite(weights, path)
+    return weights
+
+
+def check_finite(weights: dict[str, Tensor], path: Path) -> None:
+    """Raise ModelError if a weight is infinite or not a number."""
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and tensor.numel():
+            least, most = tensor.aminmax()  # either is NaN if a number is
+            if not (least.isfinite() and most.isfinite()):
+                raise ModelError(
+                    f"{path} has weights that are infinite or not numbers (first at {name})",
+                    "finite weights",
+                    "train again with a lower learning rate, or get the model again",
+                )
 
 
 def misfits(stored: dict[str, Tensor], wanted: dict[str, Tensor]) -> list[str]:
-    """Names that only one of them has; if there are none, those of another shape."""
+    """Return the names that only one of them has; if there are none, those of another shape."""
     return sorted(stored.keys() ^ wanted.keys()) or sorted(
         name for name, tensor in stored.items() if tensor.shape != wanted[name].shape
     )
 
 
-def fill(wanted: dict[str, Tensor], stored: dict[str, Tensor]) -> None:
-    """Copy the stored weights."""
+def without_shared(tensors: dict[str, Tensor], folder: Path, shared: Shared) -> dict[str, Tensor]:
+    """Return the tensors to store without those that another bundle beside the folder stores.
+
+    Raises ModelError if that bundle has other weights of these names.
+    """
+    ours = restored({k: v for k, v in tensors.items() if k.startswith(shared.prefix)})
+    theirs = _read_shared(folder, shared)
+    if odd := misfits(ours, theirs) or [n for n in ours if not torch.equal(ours[n], theirs[n])]:
+        raise ModelError(
+            f"{len(odd)} weights differ from those of {shared.bundle} (first {odd[0]})",
+            "equal ones, to be shared",
+            "train from that model with its image network frozen, or do not share",
+        )
+    return {k: v for k, v in tensors.items() if not k.startswith(shared.prefix)}
+
+
+def _read_shared(folder: Path, shared: Shared) -> dict[str, Tensor]:
+    return read_tensors(folder / shared.file, lambda name: name.startswith(shared.prefix))
+
+
+def _copy(wanted: dict[str, Tensor], stored: dict[str, Tensor]) -> None:
     with torch.no_grad():
         for name, tensor in wanted.items():
             tensor.copy_(stored[name])

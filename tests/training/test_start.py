@@ -125,10 +125,12 @@ def test_the_model_to_begin_with_may_move_but_not_change(begun: Path, tmp_path: 
         run(config, tmp_path / "run")
     config = settings([texts.train], [texts.dev], None, FEW, start=moved)
     run(settings([texts.train], [texts.dev], None, FEW, start=begun), tmp_path / "other")
-    shutil.copy(tmp_path / "other" / "model.safetensors", moved)
+    for name in ("model.safetensors", "SHA256SUMS"):
+        shutil.copy(tmp_path / "other" / name, moved)
     with pytest.raises(ModelError, match="the start data is not the same"):
         run(config, tmp_path / "run")
-    shutil.copy(begun / "model.safetensors", moved)
+    for name in ("model.safetensors", "SHA256SUMS"):
+        shutil.copy(begun / name, moved)
     run(config, tmp_path / "run")
     with pytest.raises(ModelError, match="is the model to begin with"):
         run(config, moved)
