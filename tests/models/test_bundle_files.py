@@ -21,7 +21,7 @@ from models.bundle.precision import PRECISIONS, Precision, quantised, restored, 
 from models.bundle.settings import Shared
 from models.config import AlignConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
-from models.registry import IMAGE_FAMILIES
+from models.registry import source_name
 from models.tokenizer import Tokenizer
 from models.zoo import PRESETS, model_config
 from tests.models.small import small_model
@@ -94,7 +94,7 @@ def test_a_model_is_built_within_the_room_of_its_weights(
     from models.bundle import weights
 
     config = model_config(preset)
-    if config.family in IMAGE_FAMILIES:
+    if source_name(config.family) == "image":
         image = dataclasses.replace(config.image, encoder="small-cnn", weights="none", size=32)
         config = dataclasses.replace(config, image=image)
     model = build(config, sizes_of(tiny_tokenizer, config.family))
