@@ -23,7 +23,7 @@ from models.encoders.image import PREPROCESSING, ImageEncoder, identity
 from models.errors import ModelError
 from models.images import open_image, to_tensor
 
-PORTION = 32  # pictures seen at a time
+PORTION = 32  # pictures whose rows are stored at a time
 
 Read = Callable[[str], bytes]  # the picture with a content hash; a ModelError if it cannot be read
 Broken = dict[str, str]  # content hashes of pictures that cannot be shown, and why
@@ -100,20 +100,23 @@ def see(sight: Sight, keys: Iterable[str], read: Read, config: ImageConfig, show
 
 
 def fill(sight: Sight, keys: list[str], read: Read, config: ImageConfig, show: Show) -> Broken:
-    """Make the rows that are missing, a few at a time."""
+    """Compute and store the missing rows, a portion at a time.
+
+    Each row is computed from its picture alone. The rounding of a convolution depends on the size
+    of the batch, so rows of batches would depend on which rows the cache had before.
+    """
     todo, broken = sight.cache.missing(keys), {}
     for start in range(0, len(todo), PORTION):
         show(sight.doing, start, len(todo))
-        done, images = [], []
+        rows: dict[str, np.ndarray] = {}
         for key in todo[start : start + PORTION]:
             try:
                 image = open_image(read(key), least=config.size)  # as it is captioned
-                images.append(to_tensor(image, config))
-                done.append(key)
+                rows[key] = sight.make(to_tensor(image, config)[None])
             except ModelError as error:
                 broken[key] = str(error)
-        if done:
-            sight.cache.add(done, sight.make(torch.stack(images)))
+        if rows:
+            sight.cache.add(list(rows), np.concatenate(list(rows.values())))
     return broken
 
 

@@ -1,0 +1,46 @@
+"""Rows of the feature cache depend on their picture alone, not on what the cache had before."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from torch import Tensor
+
+from attncli.data.features import FeatureCache, RowKind
+from attncli.data.pictures import content_hash
+from attncli.training.seeing import Sight, see
+from models.config import ImageConfig
+
+CONFIG = ImageConfig(size=8)
+
+
+def pictures(count: int) -> dict[str, bytes]:
+    found = {}
+    for shade in range(count):
+        stream = io.BytesIO()
+        Image.new("RGB", (8, 8), (shade, shade, shade)).save(stream, "PNG")
+        found[content_hash(stream.getvalue())] = stream.getvalue()
+    return found
+
+
+def rows_of(folder: Path, known: dict[str, bytes], *portions: int) -> np.ndarray:
+    """Rows of all pictures, computed in runs over the first so many of them."""
+
+    def make(images: Tensor) -> np.ndarray:  # rounding that depends on the batch, exaggerated
+        return (images.mean((2, 3)) + len(images)).numpy()
+
+    keys = list(known)
+    for count in portions:
+        cache = FeatureCache(folder, RowKind((3,), "float32", "a test"))
+        sight = Sight(cache, make, 1, "")
+        assert see(sight, keys[:count], known.__getitem__, CONFIG, lambda *_: None) == {}
+    return np.array(cache.table()[cache.rows(keys)])
+
+
+def test_rows_do_not_depend_on_the_history_of_the_cache(tmp_path: Path) -> None:
+    known = pictures(40)
+    fresh = rows_of(tmp_path / "fresh", known, 40)
+    assert (rows_of(tmp_path / "used", known, 1, 7, 40) == fresh).all()
