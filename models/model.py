@@ -53,7 +53,7 @@ class EncoderDecoder(nn.Module):
     source: ClassVar[str] = DEFAULT_SOURCE  # kind of input; a family that reads another states it
 
     def __init__(
-        self, config: ModelConfig, encoder: nn.Module, decoder: Decoder, output: Output
+        self, config: ModelConfig, encoder: nn.Module, decoder: Decoder[Any, Any], output: Output
     ) -> None:
         super().__init__()
         self.config = config

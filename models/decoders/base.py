@@ -1,18 +1,17 @@
-"""What every decoder can do, and what it hands back.
+"""The interface of decoders, and their output.
 
-    prepare(memory) -> prepared       once per source: keys, values, whatever depends on it alone
-    start(prepared) -> State          one row per sentence
-    advance(tokens, state, prepared)  one step or many; the same code trains and searches
+    prepare(memory) -> prepared       once per source: keys, values, all that depends on it alone
+    start(prepared) -> state          one row per sentence
+    advance(tokens, state, prepared)  one step or many; training and search run the same code
 
 A state holds R rows of hypotheses, a prepared memory B sentences; R is a multiple of B, and rows
-r*K to r*K + K - 1 belong to sentence r. So a beam of K hypotheses shares one memory, and asks it
-K questions at a time.
+r*K to r*K + K - 1 belong to sentence r. So the K hypotheses of a beam share one memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from torch import Tensor, nn
 
@@ -20,44 +19,48 @@ from models.types import Memory
 
 
 class Selectable(Protocol):
-    """A NamedTuple of tensors whose rows can be picked and reordered: all that search asks."""
+    """A NamedTuple of tensors whose rows can be selected and reordered; search needs no more."""
 
     def select(self, rows: Tensor) -> Any:
-        """The rows, in the order given."""
+        """Return the rows in the given order."""
+
+
+P = TypeVar("P", bound=Selectable)  # prepared memory
+S = TypeVar("S", bound=Selectable)  # state
 
 
 class DecoderOutput(NamedTuple):
-    """What a decoder knows after reading some target tokens."""
+    """Results of reading some target tokens."""
 
     features: Tensor  # (R, T, D): the output layer's input
-    state: Any
-    weights: Tensor | None  # (R, T, S) of the attention, where asked for and there is one
-    log_prob: Tensor | None = None  # (R, T) of the slots drawn, while training hard attention
-    entropy: Tensor | None = None  # (R, T) of what they were drawn from
-    gates: Tensor | None = None  # (R, T) on what was read, where there are any; with the weights
-    heads: Tensor | None = None  # (R, L, H, T, S) every head's weights in the layers asked for
+    state: Any  # after the last token
+    weights: Tensor | None  # (R, T, S) attention weights, if wanted and there are any
+    log_prob: Tensor | None = None  # (R, T) of the sampled slots, in training of hard attention
+    entropy: Tensor | None = None  # (R, T) of the distributions they were sampled from
+    gates: Tensor | None = None  # (R, T) factors on the contexts, if the family has them
+    heads: Tensor | None = None  # (R, L, H, T, S) every head's weights in the wanted layers
 
 
-class Decoder(nn.Module):
-    """Reads a target prefix and a memory; leaves features from which the next token is said."""
+class Decoder(nn.Module, Generic[P, S]):
+    """Target prefix and memory to features, from which the output layer predicts the next token."""
 
-    attends = True  # whether it has weights to show
+    attends = True  # False if there are no attention weights
     attention_shape = (1, 1)  # layers that attend to the memory, and heads of each
 
-    def prepare(self, memory: Memory) -> Any:
-        """What depends on the source alone, with `.select(sentences)`."""
+    def prepare(self, memory: Memory) -> P:
+        """Compute what depends on the source alone."""
         raise NotImplementedError
 
-    def start(self, prepared: Any) -> Any:
-        """The state before the first token, with `.select(rows)`."""
+    def start(self, prepared: P) -> S:
+        """Return the state before the first token."""
         raise NotImplementedError
 
     @property
     def shown_layer(self) -> int:
-        """The layer, from 0, whose weights are shown where none is asked for by number.
+        """The layer, counted from 0, whose weights are shown if none is chosen by number.
 
-        The last but one, where alignment is best without tuning (Garg et al. 2019); the last of
-        two, since the first looks around before anything is known.
+        It is the last but one of three or more, where alignment is best without tuning (Garg et
+        al. 2019), and the last of two, because the first attends before it has any context.
         """
         layers = self.attention_shape[0]
         return layers - 2 if layers > 2 else layers - 1
@@ -65,15 +68,15 @@ class Decoder(nn.Module):
     def advance(
         self,
         tokens: Tensor,
-        state: Any,
-        prepared: Any,
+        state: S,
+        prepared: P,
         *,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
         """Read tokens (R, T).
 
-        want_weights: those of the shown layer, its heads averaged. want_heads: layers, from 0, in
-        the order in which `heads` is to hold them.
+        want_weights: return the weights of the shown layer, averaged over its heads. want_heads:
+        layers, counted from 0, whose heads' weights are returned, in the order of `heads`.
         """
         raise NotImplementedError

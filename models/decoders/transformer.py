@@ -42,7 +42,7 @@ class TransformerState(NamedTuple):
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
 
-class TransformerDecoder(Decoder):
+class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     """Target prefix and memory to features."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig) -> None:

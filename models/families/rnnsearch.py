@@ -25,7 +25,6 @@ class RnnSearch(EncoderDecoder):
             config,
             value_size=encoder.value_size,
             final_size=config.hidden,  # <-h_1 stands at the end of the encoder's final states
-            attends=True,
         )
         readout = config.readout or config.embedding
         tied = target if config.tied and readout == config.embedding else None

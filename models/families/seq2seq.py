@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.config import ModelConfig
-from models.decoders.rnn import RnnDecoder
+from models.decoders.rnn import FixedContextDecoder
 from models.families.base import embeddings, recurrent_encoder
 from models.model import EncoderDecoder, Output
 from models.types import VocabularySizes
@@ -19,13 +19,7 @@ class Seq2Seq(EncoderDecoder):
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
         encoder = recurrent_encoder(source, config)
-        decoder = RnnDecoder(
-            target,
-            config,
-            value_size=encoder.value_size,
-            final_size=encoder.final_size,
-            attends=False,
-        )
+        decoder = FixedContextDecoder(target, config, final_size=encoder.final_size)
         readout = config.readout or config.embedding
         tied = target if config.tied and readout == config.embedding else None
         super().__init__(config, encoder, decoder, Output(sizes.target, readout, tied))

@@ -1,0 +1,189 @@
+"""The loop of every recurrent decoder: one step per target token.
+
+A family supplies `step`, which reads the memory and updates the recurrent state in its own order,
+and `features`, which computes the output layer's input for all steps at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.base import Attention, History
+from models.attention.heads import Heads, HeadsHistory, attention
+from models.config import ModelConfig
+from models.decoders.base import Decoder, DecoderOutput
+from models.decoders.cells import Bridge, Recurrence
+from models.dropout import Dropout
+from models.errors import ConfigurationError
+from models.layers import Embedding
+from models.types import AttentionOutput, Memory
+
+
+class RecurrentMemory(NamedTuple):
+    """Everything that a recurrent decoder computes once per source."""
+
+    attention: Any  # PreparedMemory or PreparedHeads; None without attention
+    start: Tensor  # (B, L, N, H) first recurrent state
+    context: Tensor | None = None  # (B, V) the fixed context of a decoder without attention
+
+    def select(self, rows: Tensor) -> RecurrentMemory:
+        """Return the prepared memory of some sentences."""
+        return RecurrentMemory(
+            None if self.attention is None else self.attention.select(rows),
+            self.start.index_select(0, rows),
+            None if self.context is None else self.context.index_select(0, rows),
+        )
+
+
+class RecurrentState(NamedTuple):
+    """State of a recurrent decoder between two steps."""
+
+    recurrent: Tensor  # (R, L, N, H)
+    attentional: Tensor | None = None  # (R, D) last attentional vector, with input feeding
+    history: History | HeadsHistory | None = None  # of the attention, if a part of it needs one
+
+    def select(self, rows: Tensor) -> RecurrentState:
+        """Return the state of some hypotheses, in the given order."""
+        return RecurrentState(
+            self.recurrent.index_select(0, rows),
+            None if self.attentional is None else self.attentional.index_select(0, rows),
+            None if self.history is None else self.history.select(rows),
+        )
+
+    @property
+    def hidden(self) -> Tensor:
+        """The top layer's hidden state, (R, H)."""
+        return self.recurrent[:, -1, 0]
+
+
+class RecurrentStep(NamedTuple):
+    """Results of one step."""
+
+    state: RecurrentState
+    hidden: Tensor  # (R, H), or (R, D) attentional vector: what `features` starts from
+    context: Tensor  # (R, V)
+    read: AttentionOutput | None  # in rows; None without attention
+    gate: Tensor | None = None  # (R, 1) factor on the context, in families that have one
+
+
+class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
+    """Recurrence, bridge and attention, and the loop over target tokens."""
+
+    token_gates: nn.Linear  # the embedded token's part of the gates
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        config: ModelConfig,
+        *,
+        value_size: int,
+        final_size: int,
+        attends: bool = True,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.recurrence = Recurrence(config)
+        self.bridge = Bridge(final_size, self.recurrence.state_shape)
+        self.attends, self.final_size = attends, final_size
+        self.attention = recurrent_attention(config, value_size) if attends else None
+        self.attention_shape = (1, config.attention.heads)
+        self.dropout = Dropout(config.dropout)
+
+    def prepare(self, memory: Memory) -> RecurrentMemory:
+        """Compute the keys of a memory and the first state."""
+        assert memory.final is not None and self.attention is not None
+        final = memory.final[:, -self.final_size :]
+        return RecurrentMemory(self.attention.prepare(memory), self.bridge(final))
+
+    def start(self, prepared: RecurrentMemory) -> RecurrentState:
+        """Return the state before the first token, one row per sentence."""
+        assert self.attention is not None
+        return RecurrentState(prepared.start, history=self.attention.begin(prepared.attention))
+
+    def advance(
+        self,
+        tokens: Tensor,
+        state: RecurrentState,
+        prepared: RecurrentMemory,
+        *,
+        want_weights: bool = False,
+        want_heads: Sequence[int] = (),
+    ) -> DecoderOutput:
+        """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
+        embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
+        steps: list[RecurrentStep] = []
+        for gates in self.token_gates(embedded).unbind(1):  # (R, G)
+            steps.append(self.step(gates, state, prepared))
+            state = steps[-1].state
+        reads = [step.read for step in steps if step.read is not None]
+        factors = [step.gate for step in steps if step.gate is not None]
+        return DecoderOutput(
+            self.features(embedded, steps),
+            state,
+            *stacked(reads, want_weights=want_weights),
+            gates=torch.cat(factors, 1) if factors and want_weights else None,
+            heads=stacked_heads(reads) if want_heads else None,
+        )
+
+    def step(
+        self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
+    ) -> RecurrentStep:
+        """Read the memory and update the state; gates (R, G) are the token's part."""
+        raise NotImplementedError
+
+    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
+        """Return the output layer's input (R, T, D) from embedded tokens (R, T, E) and steps."""
+        raise NotImplementedError
+
+    def read(
+        self, query: Tensor, state: RecurrentState, prepared: RecurrentMemory
+    ) -> AttentionOutput:
+        """Read the memory with queries (R, H); the result is in rows.
+
+        The K hypotheses of a sentence are K queries of its one memory.
+        """
+        assert self.attention is not None
+        queries = query.unflatten(0, (len(prepared.attention.mask), -1))  # (B, K, H)
+        output: AttentionOutput = self.attention(queries, prepared.attention, state.history)
+        return output.rows()
+
+
+def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Heads:
+    """Build the attention of a recurrent decoder over values of a size.
+
+    Raises ConfigurationError if the score accepts fewer slots than the model's longest source.
+    """
+    built = attention(config.hidden, value_size, config.attention)
+    if built.max_slots is not None and built.max_slots < config.max_source:
+        raise ConfigurationError(
+            f"score '{config.attention.score}' with at most {built.max_slots} slots",
+            f"at least model.max_source, {config.max_source}",
+            "raise model.attention.positions or lower model.max_source",
+        )
+    return built
+
+
+def stacked(
+    reads: list[AttentionOutput], *, want_weights: bool
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """Stack weights (R, T, S), if wanted, log-probability and entropy (R, T) of all steps."""
+    if not reads:
+        return None, None, None
+    _, weights, log_prob, entropy, *_ = zip(*reads, strict=True)
+    return (
+        torch.stack(weights, 1) if want_weights else None,
+        None if log_prob[0] is None else torch.stack(log_prob, 1),
+        None if entropy[0] is None else torch.stack(entropy, 1),
+    )
+
+
+def stacked_heads(reads: list[AttentionOutput]) -> Tensor | None:
+    """Stack every head's weights, (R, 1, H, T, S), of all steps."""
+    if not reads:
+        return None
+    each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in reads]  # (R, H, S)
+    return torch.stack(each, 2).unsqueeze(1)
