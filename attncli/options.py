@@ -36,7 +36,14 @@ from models.settings import fields_of, limits_of, types_of
 MODEL = "ATTN_MODEL"
 
 Model = Annotated[
-    Path, typer.Option("--model", "-m", envvar=MODEL, help="Model: the folder of a run or bundle.")
+    Path | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; "
+        "without it, the model shipped for this command.",
+    ),
 ]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from models.config import ModelConfig
 from models.errors import ModelError
+from models.installed import find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -57,14 +58,18 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
 
-def load(path: str | Path, *, device: str = "cpu") -> Translator | Captioner:
-    """A trained model from its folder, ready to translate or, if it is one, to caption pictures."""
+def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner:
+    """Open a trained model by its folder or name (see models.installed), to translate or caption.
+
+    Raises ModelError if it is not found or damaged.
+    """
     from models.bundle.settings import family_of, read_settings
     from models.sources import source_of
 
-    family = family_of(read_settings(Path(path)))
-    model: Translator | Captioner = source_of(family).open(path, device=device)
-    return model
+    path = find_model(model)
+    family = family_of(read_settings(path))
+    opened: Translator | Captioner = source_of(family).open(path, device=device)
+    return opened
 
 
 def load_translator(path: str | Path, *, device: str = "cpu") -> Translator:

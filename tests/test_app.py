@@ -87,7 +87,6 @@ def test_completion_knows_commands_and_options(shell: str) -> None:
         (["translate", "-m", "x", "--method", "greedy", "--nbest", "2"], "--nbest"),
         (["translate", "-m", "x", "--temperature", "0.5"], "--method sample"),
         (["translate", "-m", "x", "-i", "file", "text"], "--input"),
-        (["translate", "text"], "ATTN_MODEL"),
     ],
 )
 def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:

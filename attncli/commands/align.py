@@ -35,6 +35,7 @@ from attncli.options import (
 from attncli.overrides import AlignOverrides
 from attncli.render.alignment.writers import FORMATS, Style, format_of, written
 from models.config import MAX_BATCH_TOKENS
+from models.installed import default_model, find_model
 
 Name = Literal["pharaoh", "talp", "naacl", "jsonl", "npz", "terminal", "svg", "png", "pdf", "html"]
 
@@ -45,7 +46,11 @@ Files = Annotated[
 Model = Annotated[
     Path | None,
     typer.Option(
-        "--model", "-m", envvar=MODEL, help="Model: the folder of a run. Not needed to --view."
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; without "
+        "it, the model shipped for text. Not needed to --view.",
     ),
 ]
 ReverseModel = Annotated[
@@ -158,13 +163,13 @@ class _Chosen(NamedTuple):
 
     def load(self, *, heads: bool, named: bool = False) -> Aligner:
         """The models, whose loading imports torch; so this comes after all cheaper mistakes."""
-        assert self.model is not None
-        translator = loading.open_translator(self.model, self.options)
+        model = find_model(self.model) if self.model else default_model("translate")
+        translator = loading.open_translator(model, self.options)
         return aligner_of(
             translator,
             self.overrides,
             reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
-            name=self.model.resolve().name if named else "",
+            name=model.resolve().name if named else "",
             heads=heads,
             max_batch_tokens=self.max_batch_tokens,
         )
@@ -212,9 +217,7 @@ def _check(
     """Refuse what cannot be or would have no effect."""
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
-    if model is None and not views:
-        raise typer.BadParameter(f"missing; or set {MODEL}", param_hint="'--model' / '-m'")
-    if model is None and (reverse or overrides):
+    if model is None and views and (reverse or overrides):
         given = (
             "--reverse-model" if reverse else f"--{next(iter(overrides.values)).replace('_', '-')}"
         )

@@ -14,8 +14,9 @@ from attncli.jobs import loading
 from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.tune import Tuned, keep, tune_alone, tune_by_agreement, tune_on
-from attncli.options import Device, From, Model, Threads, To
+from attncli.options import MODEL, Device, From, Model, Threads, To
 from attncli.render.columns import columns
+from models.installed import find_model
 
 if TYPE_CHECKING:
     from models.alignment import Trial
@@ -34,7 +35,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the table, keep no
 def tune(
     files: Files,
     *,
-    model: Model,
+    model: Model = None,
     gold: Gold = None,
     reverse_model: ReverseModel = None,
     to: To = "",
@@ -68,6 +69,9 @@ def tune(
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
     if gold is not None and reverse_model is not None:
         raise typer.BadParameter("one of the two", param_hint="'--gold' / '--reverse-model'")
+    if model is None:
+        raise typer.BadParameter(f"missing; or set {MODEL}", param_hint="'--model' / '-m'")
+    model, reverse_model = find_model(model), reverse_model and find_model(reverse_model)
     options = OpenOptions(device, threads, to=to, source=source)
     if gold is not None:
         known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)

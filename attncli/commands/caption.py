@@ -72,7 +72,7 @@ Batch = Annotated[int, typer.Option(min=1, help="Pictures computed at a time.")]
 def caption(
     pictures: Pictures = None,
     *,
-    model: Model,
+    model: Model = None,
     recursive: Recursive = False,
     output: Output = None,
     format: Annotated[Format, typer.Option(help="How to write the captions.")] = "text",

@@ -26,7 +26,8 @@ Models = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help=f"Model: the folder of a run or bundle; more than one are compared. [env: {MODEL}]",
+        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; more "
+        f"than one are compared. [env: {MODEL}]",
     ),
 ]
 Hypotheses = Annotated[

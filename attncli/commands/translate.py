@@ -76,7 +76,7 @@ Scores = Annotated[bool, typer.Option("--scores", help="Put each score before it
 def translate(
     text: Text = None,
     *,
-    model: Model,
+    model: Model = None,
     to: To = "",
     source: From = "",
     input: Input = None,

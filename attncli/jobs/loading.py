@@ -13,6 +13,7 @@ from attncli import console
 from attncli.jobs.device import choose_device, use_threads
 from attncli.overrides import SearchOverrides
 from models.errors import ModelError
+from models.installed import default_model, find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -34,9 +35,10 @@ class OpenOptions:
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
 
 
-def open_translator(path: Path, options: OpenOptions | None = None) -> Translator:
+def open_translator(model: Path | None, options: OpenOptions | None = None) -> Translator:
     """Open a text model; its `search` then holds the saved settings with the overrides applied.
 
+    model: a folder or a name, see models.installed; None for the shipped one.
     Raises ModelError if the folder holds no text model, the machine lacks the device, or
     `read_mode` is given for a model without hard attention; also if `to` is unknown or missing for
     a multilingual model, or given for a model of a single direction. A zero-shot direction is
@@ -45,6 +47,7 @@ def open_translator(path: Path, options: OpenOptions | None = None) -> Translato
     from models import load_translator
 
     options = options or OpenOptions()
+    path = find_model(model) if model else default_model("translate")
     translator = load_translator(path, device=open_device(options))
     if translator.languages or not options.mixed:
         translator = translator.for_direction(options.to, options.source)
@@ -75,14 +78,15 @@ def languages_of(path: Path) -> tuple[str, ...]:
     """Return the target languages of a model; empty for a model of one direction."""
     from models.bundle import read_settings
 
-    return tuple(read_settings(path)["tokenizer"].get("languages", ()))
+    return tuple(read_settings(find_model(path))["tokenizer"].get("languages", ()))
 
 
-def open_captioner(path: Path, options: OpenOptions | None = None) -> Captioner:
+def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
     from models import load_captioner
 
     options = options or OpenOptions()
+    path = find_model(model) if model else default_model("caption")
     return _configured(load_captioner(path, device=open_device(options)), options)
 
 

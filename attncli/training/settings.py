@@ -11,6 +11,7 @@ from attncli.data.captions import has_parts
 from attncli.training.config import DataConfig, RunConfig, from_toml, run_config
 from attncli.training.folder import RunFolder, read_config
 from models.errors import ModelError
+from models.installed import find_model
 from models.settings import merged
 from models.zoo import PRESETS, usual_preset
 
@@ -59,7 +60,7 @@ def settings(
     assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
     if start:
         _no_preset(preset, start)
-        values = _begun(values, start)
+        values = _begun(values, find_model(start))
     chosen = _preset(values, preset, assignments)
     return _absolute(run_config(chosen, {**values, "preset": chosen}, assignments))
 

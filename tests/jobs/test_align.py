@@ -168,7 +168,6 @@ def test_fairseq_needs_no_other_file(run, tmp_path: Path) -> None:  # type: igno
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["--view", "x", "--layer", "2"],
         ["--view", "x", "--reverse-model", "y"],
         ["-m", "x", "a", "b", "c"],
