@@ -36,6 +36,8 @@ COMMANDS = {
     "align": "attncli.commands.align:align",
     "align tune": "attncli.commands.align_tune:tune",
     "evaluate": "attncli.commands.evaluate:evaluate",
+    "evaluate captions": "attncli.commands.evaluate_captions:captions",
+    "evaluate alignments": "attncli.commands.evaluate_alignments:alignments",
     "models": "attncli.commands.models:list_models",
     "models show": "attncli.commands.models:show",
     "models compare": "attncli.commands.compare:compare",

@@ -5,7 +5,7 @@
 DIR holds images.tar (or a folder images), train.tsv and dev.tsv: file name, tab, caption. FILE has
 the weights of MobileNet-EdgeTPU, its arch.json beside it. Each model is trained with `attn train`
 (again the same command goes on with a broken run; the features are computed once, by the first),
-then all are scored with `attn evaluate` on the dev pictures with a beam of 5.
+then all are scored with `attn evaluate captions` on the dev pictures with a beam of 5.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ def train(name: str, options: argparse.Namespace) -> None:
 def score(runs: list[Path], options: argparse.Namespace) -> None:
     """Score all models on the dev pictures with a beam of 5."""
     models = [word for run in runs for word in ("-m", run)]
-    where = ["--images", images(options.data), "--captions", options.data / "dev.tsv"]
-    attn("evaluate", *models, *where, "--threads", options.threads)
+    where = ["--images", images(options.data), options.data / "dev.tsv"]
+    attn("evaluate", "captions", *models, *where, "--threads", options.threads)
 
 
 def attn(*arguments: object) -> None:

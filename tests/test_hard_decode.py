@@ -90,7 +90,7 @@ def test_alignments_say_how_the_memory_was_read(
     _, err = said(capsys, "align", "-m", hard_bundle, *files, "--hard-decode", "expected")
     assert "hard attention, read by expected" in err
     (tmp_path / "gold").write_text(links, "utf-8")
-    score = ("evaluate", "--alignments", tmp_path / "gold", "--gold-index", "0", *files)
+    score = ("evaluate", "alignments", "--gold", tmp_path / "gold", "--gold-index", "0", *files)
     table, err = said(capsys, *score, "-m", hard_bundle, "--json")
     assert "hard attention, read by argmax" in err
     assert json.loads(table)["alignments"][0]["error_rate"] == 0

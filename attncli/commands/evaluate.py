@@ -1,67 +1,69 @@
-"""``attn evaluate``: parse, and score translations, alignments or captions."""
+"""``attn evaluate``: options for scores of translations; the work is in jobs/evaluate.py."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attncli.commands.evaluate_alignments import (
-    Alignments,
-    GoldIndex,
-    HypothesisIndex,
-    Reading,
-    ReverseModel,
-    SkipBad,
-    Wanted,
-    evaluate_alignments,
-)
-from attncli.commands.evaluate_captions import (
-    Captions,
-    CaptionsPart,
-    Images,
-    WantedCaptions,
-    captions_file,
-    score_captions,
-)
 from attncli.commands.evaluate_options import (
-    QUANTILES,
-    STEP,
-    ByLength,
-    Confidence,
-    Files,
-    Hypotheses,
+    Json,
     Models,
-    Plot,
-    Quantiles,
     Save,
-    Source,
-    Step,
-    Tokenize,
-    check_places,
-    refuse,
+    check_folder,
+    check_overrides,
+    check_save,
+    folders_of,
 )
-from attncli.commands.evaluate_texts import WantedScores, evaluate_texts
+from attncli.data.streams import open_output
+from attncli.jobs.evaluate import evaluate_texts
 from attncli.jobs.loading import OpenOptions
-from attncli.options import (
-    MODEL,
-    BatchTokens,
-    Device,
-    From,
-    HardDecode,
-    Threads,
-    To,
-    check_search,
-    with_settings,
-)
+from attncli.options import BatchTokens, Device, From, HardDecode, Threads, To, with_settings
 from attncli.overrides import SearchOverrides
-from attncli.scoring.translations import Lengths, Scoring
+from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
+from attncli.render.scores import WRITERS
+from attncli.scoring.translations import Evaluation, Lengths, Scoring, Tokenizer
 from models.config import MAX_BATCH_TOKENS
 
+STEP, QUANTILES = Lengths()
 
-@with_settings()
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="Source and one or more references, or one TSV file; - is standard input. "
+        "With --hypotheses alone, all files are references.",
+    ),
+]
+Hypotheses = Annotated[
+    list[Path] | None,
+    typer.Option(help="Outputs of another program, a line for each source. May be repeated."),
+]
+Source = Annotated[
+    Path | None, typer.Option(help="Source, for scores by length of --hypotheses alone.")
+]
+Tokenize = Annotated[
+    Tokenizer,
+    typer.Option(help="Tokens of BLEU and error rate: sacreBLEU's tokenizer; none: spaces."),
+]
+Confidence = Annotated[
+    bool,
+    typer.Option(
+        "--confidence", help="95 % intervals; of several systems also p against the first."
+    ),
+]
+ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]
+Step = Annotated[int, typer.Option("--length-step", min=1, help="Words per range of lengths.")]
+Quantiles = Annotated[
+    int,
+    typer.Option("--length-quantiles", min=0, help="Number of ranges of equal count (0: by step)."),
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
+]
+
+
+@with_settings("max_caption")
 def evaluate(
     files: Files = None,
     *,
@@ -78,15 +80,7 @@ def evaluate(
     length_quantiles: Quantiles = QUANTILES,
     plot: Plot = None,
     save: Save = None,
-    alignments: Alignments = None,
-    reverse_model: ReverseModel = None,
-    gold_index: GoldIndex = None,
-    index: HypothesisIndex = None,
-    skip_bad: SkipBad = False,
-    images: Images = None,
-    captions: Captions = None,
-    part: CaptionsPart = None,
-    json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+    json: Json = False,
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
@@ -95,95 +89,67 @@ def evaluate(
 ) -> None:
     """Score translations against references.
 
-    The model translates the source and its outputs are compared with one or more references. With
-    several models, or outputs of other programs, each gets a row and a curve. A model searches as
-    its own settings say, but for what is given here. A length is counted in words between spaces;
-    the ratio is output length over reference length. Multilingual models need --to LANGUAGE.
-
-    With --alignments the links between words are scored, those that models find by forced decoding
-    and those in --hypotheses: alignment error rate (AER), precision, recall and F. Files of links
-    are Pharaoh's `0-0 1-2` (possible links 1p2 or 1?2) or NAACL's `sentence source target S`.
-
-    With --images or --captions it is captions of pictures: BLEU-1 to BLEU-4 with and without the
-    brevity penalty, ROUGE-L and CIDEr-D as the COCO tools compute them, METEOR where Java and its
-    program are there (pip install pycocoevalcap).
+    The model translates the source; its outputs are compared with one or more references. BLEU,
+    chrF and TER are computed by sacreBLEU. Exact match is the share of outputs that equal a
+    reference, the error rate is edits per reference token, and ROUGE-L is the F1 of the longest
+    common subsequence of words; all in percent. Search settings default to those saved with the
+    model. Several models and --hypotheses are compared, a row each. Lengths are counted in words
+    between spaces; the ratio is output length over reference length. Multilingual models need
+    --to LANGUAGE.
 
     Example:
       attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de
       attn evaluate --hypotheses other.de test.de
       attn evaluate -m runs/demo runs/demo/test.tsv
-      attn evaluate --alignments gold.txt -m runs/a --hypotheses fast_align.txt test.en test.de
-      attn evaluate -m runs/cap --images photos.tar captions.tsv
-      attn evaluate --captions captions.tsv --hypotheses other.tsv
     """
-    folders = _folders(model, hypotheses)
-    names = _names(folders)
-    _check_search(overrides)
-    opening = OpenOptions(
-        device, threads, hard_decode, overrides, to, source_language, len(folders) > 1
+    folders = folders_of(model, hypotheses)
+    lengths = Lengths(length_step, length_quantiles) if by_length or plot else None
+    check_overrides(overrides)
+    if not files:
+        raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
+    _check_source(folders, source, lengths)
+    check_save(folders, save)
+    if plot:
+        check_picture(plot)
+        check_folder(plot)
+    scores = evaluate_texts(
+        files,
+        models=folders,
+        hypotheses=hypotheses or [],
+        source=source,
+        scoring=Scoring(tokenize, lowercase, confidence),
+        lengths=lengths,
+        save=save,
+        options=OpenOptions(
+            device, threads, hard_decode, overrides, to, source_language, len(folders) > 1
+        ),
+        max_batch_tokens=max_batch_tokens,
     )
-    if images or captions or part:
-        refuse(confidence=confidence, by_length=by_length, plot=plot, source=source)
-        refuse(lowercase=lowercase, tokenize=tokenize != "13a", alignments=alignments)
-        check_places(folders, None, save)
-        wanted_captions = WantedCaptions(
-            captions_file(captions, files),
-            part,
-            images,
-            folders,
-            names,
-            hypotheses or [],
-            save,
-            opening,
-        )
-        return score_captions(wanted_captions, json=json)
-    if alignments:
-        refuse(confidence=confidence, by_length=by_length, plot=plot, save=save, source=source)
-        wanted = Wanted(
-            alignments,
-            files or [],
-            folders,
-            names,
-            reverse_model,
-            hypotheses or [],
-            Reading(gold_index, index, skip_bad),
-        )
-        return evaluate_alignments(wanted, options=opening, json=json)
-    wanted_scores = WantedScores(
-        files or [],
-        source,
-        folders,
-        names,
-        hypotheses or [],
-        Scoring(tokenize, lowercase, confidence),
-        Lengths(length_step, length_quantiles) if by_length or plot else None,
-        plot,
-        save,
-        opening,
-        max_batch_tokens,
-    )
-    evaluate_texts(wanted_scores, json=json)
+    if plot:
+        bleu_by_length(plot, *_curves(scores.evaluations))
+    write_table = WRITERS["json" if json else "text"]
+    with open_output(None) as write:
+        write(write_table(scores.evaluations, len(scores.test_set.references)).encode())
 
 
-def _folders(models: list[Path] | None, hypotheses: list[Path] | None) -> list[Path]:
-    """The models that were named; the one of the environment if nothing was."""
-    default = os.environ.get(MODEL, "")
-    if models or hypotheses:
-        return models or []
-    if not default:
+def _check_source(folders: list[Path], source: Path | None, lengths: Lengths | None) -> None:
+    """Refuse a source that is not needed, and lengths without a source."""
+    if folders and source:
         raise typer.BadParameter(
-            f"none given (env var: '{MODEL}'), and no --hypotheses", param_hint="'--model' / '-m'"
+            "with a model, the first file is the source", param_hint="'--source'"
         )
-    return [Path(default)]
+    if lengths and not folders and not source:
+        raise typer.BadParameter(
+            "needs the source: give it with --source", param_hint="'--by-length'"
+        )
 
 
-def _names(folders: list[Path]) -> list[str]:
-    """What the folders are called; their whole paths where two are called the same."""
-    names = [folder.resolve().name for folder in folders]
-    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
-
-
-def _check_search(overrides: SearchOverrides) -> None:
-    check_search(overrides)
-    if overrides.get("nbest", 1) > 1:
-        raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")
+def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:
+    """Return a curve of BLEU for each system, at the middle of each range, and bars of counts."""
+    buckets = evaluations[0].buckets
+    middles = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
+    curves = [
+        Curve(system.name, middles, [bucket.bleu for bucket in found])
+        for system, _, found in evaluations
+    ]
+    return curves, [Bar(b.shortest - 0.5, b.longest + 0.5, b.sentences) for b in buckets]

@@ -1,117 +1,101 @@
-"""``attn evaluate --alignments``: parse, align or read, score, write the table."""
+"""``attn evaluate alignments``: options for scores of word alignments; the work is in jobs/."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
-from attncli import console
+from attncli.commands.evaluate_options import Json, Models, folders_of
 from attncli.data.links import Index
 from attncli.data.streams import open_output
-from attncli.jobs import loading
-from attncli.jobs.evaluate_alignments import (
-    Gold,
-    how_read,
-    read_gold,
-    score_file,
-    score_model,
-)
+from attncli.jobs.evaluate_alignments import evaluate_alignments
 from attncli.jobs.loading import OpenOptions
-from attncli.render.alignment_scores import (
-    Against,
-    alignment_scores_as_json,
-    alignment_scores_as_text,
-)
-from attncli.scoring.alignments import AlignmentScores
+from attncli.options import Device, From, HardDecode, Threads, To
+from attncli.render.alignment_scores import WRITERS
 
-Alignments = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="GOLD",
-        help="Score word alignments instead, against these links; files are source and target.",
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="The texts that the gold links: source and target, or one TSV. A model needs them."
     ),
 ]
+Gold = Annotated[
+    Path, typer.Option(help="Gold links between words: Pharaoh or NAACL, sure and possible.")
+]
 GoldIndex = Annotated[
-    Index | None,
-    typer.Option(help="What the gold counts words from, where the file does not settle it."),
+    Index | None, typer.Option(help="First word number in the gold, if the file does not show it.")
 ]
 HypothesisIndex = Annotated[
-    Index | None, typer.Option("--index", help="The same, of the links in --hypotheses.")
+    Index | None,
+    typer.Option("--index", help="First word number in --hypotheses, if it does not show."),
+]
+Hypotheses = Annotated[
+    list[Path] | None, typer.Option(help="Links of another program. May be repeated.")
 ]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out links to words that are not there.")
+    bool, typer.Option("--skip-bad", help="Leave out links to words that do not exist.")
 ]
 ReverseModel = Annotated[
     Path | None,
-    typer.Option(help="A model from target to source, whose links are symmetrised with the other."),
+    typer.Option(help="Model from target to source; the links of both are symmetrised."),
 ]
 
 
-class Reading(NamedTuple):
-    """How files of links are read."""
+def alignments(
+    files: Files = None,
+    *,
+    gold: Gold,
+    model: Models = None,
+    reverse_model: ReverseModel = None,
+    hypotheses: Hypotheses = None,
+    to: To = "",
+    source_language: From = "",
+    gold_index: GoldIndex = None,
+    index: HypothesisIndex = None,
+    skip_bad: SkipBad = False,
+    json: Json = False,
+    hard_decode: HardDecode = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Score word alignments against gold links.
 
-    gold_index: Index | None = None
-    hypothesis_index: Index | None = None
-    skip_bad: bool = False
+    The scores are alignment error rate (AER), precision, recall and F. The links of a model come
+    from its attention weights under teacher forcing, with the settings saved in it (`attn align
+    tune`). Files of links are Pharaoh's `0-0 1-2` (possible links 1p2 or 1?2) or NAACL's `sentence
+    source target S`.
 
-
-class Wanted(NamedTuple):
-    """What is to be scored."""
-
-    gold: Path
-    texts: list[Path]
-    models: list[Path]  # folders
-    names: list[str]  # of them
-    reverse: Path | None
-    hypotheses: list[Path]
-    reading: Reading
-
-
-def evaluate_alignments(wanted: Wanted, *, options: OpenOptions, json: bool) -> None:
-    """Score the links of models and files against gold."""
-    _check(wanted)
-    gold_index, index, skip_bad = wanted.reading
-    gold = read_gold(wanted.gold, wanted.texts, index=gold_index, skip_bad=skip_bad)
-    files = [score_file(path, gold, index=index, skip_bad=skip_bad) for path in wanted.hypotheses]
-    rows = [*_of_models(wanted, gold, options), *files]
-    render = alignment_scores_as_json if json else alignment_scores_as_text
-    with open_output(None) as write:
-        write(render(rows, _against(gold)).encode())
-
-
-def _check(wanted: Wanted) -> None:
-    if wanted.models and not wanted.texts:
+    Example:
+      attn evaluate alignments --gold gold.talp --hypotheses fast_align.links test.en test.de
+      attn evaluate alignments --gold gold.talp -m runs/en-de test.en test.de
+    """
+    folders = folders_of(model, hypotheses)
+    if folders and not files:
         raise typer.BadParameter(
             "a model needs the texts that the gold links: source and target",
             param_hint="'FILES...'",
         )
-    if wanted.reverse and not wanted.models:
+    if reverse_model and not folders:
         raise typer.BadParameter("needs --model", param_hint="'--reverse-model'")
-
-
-def _of_models(wanted: Wanted, gold: Gold, options: OpenOptions) -> list[AlignmentScores]:
-    """The scores of each model; loading one imports torch, so all cheaper mistakes come first."""
-    if not wanted.models:
-        return []
-    reverse = loading.open_reverse(wanted.reverse, options) if wanted.reverse else None
-    rows = []
-    for name, folder in zip(wanted.names, wanted.models, strict=True):
-        translator = loading.open_translator(folder, options)
-        scored = score_model(name, translator, gold, reverse=reverse)
-        for note in scored.notes:
-            console.warn(f"{name}: {note}; no links")
-        rows.append(scored.scores)
-    return rows
-
-
-def _against(gold: Gold) -> Against:
-    rows = gold.links.rows
-    return Against(
-        name=gold.name,
-        note=how_read(gold.links),
-        pairs=len(rows),
-        sure=sum(len(row.sure) for row in rows),
-        possible=sum(len(row.possible - row.sure) for row in rows),
+    scores, reference = evaluate_alignments(
+        gold,
+        files or [],
+        models=folders,
+        reverse=reverse_model,
+        hypotheses=hypotheses or [],
+        gold_index=gold_index,
+        index=index,
+        skip_bad=skip_bad,
+        options=OpenOptions(
+            device,
+            threads,
+            hard_decode,
+            to=to,
+            source=source_language,
+            mixed=len(folders) > 1,
+        ),
     )
+    with open_output(None) as write:
+        write(WRITERS["json" if json else "text"](scores, reference).encode())

@@ -1,36 +1,109 @@
-"""Make what is to be scored: read the test set, and have a model translate it."""
+"""Score translations against references: read the test set, translate it, compute the scores."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from attncli import console
 from attncli.console import Progress
 from attncli.data.corpus import aligned, open_text, read_pairs
 from attncli.data.lines import Line
+from attncli.data.streams import open_output
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
 from attncli.jobs.translate import Translates, translate_lines
-from attncli.scoring.translations import EvaluationSet, System
+from attncli.scoring.translations import (
+    Evaluation,
+    EvaluationSet,
+    Lengths,
+    Scoring,
+    System,
+    evaluate_systems,
+    has_short_references,
+    looks_tokenised,
+    metrics,
+)
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.errors import ModelError
 
+MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
+
+
+class TranslationScores(NamedTuple):
+    """Scores of every system, and the test set they were computed on."""
+
+    evaluations: list[Evaluation]
+    test_set: EvaluationSet
+
+
+def evaluate_texts(
+    files: Sequence[Path],
+    *,
+    models: Sequence[Path] = (),
+    hypotheses: Sequence[Path] = (),
+    source: Path | None = None,
+    scoring: Scoring | None = None,
+    lengths: Lengths | None = None,
+    save: Path | None = None,
+    options: OpenOptions | None = None,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
+) -> TranslationScores:
+    """Score the translations of models, and of other programs, against references.
+
+    files: source and references, or one TSV file; references alone if there are no models.
+    hypotheses: files of outputs. source: the source for scores by length, if there are no models.
+    lengths: also score by source length. save: file for the outputs of each model; `{model}` in
+    its name is replaced by that of the model. Raises ModelError for files that do not fit together.
+    """
+    scoring = scoring or Scoring()
+    metrics(scoring)  # report a missing tokenizer before any work
+    test_set = read_test_set(files) if models else read_references(files, source)
+    others = [read_system(path, test_set) for path in hypotheses]
+    if has_short_references(test_set, scoring):
+        console.warn(
+            "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
+            "means little; compare exact match and error rate"
+        )
+    systems = list(_translated(models, test_set.sources, options, max_batch_tokens, save))
+    systems += others
+    for system in systems:
+        if scoring.tokenize == "13a" and looks_tokenised(system):
+            console.warn(
+                f"{system.name} looks tokenised already; --tokenize none scores it as it is"
+            )
+    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
+
+
+def model_names(folders: Sequence[Path]) -> list[str]:
+    """Return the names of model folders; whole paths if two folders have the same name."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def path_for(save: Path, name: str) -> Path:
+    """Return the file for the outputs of one model."""
+    return Path(str(save).replace(MODEL_NAME, name))
+
 
 def read_test_set(files: Sequence[Path]) -> EvaluationSet:
-    """Source and references, from files of their own or a table."""
+    """Read source and references, from a file each or from one table."""
     pairs = list(read_pairs(files))
     references = zip(*(pair.references for pair in pairs), strict=True)
     return EvaluationSet([pair.source for pair in pairs], [list(texts) for texts in references])
 
 
 def read_references(files: Sequence[Path], source: Path | None = None) -> EvaluationSet:
-    """References, and the source if there is a file of it."""
+    """Read references, and the source if its file is given."""
     rows = list(aligned([*filter(None, [source]), *files]))
     columns = [list(column) for column in zip(*rows, strict=True)]
     return EvaluationSet(columns[0], columns[1:]) if source else EvaluationSet([], columns)
 
 
 def read_system(path: Path, test_set: EvaluationSet) -> System:
-    """Outputs that another program made."""
+    """Read the outputs of another program, a line for each reference."""
     with open_text(path) as lines:
         hypotheses = list(lines)
     wanted = len(test_set.references[0])
@@ -64,6 +137,34 @@ def translate_test_set(
     hypotheses = [_one_line(each.translation.text) if each.translation else "" for each in outcomes]
     notes = tuple(each.note for each in outcomes if each.note)
     return System(name, hypotheses, time.perf_counter() - start, notes)
+
+
+def _translated(
+    folders: Sequence[Path],
+    sources: list[str],
+    options: OpenOptions | None,
+    max_batch_tokens: int,
+    save: Path | None,
+) -> Iterator[System]:
+    """Translate with each model; save its outputs before the next model is opened."""
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        translator = loading.open_translator(folder, options)
+        with console.progress(f"translating, {name}", total=len(sources)) as advance:
+            system = translate_test_set(
+                name,
+                sources,
+                translator,
+                search=translator.search,
+                max_batch_tokens=max_batch_tokens,
+                advance=advance,
+            )
+        for note in system.notes:
+            console.warn(f"{name}: {note}")
+        if save:
+            with open_output(path_for(save, name)) as write:
+                rows = "".join(f"{text}\n" for text in system.hypotheses)
+                write(rows.encode("utf-8", "replace"))
+        yield system._replace(read=translator.read_mode)
 
 
 def _one_line(text: str) -> str:

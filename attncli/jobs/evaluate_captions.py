@@ -1,20 +1,31 @@
-"""Make what is to be scored of captions: read the test set, have a model caption it."""
+"""Score captions against references: read the test set, caption it, compute the scores."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncli import console
 from attncli.console import Progress
 from attncli.data.captions import has_parts, read_captions
 from attncli.data.corpus import open_text
 from attncli.data.picture_files import PictureFile
-from attncli.data.pictures import Pictures
+from attncli.data.pictures import Pictures, open_pictures
+from attncli.data.streams import open_output
+from attncli.jobs import loading
 from attncli.jobs.caption import BATCH, caption_pictures
-from attncli.scoring.caption_systems import CaptionSet, CaptionSystem
+from attncli.jobs.evaluate import model_names, path_for
+from attncli.jobs.loading import OpenOptions
+from attncli.scoring.caption_systems import (
+    CaptionEvaluation,
+    CaptionSet,
+    CaptionSystem,
+    score_systems,
+)
+from attncli.scoring.meteor import why_not
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -22,17 +33,48 @@ if TYPE_CHECKING:
     from models.inference.captioner import Captioner
 
 
-def read_caption_set(path: Path, part: str = "") -> CaptionSet:
-    """The references of each picture of a file of captions.
+class CaptionResults(NamedTuple):
+    """Scores of every system, and the test set they were computed on."""
 
-    part: of a file with splits, this one; "" for its test part.
+    evaluations: list[CaptionEvaluation]
+    test_set: CaptionSet
+
+
+def evaluate_captions(
+    captions: Path,
+    *,
+    models: Sequence[Path] = (),
+    images: Path | None = None,
+    hypotheses: Sequence[Path] = (),
+    part: str = "",
+    save: Path | None = None,
+    options: OpenOptions | None = None,
+) -> CaptionResults:
+    """Score the captions of models, and of other programs, against references.
+
+    captions: file of references. images: folder or archive of the pictures, for models.
+    hypotheses: files of captions. part: see `read_caption_set`. save: file for the captions of
+    each model; `{model}` in its name is replaced. Raises ModelError for files that do not fit.
+    """
+    test_set = read_caption_set(captions, part)
+    others = [read_caption_system(path, test_set) for path in hypotheses]
+    systems = [*_captioned(models, test_set, images, options, save), *others]
+    if missing := why_not():
+        console.say(f"{missing}; left out")
+    return CaptionResults(score_systems(systems, test_set), test_set)
+
+
+def read_caption_set(path: Path, part: str = "") -> CaptionSet:
+    """Return the references of each picture of a file of captions.
+
+    part: train, dev or test, for a file with splits; "" means its test part.
     """
     rows = read_captions(path, part=part or ("test" if has_parts(path) else ""))
     return CaptionSet(path.name, [row.image for row in rows], [list(r.captions) for r in rows])
 
 
 def find_pictures(test: CaptionSet, pictures: Pictures) -> list[PictureFile]:
-    """The pictures of a test set; a ModelError if one is missing."""
+    """Return the pictures of a test set. Raises ModelError if one is missing."""
     files = []
     for name in test.images:
         place = pictures.find(name)
@@ -55,7 +97,7 @@ def caption_test_set(
     search: SearchConfig,
     advance: Progress = lambda done, note="": None,
 ) -> CaptionSystem:
-    """The captions of a model; a picture that cannot be read is a ModelError."""
+    """Caption the pictures of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []
     for outcomes in caption_pictures([files], captioner, search=search, batch=BATCH):
         for outcome in outcomes:
@@ -67,11 +109,39 @@ def caption_test_set(
     return CaptionSystem(name, captions, captioner.read_mode, time.perf_counter() - start)
 
 
-def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
-    """Captions that another program made.
+def _captioned(
+    folders: Sequence[Path],
+    test_set: CaptionSet,
+    images: Path | None,
+    options: OpenOptions | None,
+    save: Path | None,
+) -> Iterator[CaptionSystem]:
+    """Caption with each model; save its captions before the next model is opened."""
+    if not folders:
+        return
+    if images is None:
+        raise ModelError("a model, and no pictures", "the folder or archive of the pictures")
+    pictures = find_pictures(test_set, open_pictures(images))
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        captioner = loading.open_captioner(folder, options)
+        with console.progress(f"captioning, {name}", total=len(pictures)) as advance:
+            system = caption_test_set(
+                name, pictures, captioner, search=captioner.search, advance=advance
+            )
+        if save:
+            texts = (" ".join(text.split()) for text in system.captions)
+            rows = zip(test_set.images, texts, strict=True)
+            with open_output(path_for(save, name)) as write:
+                lines = "".join(f"{image}\t{text}\n" for image, text in rows)
+                write(lines.encode("utf-8", "replace"))
+        yield system
 
-    A line for each picture of the test set, in its order, or, in any order, a table of picture and
-    caption, as ``attn caption`` writes it; also its JSON lines, or a JSON array of such objects.
+
+def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
+    """Read the captions of another program.
+
+    The file has one line for each picture of the test set, in its order; or a table of picture and
+    caption in any order, as ``attn caption`` writes it, also as JSON lines or a JSON array.
     """
     with open_text(path) as lines:
         rows = [line for line in lines if line.strip()] if _is_json(path) else list(lines)
@@ -100,7 +170,7 @@ def _objects(path: Path, rows: list[str]) -> list[Any]:
 
 
 def _named(record: Any) -> tuple[str, str]:
-    """The picture and the caption of an object."""
+    """Return the picture and the caption of an object."""
     expected = '{"image": name, "caption": text}, one for each picture'
     try:
         name = next(record[key] for key in ("image", "image_id", "filename") if key in record)
@@ -120,7 +190,7 @@ def _in_order(path: Path, rows: list[str], test: CaptionSet) -> list[str]:
 
 
 def _by_name(path: Path, found: dict[str, str], test: CaptionSet) -> list[str]:
-    """The captions in the order of the test set; a name matches with or without its folders."""
+    """Return the captions in the order of the test set; names match with or without folders."""
     alone = {_last(name): text for name, text in found.items()}
     captions = []
     for image in test.images:

@@ -1,27 +1,17 @@
-"""Alignment scores as a table and as JSON."""
+"""Writers of alignment scores: a table for a person, JSON for a program."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Protocol
 
 from attncli.render.columns import columns
-from attncli.scoring.alignments import AlignmentScores
+from attncli.render.json import as_json
+from attncli.scoring.alignments import AlignmentScores, GoldSummary
 
 
-class Against(NamedTuple):
-    """What the scores are measured against."""
-
-    name: str
-    note: str  # how it was read
-    pairs: int
-    sure: int
-    possible: int  # that are not sure
-
-
-def alignment_scores_as_text(rows: Sequence[AlignmentScores], gold: Against) -> str:
-    """The gold and how it was read; a row for each alignment in percent; how each was made."""
+def alignment_scores_as_text(rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
+    """Return the size of the gold, a row of percentages for each alignment, and how it was read."""
     table = [["", "AER", "precision", "recall", "F", "links"]]
     for row in rows:
         shares = (row.error_rate, row.precision, row.recall, row.f)
@@ -32,7 +22,17 @@ def alignment_scores_as_text(rows: Sequence[AlignmentScores], gold: Against) -> 
     return f"{head}\n{columns(table)}\n{columns(read, left=2)}"
 
 
-def alignment_scores_as_json(rows: Sequence[AlignmentScores], gold: Against) -> str:
-    """An object with one entry for each alignment; shares from 0 to 1."""
+def alignment_scores_as_json(rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
+    """Return an object with one entry for each alignment; scores from 0 to 1."""
     record = {"gold": gold._asdict(), "alignments": [row._asdict() for row in rows]}
-    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    return as_json(record)
+
+
+class Writer(Protocol):
+    """Function that writes alignment scores in one format."""
+
+    def __call__(self, rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
+        """Return the text of the scores."""
+
+
+WRITERS: dict[str, Writer] = {"text": alignment_scores_as_text, "json": alignment_scores_as_json}

@@ -1,11 +1,12 @@
-"""Caption scores as tables for a person, or as JSON for a program."""
+"""Writers of caption scores: tables for a person, JSON for a program."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from typing import Protocol
 
 from attncli.render.columns import columns
+from attncli.render.json import as_json
 from attncli.scoring.caption_systems import CaptionEvaluation, CaptionSet
 
 SCALES = (
@@ -15,7 +16,7 @@ SCALES = (
 
 
 def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
-    """A row for each system, its BLEU without brevity penalty in another; then how it was read."""
+    """Return a table of scores, a table of BLEU without brevity penalty, and the read modes."""
     captions = sum(map(len, test.references))
     bleu = evaluations[0].scores.bleu
     parts = [
@@ -33,13 +34,13 @@ def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: Capti
 
 
 def caption_scores_as_json(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
-    """An object with one entry for each system."""
+    """Return an object with one entry for each system."""
     record = {
         "pictures": len(test.images),
         "references": sum(map(len, test.references)),
         "systems": [_record(evaluation) for evaluation in evaluations],
     }
-    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    return as_json(record)
 
 
 def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
@@ -89,3 +90,13 @@ def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
         record["seconds"] = round(system.seconds, 3)
         record["pictures_per_second"] = round(len(system.captions) / system.seconds, 3)
     return record
+
+
+class Writer(Protocol):
+    """Function that writes caption scores in one format."""
+
+    def __call__(self, evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+        """Return the text of the scores."""
+
+
+WRITERS: dict[str, Writer] = {"text": caption_scores_as_text, "json": caption_scores_as_json}

@@ -1,16 +1,17 @@
-"""Scores as a table for a person, or as JSON for a program."""
+"""Writers of translation scores: tables for a person, JSON for a program."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from typing import Protocol
 
 from attncli.render.columns import columns
+from attncli.render.json import as_json
 from attncli.scoring.translations import Bucket, Evaluation, Score, System
 
 
 def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
-    """Tables of the scores and of those by length, then the signatures."""
+    """Return tables of the scores and of the scores by length, then the signatures."""
     first = evaluations[0]
     count = len(first.system.hypotheses)
     parts = [
@@ -28,13 +29,13 @@ def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
 
 
 def scores_as_json(evaluations: Sequence[Evaluation], references: int) -> str:
-    """An object with one entry for each system."""
+    """Return an object with one entry for each system."""
     record = {
         "sentences": len(evaluations[0].system.hypotheses),
         "references": references,
         "systems": [_record(evaluation) for evaluation in evaluations],
     }
-    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    return as_json(record)
 
 
 def _score_table(evaluations: Sequence[Evaluation]) -> str:
@@ -58,7 +59,7 @@ def _speed(count: int, seconds: float | None) -> list[str]:
 
 
 def _length_table(evaluations: Sequence[Evaluation]) -> str:
-    """A row for each range of source lengths; BLEU and length ratio of each system."""
+    """Return a row for each range of source lengths: BLEU and length ratio of each system."""
     several = len(evaluations) > 1
     rows = [["words", "sentences"]]
     for system, *_ in evaluations:
@@ -109,3 +110,13 @@ def _score_record(score: Score) -> dict[str, object]:
         "p_value": score.p_value,
     }
     return {name: value for name, value in record.items() if value is not None}
+
+
+class Writer(Protocol):
+    """Function that writes translation scores in one format."""
+
+    def __call__(self, evaluations: Sequence[Evaluation], references: int) -> str:
+        """Return the text of the scores; references: number of references per sentence."""
+
+
+WRITERS: dict[str, Writer] = {"text": scores_as_text, "json": scores_as_json}

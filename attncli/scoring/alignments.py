@@ -1,8 +1,8 @@
-"""Measure alignments against the links that people made.
+"""Alignment error rate, precision, recall and F of links against gold links.
 
     precision = |A & P| / |A|        recall = |A & S| / |S|        F = 2 / (1/precision + 1/recall)
     AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
-with links A, sure links S and possible links P of the gold, S within P; sums over all sentences.
+A: links; S and P: sure and possible links of the gold, S within P; sums over all sentences.
 Source: Och and Ney 2003, section 4.1; Fraser and Marcu 2007, section 4 (F).
 """
 
@@ -15,7 +15,7 @@ from attncli.data.links import Link, Links
 
 
 class AlignmentScores(NamedTuple):
-    """How well links agree with the gold's; all but the count from 0 to 1."""
+    """Scores of links against gold links, from 0 to 1, and the number of links."""
 
     name: str
     error_rate: float
@@ -23,13 +23,23 @@ class AlignmentScores(NamedTuple):
     recall: float
     f: float
     links: int
-    note: str = ""  # how the links were read or made
+    note: str = ""  # how the links were read or computed
+
+
+class GoldSummary(NamedTuple):
+    """Size of a file of gold links, and how it was read."""
+
+    name: str
+    note: str
+    pairs: int
+    sure: int
+    possible: int  # that are not sure
 
 
 def score_alignments(
     name: str, found: Iterable[frozenset[Link]], gold: Sequence[Links], note: str = ""
 ) -> AlignmentScores:
-    """Scores of the links of all pairs."""
+    """Return the scores of the links of all pairs; found and gold have an item for each pair."""
     links = sure = hits = certain = 0
     for row, wanted in zip(found, gold, strict=True):
         links += len(row)
@@ -49,5 +59,5 @@ def score_alignments(
 
 
 def share(part: float, whole: float) -> float:
-    """A part of a whole; all of nothing is 1."""
+    """Return part / whole; 1 if both are 0, and 0 if only the whole is."""
     return part / whole if whole else float(not part)

@@ -1,4 +1,4 @@
-"""What is scored: pictures with what people said of them, and captions by some system."""
+"""Test sets of captions, systems that caption them, and the scores of these."""
 
 from __future__ import annotations
 
@@ -9,31 +9,29 @@ from attncli.scoring.captions import CaptionScores, caption_scores
 
 
 class CaptionSet(NamedTuple):
-    """Pictures and what people said of them."""
+    """Pictures and their reference captions."""
 
     name: str
-    images: list[str]  # names, as the file of captions gives them
+    images: list[str]  # names in the file of captions
     references: list[list[str]]
 
 
 class CaptionSystem(NamedTuple):
-    """Captions, and who made them."""
+    """Captions by one model or program."""
 
     name: str
     captions: list[str]
-    read: str = ""  # how a model read its memory
-    seconds: float | None = None  # of captioning, from the files on, if that was done here
+    read: str = ""  # read mode of a model
+    seconds: float | None = None  # to read and caption the pictures, for a model
 
 
 class CaptionEvaluation(NamedTuple):
-    """A system and what was measured."""
+    """A system and its scores."""
 
     system: CaptionSystem
     scores: CaptionScores
 
 
-def evaluate_captions(
-    systems: Sequence[CaptionSystem], test: CaptionSet
-) -> list[CaptionEvaluation]:
-    """The scores of each system."""
+def score_systems(systems: Sequence[CaptionSystem], test: CaptionSet) -> list[CaptionEvaluation]:
+    """Return the scores of each system."""
     return [CaptionEvaluation(s, caption_scores(s.captions, test.references)) for s in systems]

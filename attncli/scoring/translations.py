@@ -1,7 +1,8 @@
-"""Measure translations: BLEU, chrF and TER by sacreBLEU, whole and by source length.
+"""Scores of translations: BLEU, chrF and TER by sacreBLEU; exact match, error rate and ROUGE-L.
 
-Every number comes from sacreBLEU and carries its signature (Post 2018). The confidence interval
-and the comparison with the first system are by paired bootstrap resampling (Koehn 2004).
+Every score has a signature (Post 2018). Confidence intervals and comparisons with the first system
+are computed for sacreBLEU's scores, by paired bootstrap resampling (Koehn 2004). BLEU is also
+computed by source length.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from attncli.scoring.rouge import rouge_l
+from attncli.scoring.sequences import error_rate, exact_match
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -20,45 +23,46 @@ Tokenizer = Literal[
     "none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200"
 ]
 RESAMPLES = 1000  # of the bootstrap
+BLEU_ORDER = 4  # tokens of the longest sequences that BLEU counts
 
 
 class EvaluationSet(NamedTuple):
-    """What systems are measured against."""
+    """References, and sources if they are known."""
 
-    sources: list[str]  # empty where only outputs and references are known
-    references: list[list[str]]  # one list of all sentences for each reference
+    sources: list[str]  # empty if unknown
+    references: list[list[str]]  # a list of all sentences for each reference
 
 
 class System(NamedTuple):
-    """Outputs, and who made them."""
+    """Outputs of one model or program."""
 
     name: str
     hypotheses: list[str]
-    seconds: float | None = None  # of translating, if that was done here
-    notes: tuple[str, ...] = ()  # what the user should know about some lines
-    read: str = ""  # how a model read its memory
+    seconds: float | None = None  # to translate, for a model
+    notes: tuple[str, ...] = ()  # messages about some lines
+    read: str = ""  # read mode of a model
 
 
 class Scoring(NamedTuple):
-    """How scores are computed."""
+    """Settings of the scores."""
 
-    tokenize: Tokenizer = "13a"  # for BLEU
+    tokenize: Tokenizer = "13a"  # of BLEU and error rate
     lowercase: bool = False
     confidence: bool = False
 
 
 class Score(NamedTuple):
-    """One number and how it came about."""
+    """One score and its signature."""
 
     metric: str
     value: float
     signature: str
     interval: float | None = None  # half the width of the 95 % confidence interval
-    p_value: float | None = None  # that the difference from the first system is chance
+    p_value: float | None = None  # of no difference from the first system
 
 
 class Bucket(NamedTuple):
-    """The sentences with a source of some lengths, in words between spaces."""
+    """BLEU of the sentences in a range of source lengths, in words between spaces."""
 
     shortest: int
     longest: int
@@ -68,14 +72,14 @@ class Bucket(NamedTuple):
 
 
 class Lengths(NamedTuple):
-    """How source lengths are put into buckets."""
+    """Ranges of source lengths."""
 
-    step: int = 5  # words per bucket
-    quantiles: int = 0  # buckets of about equal count instead, so many
+    step: int = 5  # words per range
+    quantiles: int = 0  # number of ranges of about equal count; 0: by step
 
 
 class Evaluation(NamedTuple):
-    """A system and what was measured."""
+    """A system and its scores."""
 
     system: System
     scores: tuple[Score, ...]
@@ -88,7 +92,7 @@ def evaluate_systems(
     scoring: Scoring,
     lengths: Lengths | None = None,
 ) -> list[Evaluation]:
-    """The scores of each system, and those by source length if wanted."""
+    """Return the scores of each system, and BLEU by source length if lengths are given."""
     return [
         Evaluation(
             system, scores, score_by_length(system, test_set, scoring, lengths) if lengths else ()
@@ -98,29 +102,42 @@ def evaluate_systems(
 
 
 def metrics(scoring: Scoring) -> list[Metric]:
-    """BLEU, chrF and TER. A tokenizer that is not installed is a ModelError."""
+    """Return BLEU, chrF and TER. Raises ModelError if the tokenizer is not installed."""
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
-    # TER has no case unless asked for: as tercom, and as sacreBLEU's own command
+    # TER ignores case, as in tercom and in sacreBLEU's own command
     return [_bleu(scoring), CHRF(lowercase=scoring.lowercase), TER()]
 
 
 def score(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
 ) -> list[tuple[Score, ...]]:
-    """The scores of each system."""
+    """Return the scores of each system, BLEU first."""
     if scoring.confidence:
-        return _resampled(systems, test_set, scoring)
-    return [_scored(system, test_set, scoring) for system in systems]
+        found = _resampled(systems, test_set, scoring)
+    else:
+        found = [_scored(system, test_set, scoring) for system in systems]
+    return [
+        (*scores, *_sequence_scores(system, test_set, scoring))
+        for system, scores in zip(systems, found, strict=True)
+    ]
+
+
+def has_short_references(test_set: EvaluationSet, scoring: Scoring) -> bool:
+    """Return True if most references have too few tokens for BLEU's sequences of 4."""
+    tokenize = _bleu(scoring).tokenizer
+    references = test_set.references[0]
+    short = sum(len(tokenize(text).split()) < BLEU_ORDER for text in references)
+    return 2 * short > len(references)
 
 
 def score_by_length(
     system: System, test_set: EvaluationSet, scoring: Scoring, lengths: Lengths
 ) -> tuple[Bucket, ...]:
-    """BLEU of each bucket of source lengths, as in Figure 2 of Bahdanau et al. 2015."""
+    """Return BLEU by source length, as in Figure 2 of Bahdanau et al. 2015."""
     words = [len(source.split()) for source in test_set.sources]
-    bleu = _bleu(scoring, effective_order=True)  # else 0 for sentences of fewer than four words
+    bleu = _bleu(scoring, effective_order=True)  # else, short sentences score 0
     buckets = []
     for span in spans(words, lengths):
         rows = [row for row, length in enumerate(words) if length in span]
@@ -133,7 +150,7 @@ def score_by_length(
 
 
 def spans(words: Sequence[int], lengths: Lengths) -> list[range]:
-    """Ranges of lengths that hold every sentence; none of them is without any."""
+    """Return ranges of lengths that cover every sentence; none is empty."""
     ordered = sorted(words)
     if lengths.quantiles:
         ranks = (len(words) * n // lengths.quantiles for n in range(1, lengths.quantiles + 1))
@@ -146,7 +163,7 @@ def spans(words: Sequence[int], lengths: Lengths) -> list[range]:
 
 
 def looks_tokenised(system: System) -> bool:
-    """Whether the outputs seem to be tokenised already: many end in a full stop of its own."""
+    """Return True if the outputs seem tokenised: many end in a space and a full stop."""
     return sum(text.endswith(" .") for text in system.hypotheses) >= 100
 
 
@@ -173,6 +190,24 @@ def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[
     return tuple(scores)
 
 
+def _sequence_scores(
+    system: System, test_set: EvaluationSet, scoring: Scoring
+) -> tuple[Score, ...]:
+    """Return exact match, error rate and ROUGE-L."""
+    cased = str.lower if scoring.lowercase else str
+    outputs = [cased(text) for text in system.hypotheses]
+    references = [[cased(text) for text in row] for row in zip(*test_set.references, strict=True)]
+    tokenizer = _bleu(scoring).tokenizer
+    errors = error_rate(outputs, references, tokenize=lambda text: tokenizer(text).split())
+    sign = f"nrefs:{len(test_set.references)}|case:{'lc' if scoring.lowercase else 'mixed'}"
+    words = f"nrefs:{len(test_set.references)}|case:lc|tok:words|beta:1"
+    return (
+        Score("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
+        Score("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
+        Score("ROUGE-L", rouge_l(outputs, references), words),
+    )
+
+
 def _resampled(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
 ) -> list[tuple[Score, ...]]:
@@ -191,10 +226,10 @@ def _resampled(
 
 
 def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[Score]:
-    """One metric's score of each system.
+    """Return the score of each system by one metric.
 
-    sacreBLEU calls two systems with equal statistics significantly different, since no resample
-    differs by more than nothing; here, equal scores have p = 1.
+    For two systems with equal statistics, sacreBLEU reports a significant difference, because no
+    resample differs by more than 0. Here, equal scores have p = 1.
     """
     found = [result for result in results if not isinstance(result, str)]
     scores = []

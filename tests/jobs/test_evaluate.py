@@ -50,7 +50,7 @@ def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
     system = System("upper", [text.upper() for text in SOURCES])
     second = ["X", "", "F G", "H I J K L M N P", "P Q R", "S"]
     test_set = EvaluationSet(SOURCES, [REFERENCES, second])
-    bleu, chrf, ter = scoring.score([system], test_set, Scoring())[0]
+    bleu, chrf, ter, *_ = scoring.score([system], test_set, Scoring())[0]
     outputs, references = system.hypotheses, [REFERENCES, second]
     assert bleu.value == sacrebleu.corpus_bleu(outputs, references).score
     assert chrf.value == sacrebleu.corpus_chrf(outputs, references).score
@@ -255,3 +255,21 @@ def test_a_real_model_scores_as_its_translations(
     scores = found["scores"]
     assert isinstance(scores, dict)
     assert scores["BLEU"]["score"] == sacrebleu.corpus_bleu(outputs, [references]).score
+
+
+def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    references = write(tmp_path / "ref", ["a b", "c d", "e", "f g h i"])
+    outputs = write(tmp_path / "out", ["a b", "C d", "e", "f g x h i"])
+    scores = evaluated(capsys, "--hypotheses", outputs, references)["out"]["scores"]
+    assert isinstance(scores, dict)
+    assert scores["exact"]["score"] == 50
+    assert scores["error rate"]["score"] == pytest.approx(100 * 2 / 9)
+    assert scores["ROUGE-L"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
+    assert app.run(["evaluate", "--lowercase", "--hypotheses", outputs, references]) == 0
+    table, said = capsys.readouterr()
+    assert "75.00" in table and "BLEU (which counts sequences of 4) means little" in said
+    longer = write(tmp_path / "longer", ["a b c d", "e f g h", "i", "j k l m"])
+    assert app.run(["evaluate", "--hypotheses", longer, longer]) == 0
+    assert "BLEU" not in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""attn evaluate --alignments: files and models against gold, by the real command line."""
+"""attn evaluate alignments: files and models against gold, by the real command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write(path: Path, text: str) -> str:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = app.run(["evaluate", *arguments])
+    status = app.run(["evaluate", "alignments", *arguments])
     out, err = capsys.readouterr()
     return status, out, err
 
@@ -37,14 +37,14 @@ def test_a_file_against_gold_that_counts_from_one(
     gold = write(tmp_path / "gold", "1-1 3p2\n\n1-1\n")
     found = write(tmp_path / "found", "0-0 1-1\n\n0-0\n")
     texts = write(tmp_path / "texts", TEXTS)
-    status, out, _ = run(capsys, "--json", "--alignments", gold, "--hypotheses", found, texts)
+    status, out, _ = run(capsys, "--json", "--gold", gold, "--hypotheses", found, texts)
     record = json.loads(out)
     [scores] = record["alignments"]
     assert status == 0 and record["gold"]["sure"] == 2 and record["gold"]["possible"] == 1
     assert scores["error_rate"] == pytest.approx(1 - (2 + 2) / (3 + 2))
     assert "counts from 1 (line 1 has 3p2, and 3 source words)" in record["gold"]["note"]
     assert "counts from 0 (line 1 has 0-0)" in scores["note"]
-    _, table, _ = run(capsys, "--alignments", gold, "--hypotheses", found, texts)
+    _, table, _ = run(capsys, "--gold", gold, "--hypotheses", found, texts)
     assert "20.00" in table and "counts from 1" in table and "counts from 0" in table
 
 
@@ -52,7 +52,7 @@ def test_what_a_file_counts_from_is_asked_for_where_it_is_not_sure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold = write(tmp_path / "gold", "1-1 3p2\n\n1-1\n")
-    arguments = ["--alignments", gold, "--hypotheses", gold]
+    arguments = ["--gold", gold, "--hypotheses", gold]
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (1, "") and "from 0 or from 1" in err and "--gold-index" in err
     status, out, err = run(capsys, *arguments, "--gold-index", "1")
@@ -66,7 +66,7 @@ def test_bad_links_are_an_error_or_counted(
 ) -> None:
     gold = write(tmp_path / "gold", "0-0\n\n0-0\n")
     found = write(tmp_path / "found", "0-0 2-2 5-0\n\n0-0\n")
-    arguments = ["--alignments", gold, "--hypotheses", found, write(tmp_path / "texts", TEXTS)]
+    arguments = ["--gold", gold, "--hypotheses", found, write(tmp_path / "texts", TEXTS)]
     status, _, err = run(capsys, *arguments)
     assert status == 1 and "line 1: 2-2 has target word 2 of 2" in err and err.count("\n") == 1
     status, out, _ = run(capsys, "--skip-bad", *arguments)
@@ -85,21 +85,11 @@ def test_a_model_is_scored_by_its_own_links(
     gold = "".join(" ".join(f"{i}-{j}" for i, j in sorted(p.links)) + "\n" for p in pairs)
     texts, links = write(tmp_path / "texts.tsv", table), write(tmp_path / "gold", gold)
     model = ["-m", str(tiny_bundle)]
-    status, out, err = run(capsys, "--json", "--alignments", links, *model, texts)
+    status, out, err = run(capsys, "--json", "--gold", links, *model, texts)
     assert status == 0, err
     [scores] = json.loads(out)["alignments"]
     found = align(tiny_translator, [(pair.source, pair.target) for pair in pairs])
     wanted = error_rate([one.links for one in found], [set(pair.links) for pair in pairs])
     assert scores["error_rate"] == pytest.approx(wanted) and "layer" in scores["note"]
-    status, _, err = run(capsys, "--alignments", links, *model)
+    status, _, err = run(capsys, "--gold", links, *model)
     assert status == 2 and "source and target" in err
-
-
-def test_options_for_translations_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gold = write(tmp_path / "gold", "0-0\n")
-    arguments = ["--alignments", gold, "--hypotheses", gold]
-    status, _, err = run(capsys, *arguments, "--confidence")
-    assert status == 2 and "--confidence" in err
-    assert run(capsys, "--hypotheses", gold)[0] == 2

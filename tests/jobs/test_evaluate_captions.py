@@ -49,7 +49,7 @@ def write(path: Path, rows: list[str]) -> str:
 
 def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     """The systems of a run with ``--json``, by name."""
-    assert app.run(["evaluate", "--json", *arguments]) == 0, capsys.readouterr().err
+    assert app.run(["evaluate", "captions", "--json", *arguments]) == 0, capsys.readouterr().err
     return {system["name"]: system for system in json.loads(capsys.readouterr().out)["systems"]}
 
 
@@ -70,7 +70,7 @@ def test_every_way_to_hand_over_captions_scores_the_same(
     }
     paths = [write(tmp_path / name, rows) for name, rows in files.items()]
     hypotheses = [part for path in paths for part in ("--hypotheses", path)]
-    found = evaluated(capsys, "--captions", captions, *hypotheses)
+    found = evaluated(capsys, captions, *hypotheses)
     expected = caption_scores(OUTPUTS, REFERENCES, meteor=False)
     for name in files:
         system = found[name]
@@ -103,9 +103,7 @@ def test_a_models_captions_are_those_of_python_and_saved_ones_score_the_same(
     pictures = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
     in_python = captioner.caption(pictures, search=SearchConfig(max_caption=8))
     assert [row.split("\t")[1] for row in written] == [" ".join(c.text.split()) for c in in_python]
-    other = evaluated(
-        capsys, "--captions", captions, "--hypotheses", saved.format(model=soft_captioner.name)
-    )
+    other = evaluated(capsys, captions, "--hypotheses", saved.format(model=soft_captioner.name))
     assert other[f"{soft_captioner.name}.tsv"]["bleu"] == model["bleu"]
     assert model["read"] == "soft" and model["pictures_per_second"] > 0
 
@@ -119,14 +117,14 @@ def test_the_tables_say_how_a_hard_model_was_read(
 ) -> None:
     models = ["-m", str(hard_captioner), "--images", str(photos), "--max-caption", "5"]
     for decode in ("argmax", "expected"):
-        assert app.run(["evaluate", *models, captions, "--hard-decode", decode]) == 0
+        assert app.run(["evaluate", "captions", *models, captions, "--hard-decode", decode]) == 0
         shown = capsys.readouterr()
         assert f"{hard_captioner.name}: hard attention, read by {decode}" in shown.out
         rows = shown.out.splitlines()
         assert rows[0] == "5 pictures, 10 reference captions in captions.tsv"
         assert rows[2].split()[:6] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
     models[1] = str(soft_captioner)
-    assert app.run(["evaluate", *models, captions, "--hard-decode", "argmax"]) == 1
+    assert app.run(["evaluate", "captions", *models, captions, "--hard-decode", "argmax"]) == 1
     assert "not hard" in capsys.readouterr().err
 
 
@@ -141,20 +139,20 @@ def test_a_file_with_splits_is_scored_on_its_test_part(
     path = write(tmp_path / "karpathy.json", [json.dumps({"images": images})])
     lines = write(tmp_path / "lines", OUTPUTS[:3])
     expected = caption_scores(OUTPUTS[:3], REFERENCES[:3], meteor=False).cider
-    found = evaluated(capsys, "--captions", path, "--hypotheses", lines)
+    found = evaluated(capsys, path, "--hypotheses", lines)
     assert found["lines"]["cider_d"] == pytest.approx(expected)
-    assert app.run(["evaluate", "--captions", path, "--part", "dev", "--hypotheses", lines]) == 1
+    assert app.run(["evaluate", "captions", path, "--part", "dev", "--hypotheses", lines]) == 1
     assert "has 3 lines; expected 1, one for each picture" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "options, status, said",
     [
-        (["--captions", "{}", "-m", "x"], 2, "a model needs the pictures"),
-        (["--captions", "{}", "{}", "--hypotheses", "x"], 2, "one file of captions"),
-        (["--images", "x", "-m", "x"], 2, "one file of captions"),
-        (["--captions", "{}", "--hypotheses", "x", "--by-length"], 2, "score of translations"),
-        (["--captions", "{}", "--hypotheses", "nowhere"], 1, "cannot read nowhere"),
+        (["{}", "-m", "x"], 2, "a model needs the pictures"),
+        (["{}", "{}", "--hypotheses", "x"], 2, "unexpected extra argument"),
+        (["--images", "x", "-m", "x"], 2, "Missing argument"),
+        (["{}", "--hypotheses", "x", "--by-length"], 2, "--by-length"),
+        (["{}", "--hypotheses", "nowhere"], 1, "cannot read nowhere"),
         (["--images", "nowhere", "-m", "x", "{}"], 1, "nowhere cannot be read as pictures"),
     ],
 )
@@ -165,7 +163,10 @@ def test_wrong_usage_is_one_line(
     captions: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert app.run(["evaluate", *(option.format(captions) for option in options)]) == status
+    assert (
+        app.run(["evaluate", "captions", *(option.format(captions) for option in options)])
+        == status
+    )
     assert said in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -176,7 +177,7 @@ def test_missing_and_broken_pictures_and_captions_are_named(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = ["evaluate", "-m", str(soft_captioner), "--images", str(photos), captions]
+    options = ["evaluate", "captions", "-m", str(soft_captioner), "--images", str(photos), captions]
     (photos / "b.jpg").write_bytes(b"no picture")
     assert app.run(options) == 1
     assert "b.jpg: the picture is no picture that can be read" in capsys.readouterr().err
@@ -185,7 +186,7 @@ def test_missing_and_broken_pictures_and_captions_are_named(
     assert app.run(options) == 1
     assert "1 of 5 pictures of captions.tsv are not in" in capsys.readouterr().err
     few = write(tmp_path / "few.tsv", [f"{name}\tx" for name in NAMES[:3]])
-    assert app.run(["evaluate", "--captions", captions, "--hypotheses", few]) == 1
+    assert app.run(["evaluate", "captions", captions, "--hypotheses", few]) == 1
     assert "few.tsv has no caption for d.gif" in capsys.readouterr().err
 
 
@@ -193,5 +194,5 @@ def test_a_text_model_is_refused(
     tiny_bundle: Path, photos: Path, captions: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["-m", str(tiny_bundle), "--images", str(photos)]
-    assert app.run(["evaluate", *options, captions]) == 1
+    assert app.run(["evaluate", "captions", *options, captions]) == 1
     assert "reads texts" in capsys.readouterr().err

@@ -116,7 +116,16 @@ def test_a_run_learns_and_leaves_a_captioner(
     for name in ("red-left-0.png", "blue-left-2.png"):
         [caption] = captioner.caption([open_image(files.images / name)])
         assert name.split("-")[0] in caption.text.split()
-    evaluate = ["evaluate", "-m", tmp_path / "run", "--json", "--images", files.images, files.dev]
+    evaluate = [
+        "evaluate",
+        "captions",
+        "-m",
+        tmp_path / "run",
+        "--json",
+        "--images",
+        files.images,
+        files.dev,
+    ]
     assert app.run(list(map(str, evaluate))) == 0  # by the run's own search, which is greedy
     [system] = json.loads(capsys.readouterr().out)["systems"]
     assert system["bleu"][3] == pytest.approx(kept.score)

@@ -41,7 +41,10 @@ def test_the_best_is_kept_and_used(
     found = align(load_translator(model), pairs)
     rate = error_rate([one.links for one in found], [set(pair.links) for pair in tiny_pairs[:40]])
     assert 100 * rate == pytest.approx(best, abs=0.006)
-    assert app.run(["evaluate", "--alignments", gold[1], "-m", str(model), "--json", gold[2]]) == 0
+    assert (
+        app.run(["evaluate", "alignments", "--gold", gold[1], "-m", str(model), "--json", gold[2]])
+        == 0
+    )
     [scores] = json.loads(capsys.readouterr().out)["alignments"]
     assert scores["error_rate"] == pytest.approx(rate)
 
