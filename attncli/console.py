@@ -10,15 +10,12 @@ import errno
 import os
 import sys
 import time
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
+from attncli.escapes import printable
 from models.errors import ModelError
-
-HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # Unicode categories that are shown as escapes
-JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
 
 
 def say(text: str) -> None:
@@ -42,16 +39,6 @@ def prompt(text: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-def printable(text: str) -> str:
-    """Return the text with control, format and unpaired surrogate characters as escapes.
-
-    An escape sequence in a file name would otherwise control the user's terminal.
-    """
-    if text.isprintable():
-        return text
-    return "".join(_escaped(letter) if _is_hidden(letter) else letter for letter in text)
 
 
 def is_terminal() -> bool:
@@ -171,11 +158,3 @@ def _lines(label: str, total: float | None, interval: float) -> Iterator[Progres
     yield advance
     if current and current != last_line:
         say(current)
-
-
-def _is_hidden(letter: str) -> bool:
-    return unicodedata.category(letter) in HIDDEN and letter not in JOINERS
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")

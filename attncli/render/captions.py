@@ -7,6 +7,8 @@
   pieces, how the model read, and an error where there is no caption.
 - ``html``: every picture with its caption, whose words show where the model looked.
 
+Control characters in a picture's name are written as escapes such as ``\\x1b``.
+
 A picture without a caption keeps its row, with an empty caption, if there are several. A line break
 or tab inside a caption or a name becomes a space where it would break the format.
 """
@@ -14,15 +16,18 @@ or tab inside a caption or a name becomes a space where it would break the forma
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.picture_files import PictureFile
+from attncli.escapes import printable
 from models.types import Hypothesis
 
 if TYPE_CHECKING:
     from attncli.render.image_attention.look import Look
 
+CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 Format = Literal["text", "tsv", "jsonl", "html"]
 
 
@@ -81,8 +86,13 @@ def one_line(text: str) -> str:
     return text.replace("\r", " ").replace("\n", " ").replace("\t", " ")
 
 
+def _name(outcome: Outcome) -> str:
+    """Return the name of a picture without what would break a row or control a terminal."""
+    return printable(one_line(outcome.file.name), keep_surrogates=True)
+
+
 def _text(outcome: Outcome, layout: Layout) -> Iterator[str]:
-    name = "" if layout.alone else f"{one_line(outcome.file.name)}\t"
+    name = "" if layout.alone else f"{_name(outcome)}\t"
     for hypothesis in outcome.hypotheses if layout.nbest else outcome.hypotheses[:1]:
         score = f"{hypothesis.score:.4f}\t" if layout.scores or layout.nbest else ""
         yield f"{name}{score}{one_line(hypothesis.text)}"
@@ -91,7 +101,7 @@ def _text(outcome: Outcome, layout: Layout) -> Iterator[str]:
 
 
 def _tsv(outcome: Outcome, layout: Layout) -> Iterator[str]:
-    name = one_line(outcome.file.name)
+    name = _name(outcome)
     read = f"\t{layout.read}" if layout.read.startswith("hard") else ""
     for hypothesis in outcome.hypotheses:
         yield f"{name}\t{one_line(hypothesis.text)}\t{hypothesis.score:.4f}{read}"
@@ -110,9 +120,8 @@ def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
     if outcome.note:
         record["error"] = outcome.note
     row = json.dumps(record, ensure_ascii=False)
-    for mark in "\x85\u2028\u2029":  # line ends to some readers of JSON lines
-        row = row.replace(mark, f"\\u{ord(mark):04x}")
-    yield row
+    # line ends to some readers of JSON lines, and characters that control a terminal
+    yield CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", row)
 
 
 def _html(outcome: Outcome, layout: Layout) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.escapes import cell
 from attncli.render.columns import columns
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import Row, ranked, spread, verdict
@@ -50,7 +51,7 @@ def comparison_as_csv(rows: Sequence[Row]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Row._fields)
-    writer.writerows(rows)
+    writer.writerows([cell(value) for value in row] for row in rows)
     return text.getvalue()
 
 

@@ -119,10 +119,14 @@ def _curve(name: str, records: Sequence[Mapping[str, Any]], event: str, key: str
     points = {
         record["step"]: float(record[key])
         for record in records
-        if record.get("event") == event and record.get(key) is not None
+        if record.get("event") == event and _is_number(record, key) and _is_number(record, "step")
     }
     finite = sorted((step, value) for step, value in points.items() if math.isfinite(value))
     return Curve(name, [step for step, _ in finite], [value for _, value in finite])
+
+
+def _is_number(record: Mapping[str, Any], key: str) -> bool:
+    return isinstance(record.get(key), int | float)
 
 
 def _figure(*, width: float, height: float = 4.0) -> Figure:

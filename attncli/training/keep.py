@@ -59,6 +59,7 @@ def finish(run: Run, beat: Heartbeat) -> Kept:
         kept = average(run, beat) or Kept("best", counters.best, counters.best_step)
         choose_head(run)
     draw(run)
+    remove_others(run.folder, counters.snapshots)  # a killed process may have left some
     counters.kept = kept
     run.log.sync()
     counters.log_bytes = run.log.size

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from attncli.training.board import Board
-from models.errors import ModelError
 from models.files import open_append, refused
 
 
@@ -47,9 +46,15 @@ class Log:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The records of a log; a ModelError if one is damaged."""
+    """Return the records of a log. A damaged line is skipped: the log is only drawn, never used."""
     with path.open("rb") as file:
-        try:
-            return [json.loads(line) for line in file]
-        except ValueError as error:
-            raise ModelError(f"{path} is damaged ({error})", "a JSON record a line") from None
+        found = [_record(line) for line in file]
+    return [record for record in found if record]
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) and "event" in record else {}
