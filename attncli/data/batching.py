@@ -1,7 +1,7 @@
-"""Batches by tokens: examples of like length together, in an order that each epoch draws anew.
+"""Batches by tokens: examples of similar length together, in a new random order each epoch.
 
 An example is a sentence pair or a captioned picture. The order depends on the seed and the epoch
-alone, so that a resumed run finds its place again.
+alone, so a resumed run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POOL = 2**20  # examples sorted by length at a time
 
 
 class Examples(Protocol):
-    """What a model is trained on, whatever its sources are."""
+    """Training examples of any kind of source."""
 
     @property
     def count(self) -> int:
@@ -26,52 +26,61 @@ class Examples(Protocol):
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions (N,) of every source and of every target; 0 for sources of one size."""
+        """Lengths (N,) of every source and of every target; 0 for sources of one size."""
 
     @property
     def shared(self) -> np.ndarray | None:
-        """Number (N,) of what every example should share a batch for, if it gains from that."""
+        """Group id of each example, (N,). Examples of one group are batched together."""
 
     def at(self, epoch: int) -> Examples:
-        """The examples of an epoch, from 0: of the same number and lengths in all."""
+        """Return the examples of an epoch, counted from 0; number and lengths never change."""
 
     def batch(self, numbers: np.ndarray) -> Batch:
-        """Some examples, padded."""
+        """Return some examples, padded."""
 
 
-def epoch_plan(examples: Examples, batch_tokens: int, *, seed: int, epoch: int) -> list[np.ndarray]:
-    """The batches of one epoch, as arrays of example numbers, in the order of training."""
+def epoch_plan(
+    examples: Examples, batch_tokens: int, *, seed: int, epoch: int, both_sides: bool = False
+) -> list[np.ndarray]:
+    """Return the batches of one epoch, as arrays of example numbers, in training order.
+
+    both_sides: sort by target and source length, not by the longer side alone. This pads less, but
+    most pairs of a batch meet again in every epoch; it is the order of runs of earlier versions.
+    """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(examples.count)
-    sources, targets = examples.lengths
-    positions = np.maximum(sources, targets)
+    positions = np.maximum(*examples.lengths)
     plan: list[np.ndarray] = []
     for start in range(0, len(order), POOL):
         pool = order[start : start + POOL]
-        pool = by_length(pool, examples)
+        if both_sides and examples.shared is None:
+            sources, targets = (lengths[pool] for lengths in examples.lengths)
+            pool = pool[np.lexsort((sources, targets))]
+        else:
+            pool = by_length(pool, positions, examples.shared)
         batches = list(cut(pool, positions[pool], batch_tokens))
         plan.extend(batches[i] for i in random.permutation(len(batches)))
     return plan
 
 
-def by_length(pool: np.ndarray, examples: Examples) -> np.ndarray:
-    """A pool with examples of like length side by side, or those that share a source.
+def by_length(pool: np.ndarray, positions: np.ndarray, shared: np.ndarray | None) -> np.ndarray:
+    """Return a shuffled pool sorted by length, examples of one group next to each other.
 
-    These come by the longest of them; what is equal otherwise stays in the pool's order.
+    positions (N,): the longer side of every example; a group has the length of its longest. Equal
+    lengths keep the pool's random order.
     """
-    (sources, targets), shared = examples.lengths, examples.shared
     if shared is None:
-        return pool[np.lexsort((sources[pool], targets[pool]))]
+        return pool[np.argsort(positions[pool], kind="stable")]
     _, group = np.unique(shared[pool], return_inverse=True)  # (n,) from 0 on
-    longest = np.zeros(group.max() + 1, targets.dtype)
-    np.maximum.at(longest, group, targets[pool])
+    longest = np.zeros(group.max() + 1, positions.dtype)
+    np.maximum.at(longest, group, positions[pool])
     place = np.zeros(len(longest), np.int64)
     place[group] = np.arange(len(pool))
     return pool[np.lexsort((place[group], longest[group]))]
 
 
 def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:
-    """Cut a sorted pool where (sentences x longest side) would pass the token budget."""
+    """Cut a sorted pool wherever (sentences x longest side) would exceed the token budget."""
     start, longest = 0, 0
     for index, length in enumerate(lengths.tolist()):
         longest = max(longest, length)
@@ -83,5 +92,5 @@ def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np
 
 
 def gather(examples: Examples, numbers: np.ndarray, device: torch.device) -> Batch:
-    """The padded batch of some examples, where it is needed."""
+    """Return the padded batch of some examples on a device."""
     return examples.batch(numbers).map(lambda part: part.to(device))

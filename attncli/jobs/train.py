@@ -22,7 +22,7 @@ from attncli.training.events import (
     Scores,
     Stepped,
 )
-from attncli.training.folder import RunFolder, claim
+from attncli.training.folder import RunFolder, claim, with_stored_order
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
 from attncli.training.material import Heartbeat, Show
@@ -53,6 +53,7 @@ def train(
     folder = RunFolder(path)
     with locked(path):
         claim(folder, config, fingerprints(config))
+        config = with_stored_order(folder, config)
         if finished := finished_before(folder):
             yield finished
             return

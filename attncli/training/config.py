@@ -83,6 +83,12 @@ class TrainConfig:
     batch_tokens: int = option(
         4096, "batch size in positions of the longer side, padding included", least=1
     )
+    sort: str = option(
+        "longer_side",
+        "length by which examples are sorted into batches: longer_side, or both_sides (less "
+        "padding, but mostly the same pairs share a batch in every epoch)",
+        choices=("longer_side", "both_sides"),
+    )
     accumulate: int = option(1, "batches whose gradients are summed for one update", least=1)
     optimiser: str = option("adam", "adam, adamw or rmsprop", choices=("adam", "adamw", "rmsprop"))
     lr: float = option(0.001, "peak learning rate", above=0)

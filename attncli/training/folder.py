@@ -14,10 +14,11 @@ snapshots/               weights of the last evaluations, to be averaged
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.training.config import RunConfig, differences, from_toml, to_toml
+from attncli.training.config import RunConfig, TrainConfig, differences, from_toml, to_toml
 from attncli.training.lock import NAME as LOCK
 from models.errors import ModelError
 from models.files import is_leftover, refused, remove_leftovers, write_text
@@ -105,7 +106,21 @@ def read_config(folder: RunFolder) -> RunConfig:
         text = folder.config.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"cannot read {name} ({error})", "a run's configuration") from None
-    return from_dict(RunConfig, from_toml(text, name))
+    values = from_toml(text, name)
+    if isinstance(values.get("train"), dict):
+        values["train"].setdefault("sort", "both_sides")  # the order of versions without it
+    return from_dict(RunConfig, values)
+
+
+def with_stored_order(folder: RunFolder, config: RunConfig) -> RunConfig:
+    """Return the settings with the batch order that a run was started with.
+
+    The order's default has changed; a run of an earlier version continues in its own.
+    """
+    if config.train.sort != TrainConfig.sort:
+        return config
+    stored = read_config(folder).train.sort
+    return replace(config, train=replace(config.train, sort=stored))
 
 
 def _tidy(folder: RunFolder) -> None:
@@ -115,7 +130,7 @@ def _tidy(folder: RunFolder) -> None:
 
 
 def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
-    found = differences(config, read_config(folder))
+    found = differences(with_stored_order(folder, config), read_config(folder))
     stored = _read_inputs(folder)
     found += [
         f"the {part} data is not the same"

@@ -43,7 +43,13 @@ def fit(
     while not counters.ended:
         thaw(state.model, counters.epoch, config)
         seen = examples.at(counters.epoch)
-        plan = epoch_plan(seen, config.batch_tokens, seed=config.seed, epoch=counters.epoch)
+        plan = epoch_plan(
+            seen,
+            config.batch_tokens,
+            seed=config.seed,
+            epoch=counters.epoch,
+            both_sides=config.sort == "both_sides",
+        )
         # a run may go on from any point of this loop, before an evaluation that is due as well
         while True:
             if evaluate and due(counters, len(plan), config):
