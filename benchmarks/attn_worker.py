@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 if TYPE_CHECKING:
     from attncli.training.config import RunConfig
-    from attncli.training.material import Prepared
+    from attncli.training.data import Prepared
 
 Figures = dict[str, Any]
 
@@ -43,7 +43,7 @@ def train(
     """
     import torch
 
-    from attncli.training import machine
+    from attncli.training import hardware
     from attncli.training.events import Stepped
     from attncli.training.loop import fit
     from attncli.training.run import fresh_state
@@ -51,10 +51,10 @@ def train(
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
     config = _settings(data, [*fixed, *setting])
     prepared = _prepared(config, work)
-    machine.keep_memory()
+    hardware.retain_freed_memory()
     cpu = torch.device("cpu")
     state = fresh_state(config, prepared, cpu)
-    dtype = machine.precision(config.train, cpu)
+    dtype = hardware.precision(config.train, cpu)
     ended, tokens = [], []
     for event in fit(state, prepared.examples, None, config.train, dtype):
         if isinstance(event, Stepped):
@@ -107,7 +107,7 @@ def _settings(data: Path, assignments: list[str]) -> RunConfig:
 
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
-    from attncli.training.texts import prepare
+    from attncli.training.sources.text_data import prepare
 
     return prepare(config, config.data, work / "data", lambda what, done, total: None)
 

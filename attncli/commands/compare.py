@@ -211,7 +211,12 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], in
     with stopping() as stop, Display(config) as display, memory_advice(config):
         try:
             for event in job.compare(
-                work.runs, work.sets, best=best, device=device, show=display.show, stop=stop
+                work.runs,
+                work.sets,
+                best=best,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
             ):
                 match event:
                     case Row():

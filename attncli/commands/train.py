@@ -20,6 +20,7 @@ from attncli.options import Device, Threads
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.events import Finished, Interrupted
 from attncli.training.settings import Pictures, settings
+from attncli.training.sources import training_source
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _dry_run(config: RunConfig, device: str) -> None:
     from attncli.jobs import train as job  # imports torch
 
     with Display(config.train) as display, memory_advice(config.train):
-        found = job.dry_run(config, device=device, show=display.show)
+        found = job.dry_run(config, device=device, progress=display.progress)
     print(described(found))
 
 
@@ -140,7 +141,9 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
     event = None
     with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
         try:
-            for event in job.train(config, folder, device=device, show=display.show, stop=stop):
+            for event in job.train(
+                config, folder, device=device, progress=display.progress, stop_requested=stop
+            ):
                 display.take(event)
         except (Interrupted, KeyboardInterrupt) as interruption:
             display.close()
@@ -148,16 +151,16 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
             console.say(f"stopped; {saved}the same command goes on from here")
             raise typer.Exit(stop.status or 130) from None
     if not isinstance(event, Finished):
-        use = "attn caption PICTURE" if config.sees_pictures else "echo ... | attn translate"
-        console.say(f"try: {use} -m {shlex.quote(str(folder))}")
+        example = training_source(config.model.family).example_input
+        console.say(f"try: {example} -m {shlex.quote(str(folder))}")
 
 
 def default_folder(config: RunConfig) -> Path:
-    """Where a run goes that names no folder."""
-    data = config.data
-    files = [*data.train, *filter(None, [data.captions])]
+    """Return the folder of a run without `--output`."""
+    source = training_source(config.model.family)
+    files = source.files(config.data)
     if not files:
-        return Path("runs") / ("scenes" if config.sees_pictures else "demo")
+        return Path("runs") / source.demo_name
     return Path("runs") / f"{Path(files[0]).name.split('.')[0]}-{config.preset}"
 
 
@@ -199,15 +202,11 @@ def stopping() -> Iterator[Stop]:
 
 def described(found: Estimate) -> str:
     """A dry run's findings, a line each."""
-    pieces = f"{found.source_pieces:,}"
-    if not found.joint:
-        pieces += f" and {found.target_pieces:,}"
     return "\n".join(
         [
             f"parameters        {found.parameters:,}",
-            f"vocabulary        {pieces} pieces",
-            f"{'sentence pairs' if found.source_pieces else 'captions':<18}{found.pairs:,} "
-            f"({found.left_out:,} left out)",
+            f"vocabulary        {found.vocabulary}",
+            f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)",
             f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens",
             f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB",
         ]

@@ -7,7 +7,15 @@ from contextlib import ExitStack
 
 from attncli import console
 from attncli.training.config import TrainConfig
-from attncli.training.events import Ended, Evaluated, Finished, Kept, RunEvent, Started, Stepped
+from attncli.training.events import (
+    Ended,
+    Evaluated,
+    FinalModel,
+    Finished,
+    RunEvent,
+    Started,
+    Stepped,
+)
 
 EVERY = 0.2  # seconds between two looks at the bar
 NAMES = {"loss": "loss", "bleu": "BLEU", "cider": "CIDEr"}  # of metrics
@@ -41,13 +49,13 @@ class Display:
         self.label = ""
 
     def begin(self, label: str, total: float | None) -> None:
-        """Show a bar for another part of the work."""
+        """Progress a bar for another part of the work."""
         if label != self.label:
             self.close()
             self.label = label
             self.advance = self.stack.enter_context(console.progress(label, total=total))
 
-    def show(self, label: str, done: float, total: float) -> None:
+    def progress(self, label: str, done: float, total: float) -> None:
         """How far a part of the work is; an evaluation is a note beside the bar of the updates."""
         if self.label == "training":
             self.advance(self.done, f"{self.note}  {label} {done / total:.0%}")
@@ -56,7 +64,7 @@ class Display:
             self.advance(done)
 
     def take(self, event: RunEvent) -> None:
-        """Show one event of the training."""
+        """Progress one event of the training."""
         match event:
             case Started():
                 self.close()
@@ -69,7 +77,7 @@ class Display:
             case Ended():
                 self.close()
                 console.say(f"ended after {event.step:,} updates: {event.reason}")
-            case Kept():
+            case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
             case Finished():
@@ -103,20 +111,15 @@ class Display:
 
 
 def started(event: Started) -> None:
-    """What is trained, on what, and what the user should know about the data."""
-    pairs, joint = ("pairs", "joint ") if event.source_pieces else ("captions", "")
-    pieces = f"{event.target_pieces:,} {joint}pieces"
-    if not event.joint:
-        pieces = f"{event.source_pieces:,} and {event.target_pieces:,} pieces"
+    """Print what is trained on which data, and warnings about the data."""
     console.say(
-        f"{event.preset}: {event.parameters:,} parameters, {pieces}, {event.pairs:,} {pairs}, "
-        f"{event.dev:,} for dev; {event.device}, {event.precision}"
+        f"{event.preset}: {event.parameters:,} parameters, {event.vocabulary}, "
+        f"{event.pairs:,} {event.unit}, {event.dev:,} for dev; {event.device}, {event.precision}"
     )
     if event.empty or event.long:
-        limits = "data.max_length or model.max_source" if event.source_pieces else "data.max_length"
         console.warn(
-            f"{event.empty + event.long:,} {pairs} are left out: {event.empty:,} with an empty "
-            f"side, {event.long:,} longer than {limits}"
+            f"{event.empty + event.long:,} {event.unit} are excluded: {event.empty:,} with an "
+            f"empty side, {event.long:,} longer than {event.length_limits}"
         )
     if event.dev_long:
         console.warn(
@@ -128,7 +131,7 @@ def started(event: Started) -> None:
         console.say(f"going on after update {event.step:,}")
 
 
-def _kept(kept: Kept, config: TrainConfig) -> str:
+def _kept(kept: FinalModel, config: TrainConfig) -> str:
     if kept.score is None:
         return f"{kept.which}, of update {kept.step:,}"
     shown = {"loss": f"{-kept.score:.3f}", "bleu": f"{kept.score:.2f}"}

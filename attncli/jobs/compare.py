@@ -17,17 +17,16 @@ from attncli.data import corpus
 from attncli.data.links import Index, Links, read_links
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
-from attncli.jobs.train import Stop, heartbeat, train
+from attncli.jobs.train import StopRequested, fingerprints, reporter, train
 from attncli.scoring.comparison import Row
-from attncli.training.buildable import check_buildable
 from attncli.training.config import DataConfig, RunConfig
-from attncli.training.dev_texts import DevTexts
+from attncli.training.data import Progress
 from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
-from attncli.training.material import Show
-from attncli.training.prepare import fingerprints
-from attncli.training.texts import as_tsv, drawn, read_dev
+from attncli.training.sources.text_data import as_tsv, read_dev, sample_grammar
+from attncli.training.sources.text_dev import DevTexts
+from attncli.training.validation import check_buildable
 from models.errors import ModelError
 from models.files import refused, write_folder, write_text
 
@@ -68,7 +67,7 @@ class Texts(NamedTuple):
 def embedded(base: RunConfig, out: Path) -> Texts:
     """The embedded grammar's sentences as files for all runs, whatever their seeds."""
     data = base.data
-    parts = drawn(data, base.train.seed)
+    parts = sample_grammar(data, base.train.seed)
     paths = [(out / f"{name}.tsv").absolute() for name in parts._fields]
     for path, pairs in zip(paths, parts, strict=True):
         write_same(path, as_tsv(pairs))
@@ -134,7 +133,13 @@ def check_all(mechanisms: Iterable[Mechanism]) -> None:
 
 
 def compare(
-    runs: Sequence[Planned], sets: Sets, *, best: int = 0, device: str, show: Show, stop: Stop
+    runs: Sequence[Planned],
+    sets: Sets,
+    *,
+    best: int = 0,
+    device: str,
+    progress: Progress,
+    stop_requested: StopRequested,
 ) -> Iterator[RunEvent | Begun | Row | Failed]:
     """Train and measure what is not measured yet; a Row for each run, Failed where that is not.
 
@@ -154,9 +159,17 @@ def compare(
                 if best and not run.first:
                     claimed([run])
                 share_data(run, runs)
-                yield from train(run.config, run.folder, device=device, show=show, stop=stop)
-                beat = heartbeat(show, stop)
-                row = measure(run.mechanism, run.config, run.folder, sets, device=device, beat=beat)
+                yield from train(
+                    run.config,
+                    run.folder,
+                    device=device,
+                    progress=progress,
+                    stop_requested=stop_requested,
+                )
+                report = reporter(progress, stop_requested)
+                row = measure(
+                    run.mechanism, run.config, run.folder, sets, device=device, report=report
+                )
             except ModelError as error:
                 yield Failed(run, error)
                 continue

@@ -12,11 +12,11 @@ from attncli.data.links import Links
 from attncli.scoring.alignments import score_alignments
 from attncli.scoring.comparison import Row
 from attncli.training.config import RunConfig
-from attncli.training.dev_texts import DevTexts, bleu, translated
+from attncli.training.data import Report
 from attncli.training.evaluation import dev_loss
-from attncli.training.events import Kept
+from attncli.training.events import FinalModel
 from attncli.training.folder import RunFolder
-from attncli.training.material import Heartbeat
+from attncli.training.sources.text_dev import DevTexts, bleu, translated
 from attncli.training.state import read_counters
 from models import load_translator
 from models.alignment import align, diagonal
@@ -54,7 +54,7 @@ def measured(folder: Path, sets: Sets) -> Row | None:
 
 
 def measure(
-    mechanism: str, config: RunConfig, path: Path, sets: Sets, *, device: str, beat: Heartbeat
+    mechanism: str, config: RunConfig, path: Path, sets: Sets, *, device: str, report: Report
 ) -> Row:
     """The row of a run that has ended, written into its folder."""
     counters = read_counters(RunFolder(path).checkpoint)
@@ -63,9 +63,9 @@ def measure(
     row = Row(
         mechanism=mechanism,
         seed=config.train.seed,
-        dev_bleu=dev_bleu(translator, counters.kept, config, sets.dev, beat),
-        test_bleu=test_bleu(translator, config, sets.test, beat),
-        perplexity=math.exp(dev_loss(translator.model, translator.tokenizer, sets.dev, beat)),
+        dev_bleu=dev_bleu(translator, counters.kept, config, sets.dev, report),
+        test_bleu=test_bleu(translator, config, sets.test, report),
+        perplexity=math.exp(dev_loss(translator.model, translator.tokenizer, sets.dev, report)),
         aer=aer,
         aligned_by=aligned_by,
         parameters=translator.model.parameter_count(),
@@ -79,22 +79,26 @@ def measure(
 
 
 def dev_bleu(
-    translator: Translator, kept: Kept | None, config: RunConfig, dev: DevTexts, beat: Heartbeat
+    translator: Translator,
+    kept: FinalModel | None,
+    config: RunConfig,
+    dev: DevTexts,
+    report: Report,
 ) -> float:
     """BLEU of what was kept, which training has measured already if it went by BLEU."""
     if kept is not None and kept.score is not None and config.train.metric == "bleu":
         return kept.score
-    outputs = translated(translator, dev.sources, beat)
+    outputs = translated(translator, dev.sources, report)
     return bleu(outputs, dev.references, config.train.bleu_tokenizer)
 
 
 def test_bleu(
-    translator: Translator, config: RunConfig, test: DevTexts | None, beat: Heartbeat
+    translator: Translator, config: RunConfig, test: DevTexts | None, report: Report
 ) -> float | None:
     """BLEU on the test set, if there is one."""
     if test is None:
         return None
-    outputs = translated(translator, test.sources, beat)
+    outputs = translated(translator, test.sources, report)
     return bleu(outputs, test.references, config.train.bleu_tokenizer)
 
 

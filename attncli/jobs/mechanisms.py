@@ -20,6 +20,7 @@ from models import registry, zoo
 from models.config import AttentionConfig
 from models.errors import ModelError, unknown_name
 from models.settings import fields_of, merged, overridden
+from models.sources import source_of
 
 NONE = "none"
 PARTS = ("score", "window", "normalise", "read")
@@ -77,12 +78,13 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
         settings = [setting(part.strip()) for part in name.split(",")]
         assigned = [f"{place}={value}" for place, value in settings]
         mechanism = Mechanism(canonical(settings), overridden(base, assigned))
-    if base.sees_pictures or mechanism.config.sees_pictures:
-        captioner = base.preset if base.sees_pictures else name
-        raise ModelError(
-            f"preset {captioner}, which captions pictures, in a comparison of translations",
-            "presets for texts",
-        )
+    for preset, config in ((base.preset, base), (name, mechanism.config)):
+        source = source_of(config.model.family)
+        if source.task != "translate":
+            raise ModelError(
+                f"preset {preset}, which {source.ability}, in a comparison of translations",
+                "presets for texts",
+            )
     check(mechanism.config)
     return mechanism
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import torch
 
-from attncli.training import estimate, keep, machine
-from attncli.training.buildable import check_buildable
+from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
+from attncli.training.data import Progress, Report
 from attncli.training.evaluation import dev_scores, using
 from attncli.training.events import (
     Ended,
@@ -22,16 +22,19 @@ from attncli.training.events import (
     Scores,
     Stepped,
 )
+from attncli.training.finish import draw_curves, finish
 from attncli.training.folder import RunFolder, claim, with_stored_order
+from attncli.training.initial_model import weights_hash
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
-from attncli.training.material import Heartbeat, Show
-from attncli.training.prepare import fingerprints, load_data
 from attncli.training.run import Run, open_run, started
+from attncli.training.snapshots import save_checkpoint, save_evaluated
+from attncli.training.sources import training_source
 from attncli.training.state import State, read_counters
+from attncli.training.validation import check_buildable
 from models.errors import ModelError
 
-Stop = Callable[[], bool]  # whether to save and stop
+StopRequested = Callable[[], bool]  # whether to save and stop
 
 
 def train(
@@ -39,13 +42,13 @@ def train(
     path: Path,
     *,
     device: str,
-    show: Show,
-    stop: Stop = lambda: False,
+    progress: Progress,
+    stop_requested: StopRequested = lambda: False,
 ) -> Iterator[RunEvent]:
-    """Train in a folder and yield what happens; afterwards the folder is a bundle.
+    """Train in a folder and yield the events; at the end the folder is a bundle.
 
-    Raises Interrupted, with everything saved, once `stop()` is true. It is not asked while the data
-    is prepared: until then there is nothing to save.
+    Raises Interrupted, with everything saved, once `stop_requested()` returns True. It is not
+    called while the data are prepared, because there is nothing to save yet.
     """
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
@@ -57,18 +60,26 @@ def train(
         if finished := finished_before(folder):
             yield finished
             return
-        data = load_data(config, path, show)
-        machine.keep_memory()
-        machine.keep_fewer_kernels()
+        data = training_source(config.model.family).load(config, path, progress)
+        hardware.retain_freed_memory()
+        hardware.limit_kernel_caches()
         run = open_run(folder, config, data, torch.device(device))
         yield started(run)
-        yield from events(run, show, stop)
+        yield from events(run, progress, stop_requested)
 
 
-def dry_run(config: RunConfig, *, device: str, show: Show) -> estimate.Estimate:
+def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:
     """Parameters, vocabulary, batches of an epoch and memory; nothing is trained."""
     check_buildable(config)
-    return estimate.estimate(config, torch.device(device), show)
+    return estimate.estimate(config, torch.device(device), progress)
+
+
+def fingerprints(config: RunConfig) -> dict[str, str]:
+    """Return a hash of each input of a run: its files, and the initial model."""
+    found = training_source(config.model.family).fingerprints(config)
+    if config.start_from:
+        found["start"] = weights_hash(Path(config.start_from))
+    return found
 
 
 def finished_before(folder: RunFolder) -> Finished | None:
@@ -79,40 +90,40 @@ def finished_before(folder: RunFolder) -> Finished | None:
     return counters.kept and Finished(counters.step, counters.ended, counters.kept)
 
 
-def events(run: Run, show: Show, stop: Stop) -> Iterator[RunEvent]:
+def events(run: Run, progress: Progress, stop_requested: StopRequested) -> Iterator[RunEvent]:
     """Train to the end and settle for the best weights, with everything saved at any end."""
-    beat = heartbeat(show, stop)
+    report = reporter(progress, stop_requested)
     try:
-        yield from updates(run, beat, stop)
-        yield keep.finish(run, beat)
+        yield from updates(run, report, stop_requested)
+        yield finish(run, report)
     except Interrupted:
-        keep.save(run)
-        keep.draw(run)
+        save_checkpoint(run)
+        draw_curves(run)
         raise
 
 
-def updates(run: Run, beat: Heartbeat, stop: Stop) -> Iterator[Event]:
+def updates(run: Run, report: Report, stop_requested: StopRequested) -> Iterator[Event]:
     """The loop's events, each taken into account before it is yielded."""
     config, data, saved = run.config.train, run.data.prepared, time.monotonic()
-    evaluate = evaluator(run, beat)
-    for event in fit(run.state, data.examples, evaluate, config, run.dtype, data.critic):
+    evaluate = evaluator(run, report)
+    for event in fit(run.state, data.examples, evaluate, config, run.dtype, data.reward_loss):
         match event:
             case Stepped():
                 log_step(run, event)
             case Evaluated():
                 log_scores(run, event)
-                keep.keep(run, event)
+                save_evaluated(run, event)
         late = time.monotonic() - saved > 60 * config.checkpoint_minutes
         if late or isinstance(event, Ended):
-            keep.save(run)
+            save_checkpoint(run)
         if late or isinstance(event, Evaluated):
             saved = time.monotonic()
         yield event
-        if stop():
+        if stop_requested():
             raise Interrupted
 
 
-def evaluator(run: Run, beat: Heartbeat) -> Evaluate | None:
+def evaluator(run: Run, report: Report) -> Evaluate | None:
     """The function that scores the current weights, if there is a dev set."""
     dev, tokenizer = run.data.dev, run.data.prepared.tokenizer
     if dev is None:
@@ -120,7 +131,7 @@ def evaluator(run: Run, beat: Heartbeat) -> Evaluate | None:
 
     def evaluate(state: State) -> Scores:
         with using(state.model, state.weights()):
-            return dev_scores(state.model, tokenizer, dev, run.config, beat)
+            return dev_scores(state.model, tokenizer, dev, run.config, report)
 
     return evaluate
 
@@ -140,12 +151,12 @@ def log_scores(run: Run, event: Evaluated) -> None:
     run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 
 
-def heartbeat(show: Show, stop: Stop) -> Heartbeat:
+def reporter(progress: Progress, stop_requested: StopRequested) -> Report:
     """What an evaluation calls between its parts, so that it can be watched and interrupted."""
 
-    def beat(share: float) -> None:
-        show("evaluating", share, 1)
-        if stop():
+    def report(share: float) -> None:
+        progress("evaluating", share, 1)
+        if stop_requested():
             raise Interrupted
 
-    return beat
+    return report

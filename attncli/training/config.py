@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args
 
 from attncli.embedded.grammar import LANGUAGES
 from attncli.scoring.translations import Tokenizer
 from models.config import MAX_SEED, AttentionLossConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
-from models.registry import source_name
 from models.settings import check_limits, fields_of, merged, option, overridden, to_dict
 from models.zoo import preset as find_preset
 
@@ -192,11 +190,6 @@ class RunConfig:
     train: TrainConfig = option(TrainConfig, "training")
     search: SearchConfig = option(SearchConfig, "search, here and as the model's default")
 
-    @property
-    def sees_pictures(self) -> bool:
-        """Whether the model is a captioner, and learns from pictures and captions."""
-        return source_name(self.model.family) == "image"
-
 
 def run_config(
     preset: str, values: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
@@ -211,58 +204,15 @@ def run_config(
 
 def check(config: RunConfig) -> None:
     """Raise ConfigurationError for settings out of range or in conflict with each other."""
+    from attncli.training.sources import training_source
+
     check_limits(config)
-    _check_kind(config)
-    _check_data(config.data)
+    training_source(config.model.family).check(config)
     train, data = config.train, config.data
     stops_early = train.patience and (data.has_dev or not data.is_given)
     if not (train.steps or train.epochs or stops_early):
         seen = "train.steps and train.epochs are 0, and no patience with a dev set ends the run"
         raise ModelError(seen, "an end")
-
-
-def _check_kind(config: RunConfig) -> None:
-    """Refuse texts for a captioner, and pictures for a model of texts."""
-    data, named = config.data, f"preset {config.preset} (family {config.model.family})"
-    if config.sees_pictures and (data.train or data.dev):
-        name = Path((*data.train, *data.dev)[0]).name
-        raise ModelError(
-            f"sentence pairs ({name}) for {named}",
-            "pictures and captions",
-            "give --images and --captions, or choose a preset for texts",
-        )
-    if not config.sees_pictures and (data.images or data.captions or data.dev_captions):
-        raise ModelError(
-            f"pictures or captions for {named}",
-            "a preset that captions",
-            "--preset show-attend-tell-soft-small",
-        )
-    for name in ("encoder_from", "self_critical_from"):
-        if getattr(config.train, name) and not config.sees_pictures:
-            raise ModelError(f"train.{name} = {getattr(config.train, name)} for {named}", "0")
-    if config.train.metric == "cider" and not config.sees_pictures:
-        raise ModelError(f"train.metric = 'cider' for {named}", "bleu or loss")
-
-
-def _check_data(data: DataConfig) -> None:
-    if bool(data.images) != bool(data.captions):
-        seen, missing = ("images", "captions") if data.images else ("captions", "images")
-        raise ModelError(f"data.{seen} without data.{missing}", "both", f"give --{missing} too")
-    if data.dev_captions and not data.captions:
-        raise ModelError("data.dev_captions without data.captions", "both")
-    if len(data.train) > 2:
-        names = " ".join(Path(path).name for path in data.train)
-        raise ModelError(
-            f"{len(data.train)} training files ({names})",
-            "two, source and target, or one TSV",
-            "name dev files after --dev",
-        )
-    if data.alignments and not data.train:
-        raise ModelError("data.alignments without training files", "both")
-    if data.dev and not data.train:
-        raise ModelError(
-            "dev files without training files", "both, or neither to learn the embedded grammar"
-        )
 
 
 PATHS = ("train", "dev", "alignments", "images", "captions", "dev_captions", "features")  # of data

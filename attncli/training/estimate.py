@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.training import machine, prepare
+from attncli.training import hardware
 from attncli.training.config import RunConfig
-from attncli.training.material import Show
+from attncli.training.data import Progress
 from attncli.training.run import fresh_state
+from attncli.training.sources import training_source
 from attncli.training.state import State
+from models.bundle import sizes_of
 from models.loss import SLICE_ELEMENTS, LossSum
 from models.types import Batch
 
@@ -29,31 +31,31 @@ class Estimate(NamedTuple):
     """What a run would be."""
 
     parameters: int
-    source_pieces: int  # 0 of a captioner
-    target_pieces: int
-    joint: bool
+    vocabulary: str  # sizes, as text
     pairs: int
+    unit: str  # plural name of the examples: "sentence pairs"
     left_out: int
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
     memory_bytes: int  # at the largest update; on a CPU that of the whole process
 
 
-def estimate(config: RunConfig, device: torch.device, show: Show) -> Estimate:
+def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Estimate:
     """Parameters, vocabulary, batches of an epoch and memory; nothing is trained."""
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
-        prepared = prepare.load_data(config, Path(name), show).prepared
+        source = training_source(config.model.family)
+        prepared = source.load(config, Path(name), progress).prepared
+        sizes = sizes_of(prepared.tokenizer, config.model.family)
         state = fresh_state(config, prepared, device)
         seed = config.train.seed
         plan = epoch_plan(prepared.examples, config.train.batch_tokens, seed=seed, epoch=0)
-        dtype = machine.precision(config.train, device)
+        dtype = hardware.precision(config.train, device)
         batches = [gather(prepared.examples, numbers, device) for numbers in _extremes(plan)]
         return Estimate(
             parameters=state.model.parameter_count(),
-            source_pieces=0 if config.sees_pictures else len(prepared.tokenizer.source),
-            target_pieces=len(prepared.tokenizer.target),
-            joint=prepared.tokenizer.joint,
+            vocabulary=source.describe_vocabulary(sizes),
             pairs=prepared.examples.count,
+            unit=source.unit,
             left_out=sum(prepared.dropped),
             batches=len(plan),
             target_tokens=int(prepared.examples.lengths[1].sum()),

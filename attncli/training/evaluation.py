@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from attncli.training.config import RunConfig
+from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
-from attncli.training.material import Dev, Heartbeat
 from models.bundle import Bundle
 from models.errors import ModelError
 from models.loss import LossSum
@@ -20,15 +20,15 @@ from models.tokenizer import Tokenizer
 
 
 def dev_scores(
-    model: EncoderDecoder, tokenizer: Tokenizer, dev: Dev, config: RunConfig, beat: Heartbeat
+    model: EncoderDecoder, tokenizer: Tokenizer, dev: DevSet, config: RunConfig, report: Report
 ) -> Scores:
     """Loss per token and, unless it is all that is watched, the scores of real search."""
-    dev = dev.seen_by(model, beat)
-    loss = dev_loss(model, tokenizer, dev, beat)
+    dev = dev.encoded_by(model, report)
+    loss = dev_loss(model, tokenizer, dev, report)
     if config.train.metric == "loss":
         return Scores(loss, None)
     bundle = Bundle(model, tokenizer, config.tokenizer, config.search)
-    outputs = dev.outputs(bundle, str(_device(model)), beat)
+    outputs = dev.outputs(bundle, str(_device(model)), report)
     return dev.scores(loss, outputs, config.train)
 
 
@@ -36,14 +36,14 @@ def dev_scores(
 def dev_loss(
     model: EncoderDecoder,
     tokenizer: Tokenizer,
-    dev: Dev,
-    beat: Heartbeat = lambda share: None,
+    dev: DevSet,
+    report: Report = lambda share: None,
 ) -> float:
     """Negative log-likelihood per target token, in nats, without smoothing."""
     model, loss = model.eval(), LossSum(0.0)
     total, tokens = 0.0, 0
     for batch in dev.batches(tokenizer, model):
-        beat(0.0)
+        report(0.0)
         real = model.teacher_force(batch).features[batch.target_mask]  # (N, D)
         wanted = batch.target_out[batch.target_mask]  # (N,)
         _, nll = loss(real, wanted, model.output.weight, model.output.bias)

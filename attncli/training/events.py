@@ -10,10 +10,10 @@ class Started(NamedTuple):
 
     preset: str
     parameters: int
-    source_pieces: int  # 0 of a captioner
-    target_pieces: int
-    joint: bool  # whether both languages share their pieces
-    pairs: int  # of sentences, or of a picture and a caption, to train on
+    vocabulary: str  # sizes, as text
+    pairs: int  # training examples
+    unit: str  # plural name of the examples: "sentence pairs"
+    length_limits: str  # settings that exclude long examples
     empty: int  # pairs left out: a side has no text
     long: int  # pairs left out: a side has too many pieces
     notes: tuple[str, ...]  # what else the user should know about the data
@@ -63,7 +63,7 @@ class Ended(NamedTuple):
     reason: str
 
 
-class Kept(NamedTuple):
+class FinalModel(NamedTuple):
     """The model that a run leaves."""
 
     which: str  # "best", "average of N" or "last"
@@ -76,11 +76,11 @@ class Finished(NamedTuple):
 
     step: int
     reason: str
-    kept: Kept
+    kept: FinalModel
 
 
 Event = Stepped | Evaluated | Ended
-RunEvent = Started | Event | Kept | Finished
+RunEvent = Started | Event | FinalModel | Finished
 
 
 class Interrupted(Exception):

@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from attncli.training.board import Board
+from attncli.training.tensorboard import TensorBoardLog
 from models.files import open_append, refused
 
 
 class Log:
     """Appends records; knows its size, so that a checkpoint can note it."""
 
-    def __init__(self, path: Path, size: int, board: Board | None = None) -> None:
+    def __init__(self, path: Path, size: int, board: TensorBoardLog | None = None) -> None:
         self.path, self.board = path, board
         with refused(path):
             self.file = open_append(path)

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from attncli.data.batching import Examples, epoch_plan, gather
 from attncli.training.config import TrainConfig
+from attncli.training.data import RewardLoss
 from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
-from attncli.training.material import Critic
 from attncli.training.schedule import learning_rate
 from attncli.training.state import Counters, State
 from models.encoders.pretrained import pretrained_encoder
@@ -35,13 +35,13 @@ def fit(
     evaluate: Evaluate | None,
     config: TrainConfig,
     dtype: torch.dtype,
-    critic: Critic | None = None,
+    reward_loss: RewardLoss | None = None,
 ) -> Iterator[Event]:
     """Train until a limit or early stopping, from wherever the state is."""
     counters = state.counters
     stepper = Stepper(state, config, dtype)
     while not counters.ended:
-        thaw(state.model, counters.epoch, config)
+        set_encoder_frozen(state.model, counters.epoch, config)
         seen = examples.at(counters.epoch)
         plan = epoch_plan(
             seen,
@@ -60,8 +60,10 @@ def fit(
             counters.batch += len(group)
             batches = [gather(seen, numbers, stepper.device) for numbers in group]
             progress = counters.batch / len(plan)
-            if critic and counters.epoch + 1 >= config.self_critical_from:
-                yield stepper.criticise(critic, list(zip(batches, group, strict=True)), progress)
+            if reward_loss and counters.epoch + 1 >= config.self_critical_from:
+                yield stepper.update_by_reward(
+                    reward_loss, list(zip(batches, group, strict=True)), progress
+                )
             else:
                 yield stepper.update(batches, progress)
         if counters.batch >= len(plan):
@@ -70,7 +72,7 @@ def fit(
     yield Ended(counters.step, counters.ended)
 
 
-def thaw(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:
+def set_encoder_frozen(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:
     """Unfreeze a pretrained encoder from epoch train.encoder_from on; freeze it before."""
     if config.encoder_from and (encoder := pretrained_encoder(model)):
         if epoch + 1 >= config.encoder_from:
@@ -119,16 +121,16 @@ class Stepper:
             loss, nll = loss + batch_loss, nll + batch_nll
         return self.stepped(started, progress, loss, nll, tokens)
 
-    def criticise(
-        self, critic: Critic, batches: list[tuple[Batch, np.ndarray]], progress: float
+    def update_by_reward(
+        self, reward_loss: RewardLoss, batches: list[tuple[Batch, np.ndarray]], progress: float
     ) -> Stepped:
-        """One update from what the critic says of some batches; Rennie et al. 2017."""
+        """One update from what the reward_loss says of some batches; Rennie et al. 2017."""
         started = time.perf_counter()
         self.state.counters.step += 1
         found = []
         for batch, numbers in batches:
             with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-                found.append(critic(self.state.model, batch, numbers))
+                found.append(reward_loss(self.state.model, batch, numbers))
             (found[-1].loss / (found[-1].tokens * len(batches))).backward()
         tokens = sum(part.tokens for part in found)
         loss, nll = sum(float(p.loss.detach()) for p in found), sum(part.nll for part in found)

@@ -8,15 +8,16 @@ import torch
 
 from attncli import __version__
 from attncli.training import state as checkpoint
-from attncli.training.board import Board
 from attncli.training.config import RunConfig
+from attncli.training.data import Data, Prepared
 from attncli.training.events import Started
 from attncli.training.folder import RunFolder
+from attncli.training.hardware import precision
+from attncli.training.initial_model import load_initial_weights
 from attncli.training.log import Log
-from attncli.training.machine import precision
-from attncli.training.material import Data, Prepared
-from attncli.training.start import first_weights
+from attncli.training.sources import training_source
 from attncli.training.state import State
+from attncli.training.tensorboard import TensorBoardLog
 from models.bundle import build, sizes_of
 from models.encoders.pretrained import pretrained_encoder
 
@@ -43,7 +44,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     if folder.checkpoint.exists():
         checkpoint.restore(state, folder.checkpoint)
     counters = state.counters
-    board = Board(folder.board, counters.step) if config.train.tensorboard else None
+    board = TensorBoardLog(folder.board, counters.step) if config.train.tensorboard else None
     dtype = precision(config.train, device)
     return Run(folder, config, data, state, dtype, Log(folder.log, counters.log_bytes, board))
 
@@ -52,7 +53,7 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     """A new model of this run's seed, before its first update."""
     torch.manual_seed(config.train.seed)
     model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
-    first_weights(model, config)
+    load_initial_weights(model, config)
     if config.train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
     torch.manual_seed(config.train.seed)
@@ -62,14 +63,15 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
 def started(run: Run) -> Started:
     """What the run is; the first record of its log."""
     tokenizer, examples, dropped, notes, _ = run.data.prepared
-    dev = run.data.dev
+    dev, family = run.data.dev, run.config.model.family
+    source = training_source(family)
     found = Started(
         preset=run.config.preset,
         parameters=run.state.model.parameter_count(),
-        source_pieces=0 if run.config.sees_pictures else len(tokenizer.source),
-        target_pieces=len(tokenizer.target),
-        joint=tokenizer.joint,
+        vocabulary=source.describe_vocabulary(sizes_of(tokenizer, family)),
         pairs=examples.count,
+        unit=source.unit,
+        length_limits=source.length_limits,
         empty=dropped.empty,
         long=dropped.long,
         notes=notes,

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from attncli.scoring.reward import Reward
-from attncli.training.material import Criticised
+from attncli.training.data import RewardLossOutput
 from models.config import SearchConfig
 from models.inference.batching import pad, teacher_forcing_batch
 from models.inference.search import search
@@ -40,7 +40,7 @@ class Sampled(NamedTuple):
     baseline: Tensor  # (P, K), or (P, 1)
 
 
-class Trials(NamedTuple):
+class RewardSettings(NamedTuple):
     """What is sampled, and what it is worth."""
 
     samples: int  # K captions of each picture, but no more than a batch has of it
@@ -56,14 +56,16 @@ class SelfCritical:
         captions: Iterable[Sequence[str]],
         pictures: np.ndarray,
         tokenizer: Tokenizer,
-        trials: Trials,
+        settings: RewardSettings,
     ) -> None:
         """captions of every picture; pictures (N,) the number of each example's."""
         texts = ([ended(text) for text in of_one] for of_one in captions)
-        self.reward = Reward(texts, bleu_weight=trials.bleu_weight)
-        self.pictures, self.tokenizer, self.trials = pictures, tokenizer, trials
+        self.reward = Reward(texts, bleu_weight=settings.bleu_weight)
+        self.pictures, self.tokenizer, self.settings = pictures, tokenizer, settings
 
-    def __call__(self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray) -> Criticised:
+    def __call__(
+        self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray
+    ) -> RewardLossOutput:
         """The loss of K sampled captions for each picture of a batch, summed over their pieces.
 
         What was sampled is what is learned, of the same memory and without dropout between.
@@ -73,7 +75,7 @@ class SelfCritical:
         memory = model.encode(batch.source, batch.source_mask)
         model.encoder.eval()
         pictures = self.pictures[numbers[first_of(batch)]].tolist()  # P of them
-        count = min(self.trials.samples, -(-len(numbers) // len(pictures)))  # K
+        count = min(self.settings.samples, -(-len(numbers) // len(pictures)))  # K
         with torch.no_grad():
             sampled, reward, baseline = self.sample(model, memory, pictures, count)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
@@ -83,7 +85,9 @@ class SelfCritical:
         again = teacher_forcing_batch(batch.source, batch.source_mask, target, mask)
         nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
         loss = ((reward - baseline).view(-1, 1) * nll).sum()
-        return Criticised(loss, float(nll.detach().sum()), float(reward.mean()), int(mask.sum()))
+        return RewardLossOutput(
+            loss, float(nll.detach().sum()), float(reward.mean()), int(mask.sum())
+        )
 
     def sample(
         self, model: EncoderDecoder, memory: Memory, pictures: list[int], count: int
@@ -101,7 +105,7 @@ class SelfCritical:
         """The ids of every caption of each picture, end mark left out."""
         count = len(memory.mask)
         found = search(
-            model, memory, [self.trials.most] * count, list(map(str, range(count))), config
+            model, memory, [self.settings.most] * count, list(map(str, range(count))), config
         )
         return [[caption.ids for caption in captions] for captions in found]
 

@@ -7,15 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.data.captions import has_parts
 from attncli.training.config import DataConfig, RunConfig, from_toml, run_config
 from attncli.training.folder import RunFolder, read_config
+from attncli.training.sources import training_source, training_sources
 from models.errors import ModelError
 from models.installed import find_model
-from models.settings import merged
+from models.settings import merged, overridden
 from models.zoo import PRESETS, usual_preset
 
-CAPTIONER = "show-attend-tell-soft-small"  # the preset for captions where none is named
 DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
 
 
@@ -140,10 +139,10 @@ def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) 
     data = _table(values, "data")
     if preset or stored:
         return preset or stored
-    if data.get("captions") or any("data.captions=" in a for a in assignments):
-        return CAPTIONER
-    named = data.get("train") or any("data.train=" in a for a in assignments)
-    return RunConfig.preset if named else "demo"
+    of_data = [assignment for assignment in assignments if assignment.strip().startswith("data.")]
+    config = overridden(merged(RunConfig(), {"data": data}), of_data)
+    named = [source for source in training_sources() if source.has_data(config.data)]
+    return named[-1].default_preset if named else "demo"
 
 
 def _absolute(config: RunConfig) -> RunConfig:
@@ -154,13 +153,12 @@ def _absolute(config: RunConfig) -> RunConfig:
     named = {name: getattr(data, name) for name in (*DATA, "alignments", "features")}
     start = str(Path(config.start_from).absolute()) if config.start_from else ""
     paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
-    if data.captions and not data.dev_captions and has_parts(data.captions):
-        paths["dev_captions"] = paths["captions"]
     if image.weights not in ("DEFAULT", "none"):
         image = replace(image, weights=str(Path(image.weights).absolute()))
+    absolute = merged(replace(data, train=train, dev=dev), paths)
     return replace(
         config,
         start_from=start,
-        data=merged(replace(data, train=train, dev=dev), paths),
+        data=training_source(config.model.family).complete(absolute),
         model=replace(config.model, image=image),
     )

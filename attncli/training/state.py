@@ -16,7 +16,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from attncli.training.config import TrainConfig
-from attncli.training.events import Kept
+from attncli.training.events import FinalModel
 from models.encoders.pretrained import pretrained_parameters
 from models.errors import ModelError
 from models.files import write_bytes
@@ -42,7 +42,7 @@ class Counters:
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
     baseline: float | None = None  # hard attention: what rewards are held to
     ended: str = ""  # why the run ended, once it has
-    kept: Kept | None = None  # what it left, once that is written
+    kept: FinalModel | None = None  # what it left, once that is written
 
 
 class State:
@@ -145,7 +145,7 @@ def read_counters(path: Path) -> Counters:
 
 def _counters(file: Any) -> Counters:
     counters = Counters(**json.loads(file.metadata()["counters"]))
-    return dataclasses.replace(counters, kept=counters.kept and Kept(*counters.kept))
+    return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))
 
 
 def _fused(state: State) -> bool:

@@ -135,7 +135,7 @@ def test_a_run_in_plain_lines_and_again(
     lines = err.splitlines()
     summary = next(line for line in lines if line.startswith("transformer-nano: "))
     assert " parameters, 330 joint pieces, 60 pairs, 12 for dev; cpu, " in summary
-    assert "attn: 1 pairs are left out: 1 with an empty side" in err
+    assert "attn: 1 sentence pairs are excluded: 1 with an empty side" in err
     assert "update 14  epoch" in err and "ended after 14 updates: 14 updates done" in err
     assert lines[-1] == f"try: echo ... | attn translate -m '{tmp_path}/a run'"
     assert out == "" and "\r" not in err and "\x1b" not in err
@@ -208,7 +208,7 @@ def test_a_dry_run_prints_and_writes_nothing(
         *("parameters", "vocabulary", "sentence pairs", "an epoch", "estimated memory")
     ]
     assert shown["vocabulary"].strip() == "330 pieces"
-    assert shown["sentence pairs"].strip() == "60 (0 left out)"
+    assert shown["sentence pairs"].strip() == "60 (0 excluded)"
     assert not folder.exists()
 
 

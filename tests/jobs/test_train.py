@@ -14,22 +14,22 @@ from safetensors.torch import load_file
 
 from attncli.data.links import read_links
 from attncli.embedded.grammar import generate
-from attncli.jobs import train as train_job
 from attncli.jobs.train import dry_run
-from attncli.training import keep
+from attncli.training import finish
 from attncli.training.events import (
     Ended,
     Evaluated,
+    FinalModel,
     Finished,
     Interrupted,
-    Kept,
     Started,
     Stepped,
 )
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.log import read_log
 from attncli.training.settings import settings
-from attncli.training.texts import read_dev
+from attncli.training.sources.text import TextTraining
+from attncli.training.sources.text_data import read_dev
 from models import load, load_translator
 from models.alignment import AlignConfig, alone
 from models.bundle import read
@@ -70,7 +70,7 @@ def after(polls: int) -> Callable[[], bool]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No picture at each of many ends."""
-    monkeypatch.setattr(keep, "curves", lambda path, history: path.touch())
+    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -132,7 +132,7 @@ def test_the_events_of_a_run(texts: Texts, tmp_path: Path) -> None:
     assert [e.step for e in events if isinstance(e, Stepped)] == list(range(1, 15))
     assert [e.step for e in events if isinstance(e, Evaluated)] == [5, 10, 14]  # and at the end
     assert isinstance(events[-2], Ended) and events[-2].reason == "14 updates done"
-    assert isinstance(events[-1], Kept)
+    assert isinstance(events[-1], FinalModel)
     records = read_log(tmp_path / "run" / "log.jsonl")
     assert records[0]["event"] == "start" and records[0]["precision"] in ("fp32", "bf16")
     assert records[0]["parameters"] == events[0].parameters
@@ -144,7 +144,7 @@ def test_a_finished_run_says_so_and_does_nothing(
     config = small_config(texts)
     kept = run(config, tmp_path / "run")[-1]
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*s*")}
-    monkeypatch.setattr(train_job, "load_data", None)  # not even the data is looked at
+    monkeypatch.setattr(TextTraining, "load", None)  # the data are not read again
     assert run(config, tmp_path / "run") == [Finished(14, "14 updates done", kept)]  # type: ignore[arg-type]
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
@@ -154,7 +154,7 @@ def test_the_kept_bundle_is_the_best_of_all_that_was_scored(texts: Texts, tmp_pa
         folder = tmp_path / change
         kept = run(small_config(texts, "train.metric=loss", change), folder)[-1]
         scored = [r for r in read_log(folder / "log.jsonl") if r["event"] in ("dev", "average")]
-        assert isinstance(kept, Kept) and kept.score is not None
+        assert isinstance(kept, FinalModel) and kept.score is not None
         assert -kept.score == pytest.approx(min(record["loss"] for record in scored), rel=1e-5)
         assert kept.which in (folder / "card.md").read_text() or "average" in kept.which
         load(folder).translate(["The dog sleeps."])
@@ -164,7 +164,7 @@ def test_without_dev_the_last_weights_are_kept(texts: Texts, tmp_path: Path) -> 
     config = settings([texts.train], [], "transformer-nano", [*SMALL, "train.checkpoint_minutes=0"])
     events = run(config, tmp_path / "run")
     assert not any(isinstance(event, Evaluated) for event in events)
-    assert events[-1] == Kept("last", None, 14)
+    assert events[-1] == FinalModel("last", None, 14)
     bundle = load_file(tmp_path / "run" / "model.safetensors")
     for name, tensor in load_file(tmp_path / "run" / "checkpoint.safetensors").items():
         if name.startswith("model/"):
@@ -332,7 +332,7 @@ def test_what_makes_no_model_is_refused_before_any_file_is_read(
         run(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     with pytest.raises(ModelError, match=said):
-        dry_run(config, device="cpu", show=lambda *progress: None)
+        dry_run(config, device="cpu", progress=lambda *progress: None)
 
 
 def test_unequal_line_counts_are_refused_with_both(tmp_path: Path) -> None:
@@ -393,7 +393,7 @@ def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) 
 
 def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, "train.epochs=1", "train.steps=0", "train.accumulate=1")
-    found = dry_run(config, device="cpu", show=lambda *progress: None)
+    found = dry_run(config, device="cpu", progress=lambda *progress: None)
     events = run(config, tmp_path / "run")
     started = events[0]
     assert isinstance(started, Started)
@@ -408,7 +408,7 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
     changes = ["data.demo_pairs=40", "data.demo_target=fr", "train.steps=1", "train.metric=loss"]
     config = settings([], [], "transformer-nano", [*SMALL, *changes])
-    assert dry_run(config, device="cpu", show=lambda *progress: None).pairs == 40
+    assert dry_run(config, device="cpu", progress=lambda *progress: None).pairs == 40
     run(config, tmp_path / "run")
     lines = (tmp_path / "run" / "train.tsv").read_text("utf-8").splitlines()
     assert len(lines) == 40
@@ -452,7 +452,7 @@ def test_snapshots_that_no_checkpoint_names_are_removed(texts: Texts, tmp_path: 
     run(config, tmp_path / "run")
     found = sorted(path.stem for path in (tmp_path / "run" / "snapshots").iterdir())
     assert found == ["10", "14"]
-    assert keep.RunFolder(tmp_path / "run").snapshot(10).exists()
+    assert RunFolder(tmp_path / "run").snapshot(10).exists()
 
 
 def test_tensorboard_is_written_or_missed_clearly(texts: Texts, tmp_path: Path) -> None:

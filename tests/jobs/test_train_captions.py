@@ -15,9 +15,10 @@ from safetensors.torch import load_file
 
 from attncli import app
 from attncli.jobs.train import dry_run
-from attncli.training import keep, seeing
-from attncli.training.events import Evaluated, Interrupted, Kept, Started, Stepped
+from attncli.training import finish
+from attncli.training.events import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.settings import settings
+from attncli.training.sources import image_features
 from models.bundle import read
 from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
@@ -69,7 +70,7 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No picture at each of many ends."""
-    monkeypatch.setattr(keep, "curves", lambda path, history: path.touch())
+    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
 
 
 def after(polls: int) -> Callable[[], bool]:
@@ -107,8 +108,8 @@ def test_a_run_learns_and_leaves_a_captioner(
     )  # fmt: skip
     events = run(config, tmp_path / "run")
     started, kept = events[0], events[-1]
-    assert isinstance(started, Started) and isinstance(kept, Kept)
-    assert (started.pairs, started.dev, started.source_pieces) == (44, 8, 0)
+    assert isinstance(started, Started) and isinstance(kept, FinalModel)
+    assert (started.pairs, started.dev, started.unit) == (44, 8, "captions")
     scores = [event.scores for event in events if isinstance(event, Evaluated)]
     assert kept.score is not None and kept.score > 65
     assert all(s.bleu is not None and s.cider is not None for s in scores)
@@ -140,7 +141,7 @@ def test_features_are_computed_once_for_all_runs(
         opened.append(1)
         return open_image(data, least=least)
 
-    monkeypatch.setattr(seeing, "open_image", opening)
+    monkeypatch.setattr(image_features, "open_image", opening)
     config = small_config(files, *PATCHES, "train.steps=2")
     run(config, tmp_path / "one")
     assert len(opened) == 30
@@ -167,7 +168,7 @@ def test_a_run_goes_on_after_its_features_were_removed(files: Files, tmp_path: P
     fresh = tmp_path / "begun"
     shutil.copytree(tmp_path / "unbroken", fresh)
     (fresh / "checkpoint.safetensors").unlink()
-    with pytest.raises(ModelError, match="red-left-2.png has changed or gone"):
+    with pytest.raises(ModelError, match="red-left-2.png changed or was removed"):
         run(config, fresh)
 
 
@@ -180,7 +181,7 @@ def test_missing_and_broken_pictures_are_counted_and_named(files: Files, tmp_pat
     assert isinstance(started, Started)
     assert started.pairs == 44 - 3 * 2 and len(started.notes) == 2
     assert "1 captioned pictures are missing: red-left-2.png" in started.notes[0]
-    assert "2 pictures cannot be shown: red-left-4.png" in started.notes[1]
+    assert "2 pictures cannot be decoded: red-left-4.png" in started.notes[1]
     again = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "again")[0]
     assert isinstance(again, Started) and again.notes == started.notes
 
@@ -275,9 +276,9 @@ def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
 
 def test_a_dry_run_says_what_it_would_be(files: Files) -> None:
     found = dry_run(
-        small_config(files, *PATCHES), device="cpu", show=lambda label, done, total: None
+        small_config(files, *PATCHES), device="cpu", progress=lambda label, done, total: None
     )
-    assert (found.pairs, found.source_pieces) == (44, 0) and found.memory_bytes > 2**20
+    assert (found.pairs, found.unit) == (44, "captions") and found.memory_bytes > 2**20
 
 
 @pytest.mark.parametrize(

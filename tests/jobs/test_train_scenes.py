@@ -9,9 +9,9 @@ from torch import Tensor
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes.grammar import COLOURS, SHAPES, SIDE, Box
-from attncli.training.drawn import DEV_SCENES
 from attncli.training.events import Started
 from attncli.training.settings import settings
+from attncli.training.sources.image_demo import DEV_SCENES
 from models.images import open_image
 from models.inference.captioner import Captioner
 from tests.training.small import run

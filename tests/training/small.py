@@ -52,7 +52,9 @@ def run(
     config: RunConfig, folder: Path, stop: Callable[[], bool] = lambda: False
 ) -> list[RunEvent]:
     """Train, and give what happened."""
-    return list(train(config, folder, device="cpu", show=lambda *progress: None, stop=stop))
+    return list(
+        train(config, folder, device="cpu", progress=lambda *progress: None, stop_requested=stop)
+    )
 
 
 def outcome(path: Path) -> dict[str, Any]:

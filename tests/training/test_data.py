@@ -14,8 +14,8 @@ from attncli.data import tokens
 from attncli.data.batching import epoch_plan, gather
 from attncli.data.tokens import Side, TokenPairs, read_pairs, write_pairs
 from attncli.training.config import DataConfig
-from attncli.training.material import interruptible
-from attncli.training.texts import chosen_size, sampled_lines
+from attncli.training.sources.text_data import chosen_size, sampled_lines
+from attncli.training.sources.vocabulary import interruptible
 from models.config import TokenizerConfig
 from models.tokenizer import END, PAD, START
 

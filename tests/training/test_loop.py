@@ -13,11 +13,11 @@ from attncli.data.batching import epoch_plan, gather
 from attncli.training.config import TrainConfig
 from attncli.training.evaluation import averaged, using
 from attncli.training.events import Scores
+from attncli.training.hardware import precision, retain_freed_memory
 from attncli.training.loop import Stepper, due, judged, limit_reached
-from attncli.training.machine import keep_memory, precision
-from attncli.training.prepare import load_data
 from attncli.training.run import fresh_state
 from attncli.training.schedule import learning_rate
+from attncli.training.sources import training_source
 from attncli.training.state import Counters, State
 from models.bundle import weights_of
 from models.errors import ModelError
@@ -39,7 +39,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     def make(*changes: str) -> tuple[State, TrainConfig, list[Batch]]:
         nonlocal pairs
         config = small_config(texts, "model.dropout=0", *changes)
-        data = load_data(config, folder, lambda *progress: None)
+        data = training_source(config.model.family).load(config, folder, lambda *progress: None)
         pairs = data.prepared.examples
         state = fresh_state(config, data.prepared, CPU)
         plan = epoch_plan(pairs, 200, seed=1, epoch=0)
@@ -259,7 +259,7 @@ def test_keeping_memory_changes_no_number(fresh: Fresh) -> None:
     found = []
     for kept in (False, True):
         if kept:
-            keep_memory()
+            retain_freed_memory()
         state, config, batches = fresh()
         stepper = Stepper(state, config, torch.float32)
         found.append([stepper.update([batch], 0.0)[:-1] for batch in batches])

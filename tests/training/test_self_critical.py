@@ -12,9 +12,9 @@ import torch
 from attncli.data.batching import epoch_plan, gather
 from attncli.training.events import Stepped
 from attncli.training.loop import Stepper
-from attncli.training.prepare import load_data
 from attncli.training.run import fresh_state
 from attncli.training.self_critical import SelfCritical, likelihoods
+from attncli.training.sources.image_data import load
 from models.config import SearchConfig
 from models.inference.batching import pad, teacher_forcing_batch
 from models.model import EncoderDecoder
@@ -32,57 +32,57 @@ Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
 
 @pytest.fixture(params=[1, 2, 9], ids=["against the greedy caption", "each other", "all there are"])
 def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Begun:
-    """A critic, an untrained model and a batch of captions with their pictures."""
+    """A reward_loss, an untrained model and a batch of captions with their pictures."""
     samples = f"train.self_critical_samples={request.param}"
     config = small_config(write_pictures(tmp_path), *PATCHES, *CRITICAL, samples)
-    prepared = load_data(config, tmp_path / "run", lambda *progress: None).prepared
-    assert isinstance(prepared.critic, SelfCritical)
+    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
+    assert isinstance(prepared.reward_loss, SelfCritical)
     examples = prepared.examples.at(0)
     numbers = max(epoch_plan(examples, 60, seed=1, epoch=0), key=len)
     model = fresh_state(config, prepared, CPU).model
-    return prepared.critic, model, gather(examples, numbers, CPU), numbers
+    return prepared.reward_loss, model, gather(examples, numbers, CPU), numbers
 
 
 def test_a_caption_of_the_picture_is_worth_more_than_another(begun: Begun) -> None:
-    critic, *_ = begun
+    reward_loss, *_ = begun
     texts = ["a black square on the left", "a red square on the left", "a red square on the"]
     ends = [f"{text} endofcaption" for text in texts]
-    rewards, black = critic.reward(ends, 1), critic.reward(ends, 20)
+    rewards, black = reward_loss.reward(ends, 1), reward_loss.reward(ends, 20)
     assert rewards[1] > rewards[0] and rewards[1] > rewards[2]
     assert black[0] > black[1]
 
 
 def test_each_picture_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
-    critic, model, batch, numbers = begun
+    reward_loss, model, batch, numbers = begun
     asked: list[int] = []
-    critic.reward = lambda texts, picture: asked.append(picture) or [0.0] * len(texts)  # type: ignore
-    found = critic(model, batch, numbers)
-    pictures = critic.pictures[numbers]
+    reward_loss.reward = lambda texts, picture: asked.append(picture) or [0.0] * len(texts)  # type: ignore
+    found = reward_loss(model, batch, numbers)
+    pictures = reward_loss.pictures[numbers]
     assert len(set(pictures.tolist())) == len(batch.source) < len(numbers)
-    times = 2 if critic.trials.samples == 1 else 1  # the greedy caption's as well
+    times = 2 if reward_loss.settings.samples == 1 else 1  # the greedy caption's as well
     assert asked == sorted(set(pictures.tolist())) * times
     assert found.loss == 0 and found.reward == 0  # nothing is better than usual
 
 
 def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
-    critic, model, batch, numbers = begun
+    reward_loss, model, batch, numbers = begun
     torch.manual_seed(3)
-    said, say = [], critic.say
+    said, say = [], reward_loss.say
 
     def remembered(*arguments: Any) -> Any:
         said.append(say(*arguments))
         return said[-1]
 
-    critic.say = remembered  # type: ignore[method-assign]
-    critic.reward = lambda texts, picture: [float(len(text)) for text in texts]  # type: ignore
-    found = critic(model, batch, numbers)
+    reward_loss.say = remembered  # type: ignore[method-assign]
+    reward_loss.reward = lambda texts, picture: [float(len(text)) for text in texts]  # type: ignore
+    found = reward_loss(model, batch, numbers)
     gradients = torch.autograd.grad(found.loss, list(model.parameters()), allow_unused=True)
 
     direct, gains, tokens = torch.zeros(()), [], 0
     for number, captions in enumerate(said[0]):
-        worth = [len(critic.text(ids)) for ids in captions]
+        worth = [len(reward_loss.text(ids)) for ids in captions]
         for k, ids in enumerate(captions):
-            usual = worth[:k] + worth[k + 1 :] or [len(critic.text(said[1][number][0]))]
+            usual = worth[:k] + worth[k + 1 :] or [len(reward_loss.text(said[1][number][0]))]
             gains.append(worth[k] - sum(usual) / len(usual))
             tokens += len(ids) + 1
             one, where = batch.source[[number]], batch.source_mask[[number]]
@@ -100,9 +100,9 @@ def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
 def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_learned(
     begun: Begun,
 ) -> None:
-    critic, model, batch, numbers = begun
+    reward_loss, model, batch, numbers = begun
     model.encoder.feature_dropout.rate = 0.5  # type: ignore[union-attr]
-    memories, say, force = [], critic.say, model.force
+    memories, say, force = [], reward_loss.say, model.force
 
     def said(model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Any:
         memories.append(memory)
@@ -112,10 +112,10 @@ def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_l
         memories.append(memory)
         return force(batch, memory=memory)
 
-    critic.say, model.force = said, learned  # type: ignore[method-assign, assignment]
-    critic(model, batch, numbers)
+    reward_loss.say, model.force = said, learned  # type: ignore[method-assign, assignment]
+    reward_loss(model, batch, numbers)
     first, last = memories[0].values, memories[-1].values
-    assert len(last) == len(first) * min(critic.trials.samples, 2)  # two captions of each picture
+    assert len(last) == len(first) * min(reward_loss.settings.samples, 2)  # two captions each
     assert torch.equal(last, first.repeat_interleave(len(last) // len(first), 0))
     assert 0.3 < (first == 0).float().mean() < 0.7
 
@@ -123,15 +123,15 @@ def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_l
 def test_rewards_rise(tmp_path: Path) -> None:
     """Of captions that are rewarded for every e."""
     config = small_config(write_pictures(tmp_path), *PATCHES, *CRITICAL)
-    prepared = load_data(config, tmp_path / "run", lambda *progress: None).prepared
+    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
     state = fresh_state(config, prepared, CPU)
-    critic, stepper = prepared.critic, Stepper(state, config.train, torch.float32)
-    assert isinstance(critic, SelfCritical)
-    critic.reward = lambda texts, picture: [float(text.count("e")) for text in texts]  # type: ignore
+    reward_loss, stepper = prepared.reward_loss, Stepper(state, config.train, torch.float32)
+    assert isinstance(reward_loss, SelfCritical)
+    reward_loss.reward = lambda texts, picture: [float(text.count("e")) for text in texts]  # type: ignore
     numbers, rewards = np.arange(8), []
     batch = gather(prepared.examples.at(0), numbers, CPU)
     for _ in range(40):
-        reward = stepper.criticise(critic, [(batch, numbers)], 0.0).reward
+        reward = stepper.update_by_reward(reward_loss, [(batch, numbers)], 0.0).reward
         assert reward is not None
         rewards.append(reward)
     assert np.mean(rewards[-5:]) > 2 * np.mean(rewards[:5])

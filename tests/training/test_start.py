@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.training import seeing
 from attncli.training.events import Interrupted
 from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
-from attncli.training.prepare import load_data
 from attncli.training.run import open_run
 from attncli.training.settings import Pictures, settings
+from attncli.training.sources import image_features, training_source
 from models.bundle import read, weights_of
 from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
@@ -44,7 +43,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     assert config.search == bundle.search
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
-    data = load_data(config, folder.path, lambda *progress: None)
+    data = training_source(config.model.family).load(config, folder.path, lambda *progress: None)
     assert data.prepared.tokenizer.files() == bundle.tokenizer.files()
     opened = open_run(folder, config, data, CPU)
     for name, tensor in weights_of(opened.state.model).items():
@@ -173,8 +172,8 @@ def test_a_captioner_goes_on_with_what_its_image_network_learned(
     images = torch.rand(2, 3, 32, 32)
     with torch.inference_mode():
         expected = first.features(images)
-        assert torch.equal(seeing.first_encoder(config).features(images), expected)
-        fresh = seeing.first_encoder(tuned).features(images)
+        assert torch.equal(image_features.first_encoder(config).features(images), expected)
+        fresh = image_features.first_encoder(tuned).features(images)
     assert not torch.allclose(fresh, expected)
     run(config, tmp_path / "second")
     for name, tensor in first.state_dict().items():

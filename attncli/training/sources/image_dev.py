@@ -1,4 +1,4 @@
-"""A dev set of captioned pictures: captioned by real search, scored against all their captions."""
+"""A dev set of captioned images, decoded with the run's search, scored against all captions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import torch
 from attncli.data.caption_examples import Views
 from attncli.scoring.captions import bleu4, cider
 from attncli.training.config import TrainConfig
+from attncli.training.data import Report
 from attncli.training.events import Scores
-from attncli.training.material import Heartbeat
-from attncli.training.seeing import half
+from attncli.training.sources.image_features import half
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.encoders.image import ImageEncoder
@@ -23,42 +23,42 @@ from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
 from models.types import Batch
 
-BATCH = 64  # captions whose loss is taken at a time
-PORTION = 100  # pictures captioned between two looks at whether to stop
+BATCH = 64  # captions per batch of the loss
+CHUNK = 100  # images captioned between two calls of `report`
 
 
 @dataclass(frozen=True)
 class DevCaptions:
-    """Pictures that are captioned and scored while training."""
+    """Images that are captioned and scored during training."""
 
     views: Views
-    rows: np.ndarray  # (N,) of the pictures
-    references: list[list[str]]  # the captions of each picture, as written
-    targets: list[list[str]]  # the same, as the model is to say them
+    rows: np.ndarray  # (N,) row of each image in `views`
+    references: list[list[str]]  # captions of each image, as written
+    targets: list[list[str]]  # the same in the style that the model learns
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """0: every picture has the size that the model takes."""
+        """Return 0: every image is resized to the model's size."""
         return 0
 
     @torch.inference_mode()
-    def seen_by(self, model: EncoderDecoder, beat: Heartbeat) -> DevCaptions:
-        """The set with the features that the model's encoder now gives, once for all its uses."""
+    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevCaptions:
+        """Return the set with features computed once by the model's current encoder."""
         if not self.views.are_pixels:
             return self
         encoder, device, found = model.encoder, next(model.parameters()).device, []
         assert isinstance(encoder, ImageEncoder)
         for start in range(0, len(self), BATCH):
-            beat(0.0)
+            report(0.0)
             pixels, _ = replace(self.views, augment=None).source(self.rows[start : start + BATCH])
             found.append(half(encoder.eval().features(pixels.to(device))))
         views = Views(np.concatenate(found), self.views.slots)
         return replace(self, views=views, rows=np.arange(len(self)))
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
-        """Every caption with its picture, those of like length together."""
+        """Yield every caption with its image, sorted by length."""
         device = next(model.parameters()).device
         encoded = [
             (row, tokenizer.encode_target(caption))
@@ -71,15 +71,15 @@ class DevCaptions:
             batch = teacher_forcing_batch(*self.views.source(np.array(rows)), *target)
             yield batch.map(lambda part: part.to(device))
 
-    def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:
-        """Captions in order."""
+    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
+        """Return the captions in order."""
         captioner, found = Captioner(bundle, device), []
-        for start in range(0, len(self), PORTION):
-            beat(start / len(self))
-            features, _ = self.views.source(self.rows[start : start + PORTION])
+        for start in range(0, len(self), CHUNK):
+            report(start / len(self))
+            features, _ = self.views.source(self.rows[start : start + CHUNK])
             found += [caption.text for caption in captioner.caption(list(features))]
         return found
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """BLEU-4 and CIDEr-D against all captions of a picture, beside the loss."""
+        """Return BLEU-4 and CIDEr-D against all captions of each image, and the loss."""
         return Scores(loss, bleu4(outputs, self.references), cider(outputs, self.references))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from attncli.training.config import RunConfig
-from attncli.training.start import check_start
+from attncli.training.initial_model import check_initial_model
 from models.bundle import build
 from models.loss import AttentionLoss, guided_head
 from models.types import VocabularySizes
@@ -21,4 +21,4 @@ def check_buildable(config: RunConfig) -> None:
     if config.data.alignments:
         guided_head(config.train.attention, model)
     if config.start_from:
-        check_start(config)
+        check_initial_model(config)

@@ -10,7 +10,7 @@ from models.errors import ModelError
 SHOWN = ("loss", "nll", "lr", "norm", "tokens_per_second", "bleu")
 
 
-class Board:
+class TensorBoardLog:
     """Writes TensorBoard's event files into a folder."""
 
     def __init__(self, folder: Path, step: int) -> None:
@@ -26,7 +26,7 @@ class Board:
         self.writer = SummaryWriter(str(folder), purge_step=step + 1)
 
     def write(self, event: str, record: dict[str, Any]) -> None:
-        """Show the numbers of a record that belongs to an update."""
+        """Progress the numbers of a record that belongs to an update."""
         for name in SHOWN:
             if "step" in record and record.get(name) is not None:
                 self.writer.add_scalar(f"{event}/{name}", record[name], record["step"])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attncli.data.features import FeatureCache, RowKind
 from attncli.data.pictures import content_hash
-from attncli.training.seeing import Sight, see
+from attncli.training.sources.image_features import FeatureStore, add_missing
 from models.config import ImageConfig
 
 CONFIG = ImageConfig(size=8)
@@ -35,8 +35,8 @@ def rows_of(folder: Path, known: dict[str, bytes], *portions: int) -> np.ndarray
     keys = list(known)
     for count in portions:
         cache = FeatureCache(folder, RowKind((3,), "float32", "a test"))
-        sight = Sight(cache, make, 1, "")
-        assert see(sight, keys[:count], known.__getitem__, CONFIG, lambda *_: None) == {}
+        store = FeatureStore(cache, make, 1, "")
+        assert add_missing(store, keys[:count], known.__getitem__, CONFIG, lambda *_: None) == {}
     return np.array(cache.table()[cache.rows(keys)])
 
 

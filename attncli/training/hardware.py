@@ -32,7 +32,7 @@ def gains_from_bf16(device: torch.device) -> bool:
     return any(getattr(torch.cpu, name, lambda: False)() for name in names)
 
 
-def keep_fewer_kernels() -> None:
+def limit_kernel_caches() -> None:
     """Have oneDNN forget kernels of shapes that will hardly come back.
 
     In bf16 it compiles one for each shape, about a megabyte, and hardly two batches have one shape:
@@ -43,7 +43,7 @@ def keep_fewer_kernels() -> None:
         os.environ.setdefault(name, KERNELS)
 
 
-def keep_memory() -> None:
+def retain_freed_memory() -> None:
     """Have glibc keep large blocks instead of giving them back at every step.
 
     Blocks of a training step are megabytes, above malloc's threshold for mmap: freed and mapped

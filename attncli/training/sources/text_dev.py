@@ -1,14 +1,15 @@
-"""A dev set of sentences: translated by real search, and scored by sacreBLEU."""
+"""A dev set of sentence pairs, decoded with the run's search and scored by sacreBLEU."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from attncli.training.config import TrainConfig
+from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
-from attncli.training.material import Heartbeat
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.inference.batching import length_batches, pad_pairs
@@ -17,12 +18,13 @@ from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
 from models.types import Batch
 
-BATCH = 64  # sentences whose loss is taken at a time
+HEAD_PAIRS = 200  # pairs on which attention heads are compared
+BATCH = 64  # sentence pairs per batch of the loss
 
 
 @dataclass(frozen=True)
 class DevTexts:
-    """Sentences that are translated and scored while training."""
+    """Sentence pairs that are decoded and scored during training."""
 
     sources: list[str]
     references: list[list[str]]  # one list per reference, each as long as the sources
@@ -31,15 +33,15 @@ class DevTexts:
         return len(self.sources)
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """How many sources have more pieces than the model takes."""
+        """Return the number of sources longer than model.max_source."""
         return sum(not fits(text, tokenizer, config) for text in self.sources)
 
-    def seen_by(self, model: EncoderDecoder, beat: Heartbeat) -> DevTexts:
-        """The same for every model."""
+    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevTexts:
+        """Return the set itself: text needs no encoding in advance."""
         return self
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
-        """Sources with their first references; those that training leaves out are not there."""
+        """Yield sources with their first references, without pairs that training excludes."""
         device = next(model.parameters()).device
         pairs = zip(self.sources, self.references[0], strict=True)
         encoded = [(tokenizer.encode(s), tokenizer.encode_target(t)) for s, t in pairs if s.strip()]
@@ -48,12 +50,12 @@ class DevTexts:
             sources, targets = zip(*(usable[i] for i in batch), strict=True)
             yield pad_pairs(sources, targets, device)
 
-    def outputs(self, bundle: Bundle, device: str, beat: Heartbeat) -> list[str]:
-        """Translations in order."""
-        return translated(Translator(bundle, device), self.sources, beat)
+    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
+        """Return the translations in order."""
+        return translated(Translator(bundle, device), self.sources, report)
 
-    def shown_to(self, translator: Translator, most: int) -> list[tuple[str, str]]:
-        """The first pairs that the model can read, both sides."""
+    def fitting_pairs(self, translator: Translator, most: int) -> list[tuple[str, str]]:
+        """Return the first `most` pairs of which the model accepts both sides."""
         tokenizer, config = translator.tokenizer, translator.config
         pairs = zip(self.sources, self.references[0], strict=True)
         fitting = (
@@ -64,24 +66,36 @@ class DevTexts:
         return list(islice(fitting, most))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """BLEU against all references, beside the loss."""
+        """Return BLEU against all references, and the loss."""
         return Scores(loss, bleu(outputs, self.references, config.bleu_tokenizer))
 
 
+def choose_head(folder: Path, dev: DevSet, device: str) -> None:
+    """Store in a bundle which attention head aligns best on the dev set."""
+    from models import load_translator
+    from models.alignment import alone
+    from models.bundle import write_alignment
+
+    assert isinstance(dev, DevTexts)
+    translator = load_translator(folder, device=device)
+    if pairs := dev.fitting_pairs(translator, HEAD_PAIRS):
+        write_alignment(folder, alone(translator, pairs)[0].config)
+
+
 def fits(text: str, tokenizer: Tokenizer, config: ModelConfig) -> bool:
-    """Whether a source is no longer than the model takes."""
+    """Return True if a source is not longer than model.max_source."""
     return len(tokenizer.encode(text)) <= config.max_source
 
 
-def translated(translator: Translator, sources: list[str], beat: Heartbeat) -> list[str]:
-    """Translations in order; an empty one for a source that is too long for the model."""
+def translated(translator: Translator, sources: list[str], report: Report) -> list[str]:
+    """Return the translations in order; "" for a source that is too long for the model."""
     outputs = [""] * len(sources)
     tokenizer, config = translator.tokenizer, translator.config
     fitting = [i for i, text in enumerate(sources) if fits(text, tokenizer, config)]
     results = translator.stream(
         [sources[i] for i in fitting],
         window=max(1, len(fitting)),
-        on_batch=lambda done: beat(done / len(fitting)),
+        on_batch=lambda done: report(done / len(fitting)),
     )
     for index, result in zip(fitting, results, strict=True):
         outputs[index] = result.text
@@ -89,7 +103,7 @@ def translated(translator: Translator, sources: list[str], beat: Heartbeat) -> l
 
 
 def bleu(outputs: list[str], references: list[list[str]], tokenizer: str) -> float:
-    """Corpus BLEU by sacreBLEU, 0 to 100."""
+    """Return corpus BLEU by sacreBLEU, from 0 to 100."""
     import sacrebleu
 
     score = sacrebleu.corpus_bleu(outputs, references, tokenize=tokenizer, force=True)

@@ -1,4 +1,4 @@
-"""Scenes drawn into the run folder where a captioner is given no pictures."""
+"""Generated scenes for a captioner without images of its own."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from attncli.embedded import scenes
 from attncli.training.config import DataConfig
 from models.files import write_bytes, write_text
 
-DEV_SCENES = 200  # dev and test each
+DEV_SCENES = 200  # in dev and in test
 
 
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
-    """The scenes as a TAR file and tables of captions, and the data settings that name them."""
-    if not (folder / "data").exists():  # else the files were written before it
+    """Write scenes and captions to the run folder; return settings that name the files."""
+    if not (folder / "data").exists():  # data/ is written after these files
         write_scenes(data.demo_scenes, seed, folder)
     return replace(
         data,
@@ -27,7 +27,7 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 
 def write_scenes(count: int, seed: int, folder: Path) -> None:
-    """Draw scenes into images.tar, with their captions in train.tsv, dev.tsv and test.tsv."""
+    """Write scenes to images.tar, and their captions to train.tsv, dev.tsv and test.tsv."""
     parts = scenes.split(count, DEV_SCENES, DEV_SCENES, seed=seed)
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:

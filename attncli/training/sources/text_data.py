@@ -1,4 +1,4 @@
-"""Sentence pairs as a run's data: from text files to a tokenizer and a tokenised corpus."""
+"""Sentence pairs as training data: from text files to a tokenizer and a tokenised corpus."""
 
 from __future__ import annotations
 
@@ -11,16 +11,10 @@ from attncli.data import corpus, tokens
 from attncli.data.guides import read_guides
 from attncli.embedded import grammar
 from attncli.training.config import DataConfig, RunConfig
-from attncli.training.dev_texts import DevTexts
-from attncli.training.material import (
-    Data,
-    Prepared,
-    Show,
-    count_words,
-    interruptible,
-    size_for,
-)
-from attncli.training.start import pieces
+from attncli.training.data import Data, Prepared, Progress
+from attncli.training.initial_model import initial_tokenizer
+from attncli.training.sources.text_dev import DevTexts
+from attncli.training.sources.vocabulary import count_words, interruptible, size_for
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import write_bytes, write_folder, write_text
@@ -30,20 +24,20 @@ from models.tokenizer import train as train_tokenizer
 DEV_PAIRS = 500  # of the embedded grammar, dev and test each
 
 
-def load(config: RunConfig, folder: Path, show: Show) -> Data:
-    """The run's data, made in the run folder the first time.
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time.
 
-    The dev set is read first, so that a mistake in it does not come after long work.
+    The dev set is read first, so that a mistake in it is reported before long work.
     """
     data = config.data
     if not data.train:
         data = demonstration(data, config.train.seed, folder)
     dev = read_dev(data)
-    return Data(prepare(config, data, folder / "data", show), dev)
+    return Data(prepare(config, data, folder / "data", progress), dev)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:
-    """What the files hold, so that a folder of other data is recognised."""
+    """Return a hash of the content of each part's files."""
     parts = {"train": data.train, "dev": data.dev}
     if data.alignments:
         parts["alignments"] = (data.alignments,)
@@ -51,8 +45,8 @@ def fingerprints(data: DataConfig) -> dict[str, str]:
 
 
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
-    """The embedded grammar's sentences as TSV files, and the data settings that name them."""
-    if not (folder / "data").exists():  # else the files were written before it
+    """Write sentences of the embedded grammar; return settings that name the files."""
+    if not (folder / "data").exists():  # data/ is written after these files
         write_demonstration(data, seed, folder)
     return DataConfig(
         train=(str(folder / "train.tsv"),),
@@ -62,15 +56,15 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 
 def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
-    """Draw sentences of the embedded grammar into train.tsv and so on, their links beside them."""
-    parts = drawn(data, seed)
+    """Write sampled sentences to train.tsv, dev.tsv and test.tsv, and their links to *.links."""
+    parts = sample_grammar(data, seed)
     for name, pairs in zip(parts._fields, parts, strict=True):
         write_text(folder / f"{name}.tsv", as_tsv(pairs))
         write_text(folder / f"{name}.links", as_links(pairs))
 
 
-def drawn(data: DataConfig, seed: int) -> grammar.Splits:
-    """Sentences of the embedded grammar to train on, and two held-out sets."""
+def sample_grammar(data: DataConfig, seed: int) -> grammar.Splits:
+    """Sample a training set and two held-out sets from the embedded grammar."""
     return grammar.split(
         data.demo_pairs,
         DEV_PAIRS,
@@ -82,33 +76,33 @@ def drawn(data: DataConfig, seed: int) -> grammar.Splits:
 
 
 def as_tsv(pairs: Iterable[grammar.Pair]) -> str:
-    """Sentence pairs as a table: source, tab, target."""
+    """Return sentence pairs as a table: source, tab, target."""
     return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
 
 
 def as_links(pairs: Iterable[grammar.Pair]) -> str:
-    """The true links of sentence pairs, a Pharaoh line each."""
+    """Return the true links of sentence pairs, one Pharaoh line each."""
     return "".join(" ".join(f"{i}-{j}" for i, j in pair.links) + "\n" for pair in pairs)
 
 
-def prepare(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> Prepared:
-    """The tokenizer and the memory-mapped corpus; made once, then read."""
+def prepare(config: RunConfig, data: DataConfig, folder: Path, progress: Progress) -> Prepared:
+    """Return the tokenizer and the memory-mapped corpus; prepare them the first time."""
     if not folder.exists():
-        write_folder(folder, lambda part: _make(config, data, part, show))
+        write_folder(folder, lambda part: _make(config, data, part, progress))
     try:
         made = json.loads((folder / "made.json").read_text("utf-8"))
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
     except (OSError, ValueError, TypeError) as error:
         raise ModelError(
             f"the tokenised corpus in {folder} is damaged ({error})",
-            "what `attn train` wrote there",
-            "remove the run folder to begin again",
+            "files written by `attn train`",
+            "remove the run folder to start again",
         ) from None
     return Prepared(Tokenizer.read(folder), pairs, dropped)
 
 
 def read_dev(data: DataConfig) -> DevTexts | None:
-    """The dev set, if there is one."""
+    """Return the dev set, if the settings name one."""
     if not data.dev:
         return None
     pairs = list(corpus.read_pairs(data.dev))
@@ -116,12 +110,12 @@ def read_dev(data: DataConfig) -> DevTexts | None:
     return DevTexts([pair.source for pair in pairs], [list(column) for column in columns])
 
 
-def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None:
-    show("reading", 0, 0)
+def _make(config: RunConfig, data: DataConfig, folder: Path, progress: Progress) -> None:
+    progress("reading", 0, 0)
     source, target, total = sampled_lines(data, config.tokenizer.sample, config.train.seed)
-    show("learning pieces", 0, 0)
+    progress("learning the vocabulary", 0, 0)
     size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
-    tokenizer = pieces(
+    tokenizer = initial_tokenizer(
         config,
         lambda: interruptible(lambda: train_tokenizer(source, target, size, config.tokenizer)),
     )
@@ -133,7 +127,7 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None
         folder,
         max_length=min(data.max_length, config.model.max_source),
         guides=read_guides(Path(data.alignments), total) if data.alignments else None,
-        advance=lambda done: show("tokenising", done, total),
+        advance=lambda done: progress("tokenising", done, total),
     )
     if sum(dropped) == total:
         raise ModelError(
@@ -145,27 +139,24 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, show: Show) -> None
 
 
 def sampled_lines(data: DataConfig, most: int, seed: int) -> tuple[list[str], list[str], int]:
-    """Up to `most` pairs' sides, drawn evenly from the whole corpus, and the count of all pairs.
+    """Return the sides of up to `most` pairs, sampled uniformly, and the number of all pairs.
 
     Source: Vitter 1985, algorithm R.
     """
     source: list[str] = []
     target: list[str] = []
-    chance, total = random.Random(seed), 0
+    rng, total = random.Random(seed), 0
     for pair in corpus.read_pairs(data.train):
         total += 1
         if len(source) < most:
             source.append(pair.source)
             target.append(pair.references[0])
-        elif (place := chance.randrange(total)) < most:
+        elif (place := rng.randrange(total)) < most:
             source[place], target[place] = pair.source, pair.references[0]
     return source, target, total
 
 
 def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -> int:
-    """A vocabulary size for a corpus.
-
-    Separate vocabularies are counted by side, the larger one deciding.
-    """
+    """Return a vocabulary size for a corpus; separate vocabularies follow the longer side."""
     sides = [count_words(source), count_words(target)]
     return size_for(sum(sides) if config.joint else max(sides))

@@ -1,7 +1,7 @@
-"""A run that begins with a trained model: its weights and its pieces, on other data or settings.
+"""The model that a run starts from: new, or trained before (`--from MODEL`).
 
-Sentence pairs of one's own domain, hard attention after soft, an image network that learns after
-it was frozen, reward after likelihood: each goes on from what is learned already.
+Uses of a trained model: fine-tuning on another domain, hard attention after soft, unfreezing an
+image network, rewards after likelihood.
 """
 
 from __future__ import annotations
@@ -24,55 +24,54 @@ from models.tokenizer import Tokenizer
 from models.types import VocabularySizes
 
 
-def pieces(config: RunConfig, learn: Callable[[], Tokenizer]) -> Tokenizer:
-    """The pieces of the model that the run begins with, or those it learns."""
+def initial_tokenizer(config: RunConfig, learn: Callable[[], Tokenizer]) -> Tokenizer:
+    """Return the tokenizer of the initial model, or a newly learned one."""
     return Tokenizer.read(Path(config.start_from)) if config.start_from else learn()
 
 
-def check_start(config: RunConfig) -> None:
-    """Refuse what does not fit the model to begin with, before any data is read."""
+def check_initial_model(config: RunConfig) -> None:
+    """Raise ModelError for settings that do not fit the initial model, before data are read."""
     folder = Path(config.start_from)
     settings = read_settings(folder)
     stored = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
     if config.tokenizer != stored:
         raise ModelError(
-            f"settings of the tokenizer beside the model in {folder} to begin with",
-            "none: the pieces are that model's",
+            f"[tokenizer] settings that differ from those of the initial model {folder}",
+            "no such settings: the vocabulary comes from that model",
         )
     weights = from_dict(ModelConfig, settings["model"], where="model").image.weights
     if config.model.image.weights != weights:
         raise ModelError(
-            f"model.image.weights={config.model.image.weights} beside the model in {folder} "
-            "to begin with",
-            "none: the image network is that model's",
-            "let it learn with -s train.encoder_from=1",
+            f"model.image.weights={config.model.image.weights} with the initial model {folder}",
+            "no such setting: the image network comes from that model",
+            "unfreeze it with -s train.encoder_from=1",
         )
-    with torch.device("meta"):  # nothing is copied, but names and shapes are compared
+    with torch.device("meta"):  # compares names and shapes; allocates nothing
         model = build(config.model, VocabularySizes(**settings["vocabulary"]))
         fill_from(model, folder)
 
 
 def weights_hash(folder: Path) -> str:
-    """A hash of the weights in a model's folder."""
+    """Return a hash of the weights in a model's folder."""
     try:
         return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     except OSError as error:
         raise ModelError(
-            f"cannot read the model in {folder} to begin with ({error.strerror})",
+            f"cannot read the initial model {folder} ({error.strerror})",
             "a folder made by `attn train`",
         ) from None
 
 
-def first_weights(model: EncoderDecoder, config: RunConfig) -> None:
-    """Give a fresh model the weights that are there before training."""
+def load_initial_weights(model: EncoderDecoder, config: RunConfig) -> None:
+    """Fill a new model with the initial weights: of a trained model, or of a pretrained encoder."""
     if config.start_from:
         fill_from(model, Path(config.start_from))
     elif encoder := pretrained_encoder(model):
         encoder.load_pretrained()
 
 
-def first_encoder_weights(encoder: PretrainedEncoder, config: RunConfig) -> None:
-    """The same for an image encoder alone; nothing of its own may be left as it was drawn."""
+def load_initial_encoder(encoder: PretrainedEncoder, config: RunConfig) -> None:
+    """Fill an encoder alone with the weights that `load_initial_weights` would give it."""
     if config.start_from:
         whole = nn.Module()
         whole.encoder = encoder

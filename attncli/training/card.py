@@ -1,0 +1,52 @@
+"""The model card of a bundle: what the model is and how it was trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attncli.training.config import RunConfig
+from attncli.training.sources import training_source
+from attncli.training.state import Counters, State
+from models.config import AlignConfig
+
+
+def card(config: RunConfig, state: State, weights: str) -> str:
+    """Return the card as Markdown. weights: description of the weights in the bundle."""
+    source = training_source(config.model.family)
+    data = ", ".join(Path(path).name for path in source.files(config.data)) or source.embedded
+    return (
+        f"# {config.preset}\n\n"
+        f"An attn model of family `{config.model.family}`, "
+        f"{state.model.parameter_count():,} parameters.\n\n"
+        f"- Trained on: {data}\n"
+        f"{_initial_model(config)}"
+        f"{_guidance(config)}"
+        f"- Weights: {weights}\n"
+        f"- Best dev score ({config.train.metric}): {_best(state.counters)}\n"
+        f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n"
+    )
+
+
+def guided_alignment(config: RunConfig) -> AlignConfig:
+    """Return the alignment settings of a guided attention head; the defaults without one."""
+    loss = config.train.attention
+    if not (config.data.alignments and loss.guide):
+        return AlignConfig()
+    return AlignConfig(layer=loss.guide_layer, head=loss.guide_head)
+
+
+def _initial_model(config: RunConfig) -> str:
+    return f"- Initial model: {Path(config.start_from).name}\n" if config.start_from else ""
+
+
+def _guidance(config: RunConfig) -> str:
+    if guided_alignment(config) == AlignConfig():
+        return ""
+    loss = config.train.attention
+    layer = f"layer {loss.guide_layer}, " if loss.guide_layer else ""
+    links = Path(config.data.alignments).name
+    return f"- Attention guided ({layer}head {loss.guide_head}) by: {links}\n"
+
+
+def _best(counters: Counters) -> str:
+    return "none" if counters.best is None else f"{counters.best:.2f}"

@@ -1,0 +1,86 @@
+"""What the training loop needs from the data, whatever the kind of input.
+
+The packages `attncli.training.sources.*` build these; the loop, the evaluation and the checkpoints
+use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from attncli.data.batching import Examples
+from attncli.data.tokens import Dropped
+from attncli.training.config import TrainConfig
+from attncli.training.events import Scores
+from models.bundle import Bundle
+from models.config import ModelConfig
+from models.model import EncoderDecoder
+from models.tokenizer import Tokenizer
+from models.types import Batch
+
+Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
+Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work
+
+
+class DevSet(Protocol):
+    """Examples that are decoded and scored during training."""
+
+    def __len__(self) -> int:
+        """Return the number of sources."""
+
+    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+        """Return the number of sources that the model does not accept; their output is empty."""
+
+    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevSet:
+        """Return the set with features of the model's current encoder; call this first."""
+
+    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
+        """Yield the batches for the loss, on the model's device."""
+
+    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
+        """Return the output for each source, found by the bundle's search."""
+
+    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
+        """Return the scores of outputs against the references, and the loss."""
+
+
+class RewardLossOutput(NamedTuple):
+    """Loss of sampled outputs, summed over their tokens."""
+
+    loss: Tensor
+    nll: float  # of the samples, in nats
+    reward: float  # mean over the samples
+    tokens: int  # in the samples
+
+
+class RewardLoss(Protocol):
+    """A loss from rewards of sampled outputs."""
+
+    def __call__(
+        self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray
+    ) -> RewardLossOutput:
+        """Return the policy-gradient loss of a batch.
+
+        numbers: index of each example of the batch, (N,).
+        """
+
+
+class Prepared(NamedTuple):
+    """Data ready for training."""
+
+    tokenizer: Tokenizer
+    examples: Examples
+    dropped: Dropped
+    notes: tuple[str, ...] = ()  # warnings about the data
+    reward_loss: RewardLoss | None = None  # for self-critical training
+
+
+class Data(NamedTuple):
+    """Training data and dev set of a run."""
+
+    prepared: Prepared
+    dev: DevSet | None

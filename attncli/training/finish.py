@@ -1,0 +1,66 @@
+"""The end of a run: the final weights, the head to align with, the curves."""
+
+from __future__ import annotations
+
+import math
+
+from attncli.render.plots import curves
+from attncli.training import state as checkpoint
+from attncli.training.card import guided_alignment
+from attncli.training.data import Report
+from attncli.training.evaluation import averaged, dev_scores, using
+from attncli.training.events import FinalModel
+from attncli.training.log import read_log
+from attncli.training.loop import value_of
+from attncli.training.run import Run
+from attncli.training.snapshots import remove_old, save_model
+from attncli.training.sources import training_source
+from models.config import AlignConfig
+
+
+def finish(run: Run, report: Report) -> FinalModel:
+    """Select the best weights, or the average of the last snapshots if it scores better."""
+    counters = run.state.counters
+    if run.data.dev is None:
+        final = FinalModel("last", None, counters.step)
+    else:
+        best = FinalModel("best", counters.best, counters.best_step)
+        final = save_average(run, report) or best
+        choose_head(run)
+    draw_curves(run)
+    remove_old(run.folder, counters.snapshots)  # a killed process may have left some
+    counters.kept = final
+    run.log.sync()
+    counters.log_bytes = run.log.size
+    checkpoint.save(run.state, run.folder.checkpoint)
+    return final
+
+
+def save_average(run: Run, report: Report) -> FinalModel | None:
+    """Write the mean of the last snapshots as the bundle, if it scores better than the best."""
+    steps, best, dev = run.state.counters.snapshots, run.state.counters.best, run.data.dev
+    if dev is None or best is None or len(steps) < 2:
+        return None
+    mean = averaged([run.folder.snapshot(step) for step in steps])
+    with using(run.state.model, mean):
+        scores = dev_scores(run.state.model, run.data.prepared.tokenizer, dev, run.config, report)
+        run.log.write("average", {"of": steps, **scores._asdict()})
+        value = value_of(scores, run.config.train)
+        if value <= best:
+            return None
+        save_model(run, f"average of the evaluations at updates {', '.join(map(str, steps))}")
+    return FinalModel(f"average of {len(steps)}", value, steps[-1])
+
+
+def choose_head(run: Run) -> None:
+    """Store in the bundle which of several attention heads aligns best, if none was guided."""
+    decoder, dev = run.state.model.decoder, run.data.dev
+    several = decoder.attends and math.prod(decoder.attention_shape) > 1
+    if dev is not None and several and guided_alignment(run.config) == AlignConfig():
+        source = training_source(run.config.model.family)
+        source.tune_alignment(run.folder.path, dev, device=str(run.device))
+
+
+def draw_curves(run: Run) -> None:
+    """Draw losses and scores so far to curves.png."""
+    curves(run.folder.curves, read_log(run.folder.log))

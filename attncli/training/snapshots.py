@@ -1,0 +1,66 @@
+"""Weights on disk during training: the checkpoint, snapshots to average, and the best bundle."""
+
+from __future__ import annotations
+
+from safetensors.torch import save as to_bytes
+
+from attncli.training import state as checkpoint
+from attncli.training.card import card, guided_alignment
+from attncli.training.evaluation import using
+from attncli.training.events import Evaluated
+from attncli.training.folder import RunFolder
+from attncli.training.run import Run
+from models.bundle import Bundle
+from models.bundle import save as save_bundle
+from models.files import refused, write_bytes
+
+
+def save_checkpoint(run: Run) -> None:
+    """Write the checkpoint; without a dev set, write the current weights as the bundle too."""
+    run.log.sync()
+    run.state.counters.log_bytes = run.log.size
+    checkpoint.save(run.state, run.folder.checkpoint)
+    if run.data.dev is None:
+        save_weights(run, f"as it was after update {run.state.counters.step}")
+
+
+def save_evaluated(run: Run, event: Evaluated) -> None:
+    """Write a snapshot and the checkpoint; write the bundle too if the score is the best so far."""
+    counters, count = run.state.counters, run.config.train.average
+    if count:
+        write_snapshot(run)
+        counters.snapshots = [*counters.snapshots, event.step][-count:]
+    if event.gained:
+        save_weights(run, f"best of the evaluations, at update {event.step}")
+    save_checkpoint(run)
+    remove_old(run.folder, counters.snapshots)  # after the checkpoint: the old one named them
+
+
+def write_snapshot(run: Run) -> None:
+    """Write the weights of an evaluation, to be averaged."""
+    with refused(run.folder.snapshots):
+        run.folder.snapshots.mkdir(exist_ok=True)
+    path = run.folder.snapshot(run.state.counters.step)
+    write_bytes(path, to_bytes(run.state.weights()))
+
+
+def remove_old(folder: RunFolder, steps: list[int]) -> None:
+    """Remove snapshots that no checkpoint names."""
+    for path in folder.snapshots.glob("*.safetensors"):
+        if path not in [folder.snapshot(step) for step in steps]:
+            path.unlink(missing_ok=True)
+
+
+def save_weights(run: Run, description: str) -> None:
+    """Write the state's weights as the bundle of the run folder."""
+    with using(run.state.model, run.state.weights()):
+        save_model(run, description)
+
+
+def save_model(run: Run, description: str) -> None:
+    """Write the model with its present weights as the bundle of the run folder."""
+    config, tokenizer = run.config, run.data.prepared.tokenizer
+    bundle = Bundle(
+        run.state.model, tokenizer, config.tokenizer, config.search, guided_alignment(config)
+    )
+    save_bundle(bundle, run.folder.path, card=card(config, run.state, description))

@@ -1,0 +1,37 @@
+"""Training data by kind of input: one class per kind, registered in SOURCES.
+
+Each kind states how its data are checked, loaded and described. Nothing here imports torch before
+data are loaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from functools import cache
+
+from attncli.training.sources.base import TrainingSource
+from models.registry import source_name
+
+SOURCES = {  # kind of input (models/sources): module:Class
+    "text": "attncli.training.sources.text:TextTraining",
+    "image": "attncli.training.sources.image:ImageTraining",
+}
+
+
+@cache
+def find_training_source(name: str) -> TrainingSource:
+    """Return the training source of a kind of input."""
+    module, _, class_name = SOURCES[name].partition(":")
+    source: TrainingSource = getattr(importlib.import_module(module), class_name)()
+    return source
+
+
+def training_source(family: str) -> TrainingSource:
+    """Return the training source of a family; a ModelError if the family is unknown."""
+    return find_training_source(source_name(family))
+
+
+def training_sources() -> Iterator[TrainingSource]:
+    """Yield every registered training source."""
+    yield from map(find_training_source, SOURCES)

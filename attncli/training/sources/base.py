@@ -1,0 +1,52 @@
+"""The interface of a kind of input in training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from attncli.training.config import DataConfig, RunConfig
+    from attncli.training.data import Data, DevSet, Progress
+    from models.types import VocabularySizes
+
+
+class TrainingSource:
+    """How one kind of input is checked, loaded and described."""
+
+    unit: ClassVar[str]  # plural name of the examples: "sentence pairs"
+    length_limits: ClassVar[str]  # settings that exclude long examples
+    demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
+    embedded: ClassVar[str]  # description of the embedded data, for the model card
+    default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
+    example_input: ClassVar[str]  # shell text that precedes `-m MODEL` in an example
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return True if the settings name training files of this kind."""
+        return False
+
+    def files(self, data: DataConfig) -> tuple[str, ...]:
+        """Return the paths of the training files, for the model card."""
+        return ()
+
+    def complete(self, data: DataConfig) -> DataConfig:
+        """Return the settings with what the named files imply."""
+        return data
+
+    def check(self, config: RunConfig) -> None:
+        """Raise ModelError for settings that do not apply to this kind of input."""
+
+    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+        """Return a hash of the content of each input file, by name."""
+        raise NotImplementedError
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return the run's data; prepare them in the run folder the first time."""
+        raise NotImplementedError
+
+    def tune_alignment(self, folder: Path, dev: DevSet, *, device: str) -> None:
+        """Store in a bundle which attention head aligns best; only text can be aligned."""
+
+    def describe_vocabulary(self, sizes: VocabularySizes) -> str:
+        """Return the vocabulary sizes of a model as text."""
+        return f"{sizes.target:,} tokens"

@@ -1,0 +1,71 @@
+"""Captioned images in training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.training.sources.base import TrainingSource
+from models.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.training.config import DataConfig, RunConfig
+    from attncli.training.data import Data, Progress
+
+
+class ImageTraining(TrainingSource):
+    """Images and their captions: a folder or TAR file and a file of captions, or drawn scenes."""
+
+    unit = "captions"
+    length_limits = "data.max_length"
+    demo_name = "scenes"
+    embedded = "embedded scenes"
+    default_preset = "show-attend-tell-soft-small"
+    example_input = "attn caption PICTURE"
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return True if a file of captions is named."""
+        return bool(data.captions)
+
+    def files(self, data: DataConfig) -> tuple[str, ...]:
+        """Return the path of the captions."""
+        return (data.captions,) if data.captions else ()
+
+    def complete(self, data: DataConfig) -> DataConfig:
+        """Use a file of captions with splits for evaluation too, if no other is named."""
+        from attncli.data.captions import has_parts
+
+        if data.captions and not data.dev_captions and has_parts(data.captions):
+            return replace(data, dev_captions=data.captions)
+        return data
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse sentence pairs, and images without captions or captions without images."""
+        data, named = config.data, f"preset {config.preset} (family {config.model.family})"
+        if data.train or data.dev:
+            name = Path((*data.train, *data.dev)[0]).name
+            raise ModelError(
+                f"sentence pairs ({name}) for {named}",
+                "pictures and captions",
+                "give --images and --captions, or choose a preset for texts",
+            )
+        if bool(data.images) != bool(data.captions):
+            found, missing = ("images", "captions") if data.images else ("captions", "images")
+            raise ModelError(
+                f"data.{found} without data.{missing}", "both", f"give --{missing} too"
+            )
+        if data.dev_captions and not data.captions:
+            raise ModelError("data.dev_captions without data.captions", "both")
+
+    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+        """Return a hash of the files of captions; images are hashed one by one in `made.json`."""
+        from attncli.training.sources import image_data
+
+        return image_data.fingerprints(config.data)
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return captions with image features or pixels, and the dev set."""
+        from attncli.training.sources import image_data  # imports the image library
+
+        return image_data.load(config, folder, progress)

@@ -1,0 +1,246 @@
+"""Captioned images as training data: from files of captions to token ids and image features.
+
+Captions are written to the run folder (`image_files`); features are cached by content hash and
+shared by all runs (`image_features`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.data import corpus
+from attncli.data.augment import Augmentation
+from attncli.data.caption_examples import CaptionExamples, CaptionStages
+from attncli.data.captions import Captioned, read_captions, styled
+from attncli.data.pictures import Pictures, content_hash, open_pictures
+from attncli.data.tokens import Dropped
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.data import Data, Prepared, Progress
+from attncli.training.initial_model import initial_tokenizer
+from attncli.training.self_critical import RewardSettings, SelfCritical
+from attncli.training.sources import image_demo
+from attncli.training.sources.image_dev import DevCaptions
+from attncli.training.sources.image_features import (
+    Broken,
+    FeatureStore,
+    add_missing,
+    feature_stores,
+)
+from attncli.training.sources.image_files import (
+    Manifest,
+    read_manifest,
+    read_prepared_captions,
+    write_captions,
+    write_manifest,
+)
+from attncli.training.sources.vocabulary import count_words, interruptible, size_for
+from models.config import TokenizerConfig
+from models.errors import ModelError
+from models.files import write_bytes, write_folder
+from models.tokenizer import Tokenizer
+from models.tokenizer import train as train_tokenizer
+
+NAMED = 3  # images named in a message about many
+
+
+class Captions(NamedTuple):
+    """Captions as read from their files."""
+
+    train: list[Captioned]
+    dev: list[Captioned]
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time."""
+    if not config.data.captions:
+        data = image_demo.demonstration(config.data, config.train.seed, folder)
+        config = replace(config, data=data)
+    captions, prepared_folder = read_parts(config.data), folder / "data"
+    if not prepared_folder.exists():
+        write_folder(prepared_folder, lambda part: prepare(config, captions, part, progress))
+    manifest, tokenizer = read_manifest(prepared_folder), Tokenizer.read(prepared_folder)
+    stores, broken = compute_features(config, {**manifest.train, **manifest.dev}, progress)
+    if broken:
+        raise ModelError(abbreviate(broken.values()), "the images that the run started with")
+    examples = caption_examples(prepared_folder, manifest, stores, config.train)
+    prepared = Prepared(
+        tokenizer,
+        examples,
+        Dropped(manifest.empty, manifest.long),
+        notes(manifest),
+        reward_loss(config, captions.train, manifest, prepared_folder, tokenizer),
+    )
+    style = config.data.caption_style
+    return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], style))
+
+
+def caption_examples(
+    folder: Path, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
+) -> CaptionExamples | CaptionStages:
+    """Return the captions that `prepare` wrote, with the features or pixels of their images."""
+    target, pictures = read_prepared_captions(folder)
+    keys = list(manifest.train.values())
+    stages = [
+        CaptionExamples(target, store.cache.rows(keys)[pictures], store.views) for store in stores
+    ]
+    first, last = stages[0], stages[-1]
+    if config.encoder_from:
+        augment = Augmentation(config.flip, config.crop)
+        last = replace(last, views=replace(last.views, augment=augment))
+    # a large network costs the most, and samples of one image are compared with each other
+    sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
+    if not sharing:
+        return last
+    turn = config.encoder_from - 1 if len(stages) > 1 else 0
+    return CaptionStages(first, last, turn, together_from=min(sharing))
+
+
+def reward_loss(
+    config: RunConfig,
+    captions: list[Captioned],
+    manifest: Manifest,
+    folder: Path,
+    tokenizer: Tokenizer,
+) -> SelfCritical | None:
+    """Return the loss of self-critical training, if the settings ask for it."""
+    if not config.train.self_critical_from:
+        return None
+    references = {image.image: image.captions for image in captions}
+    _, pictures = read_prepared_captions(folder)
+    train, limit = config.train, config.search.max_caption
+    settings = RewardSettings(train.self_critical_samples, limit, train.self_critical_bleu)
+    return SelfCritical(
+        (references[name] for name in manifest.train), pictures, tokenizer, settings
+    )
+
+
+def fingerprints(data: DataConfig) -> dict[str, str]:
+    """Return a hash of each file of captions; images are hashed one by one in `made.json`."""
+    parts = {"train": data.captions, "dev": data.dev_captions}
+    return {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
+
+
+def read_parts(data: DataConfig) -> Captions:
+    """Return the captions for training and evaluation; dev is read first, to fail early."""
+    dev = read_captions(data.dev_captions, part="dev") if data.dev_captions else []
+    return Captions(read_captions(data.captions, part="train"), dev)
+
+
+def prepare(config: RunConfig, captions: Captions, folder: Path, progress: Progress) -> None:
+    """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
+    located = locate(captions, open_pictures(config.data.images), progress)
+    _, faults = compute_features(config, located.hashes, progress)
+    broken = {name: faults[key] for name, key in located.hashes.items() if key in faults}
+    usable = {name: key for name, key in located.hashes.items() if name not in broken}
+    train = [image for image in captions.train if image.image in usable]
+    if not train:
+        raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
+    texts = [styled(text, config.data.caption_style) for image in train for text in image.captions]
+    tokenizer = initial_tokenizer(config, lambda: learn_tokens(texts, config.tokenizer, progress))
+    for name, content in tokenizer.files().items():
+        write_bytes(folder / name, content)
+    dropped = write_captions(train, tokenizer, folder, config.data)
+    manifest = Manifest(
+        {image.image: usable[image.image] for image in train},
+        {image.image: usable[image.image] for image in captions.dev if image.image in usable},
+        located.missing,
+        broken,
+        *dropped,
+    )
+    write_manifest(folder, manifest)
+
+
+class Located(NamedTuple):
+    """Images found by name, and the names of those not found."""
+
+    hashes: dict[str, str]  # name: content hash
+    missing: list[str]
+
+
+def locate(captions: Captions, pictures: Pictures, progress: Progress) -> Located:
+    """Hash every captioned image; some may be missing, but not all."""
+    names = list(dict.fromkeys(image.image for part in captions for image in part))
+    hashes, missing = {}, []
+    for number, name in enumerate(names):
+        if number % 100 == 0:
+            progress("reading images", number, len(names))
+        if place := pictures.find(name):
+            hashes[name] = content_hash(place.read())
+        else:
+            missing.append(name)
+    if not hashes:
+        raise ModelError(
+            f"none of the {len(names):,} captioned pictures is in {pictures.path}, "
+            f"among them {missing[0]}",
+            "the pictures that the captions name",
+            "check --images",
+        )
+    return Located(hashes, missing)
+
+
+def compute_features(
+    config: RunConfig, hashes: Mapping[str, str], progress: Progress
+) -> tuple[list[FeatureStore], Broken]:
+    """Return the run's feature stores with rows for the images, given as name: content hash."""
+    names = {key: name for name, key in hashes.items()}
+    pictures: list[Pictures] = []  # opened only if a row is missing
+
+    def read(key: str) -> bytes:
+        if not pictures:
+            pictures.append(open_pictures(config.data.images))
+        place = pictures[0].find(names[key])
+        content = place.read() if place else b""
+        if content_hash(content) != key:
+            raise ModelError(f"{names[key]} changed or was removed since the run started")
+        return content
+
+    stores, broken = feature_stores(config), Broken()
+    for store in stores:
+        broken |= add_missing(store, names, read, config.model.image, progress)
+    return stores, broken
+
+
+def learn_tokens(texts: list[str], config: TokenizerConfig, progress: Progress) -> Tokenizer:
+    """Return a tokenizer learned from captions; there is one vocabulary, of the target side."""
+    progress("learning the vocabulary", 0, 0)
+    size = config.size or size_for(count_words(texts))
+    joint = replace(config, joint=True)
+    return interruptible(lambda: train_tokenizer(texts, [], size, joint))
+
+
+def dev_set(
+    dev: list[Captioned], hashes: dict[str, str], store: FeatureStore, style: str
+) -> DevCaptions | None:
+    """Return the dev images that were found, with all their captions."""
+    found = [image for image in dev if image.image in hashes]
+    if not found:
+        return None
+    references = [[text for text in image.captions if text] for image in found]
+    return DevCaptions(
+        store.views,
+        store.cache.rows(hashes[image.image] for image in found),
+        references,
+        [[styled(text, style) for text in texts] for texts in references],
+    )
+
+
+def notes(manifest: Manifest) -> tuple[str, ...]:
+    """Return warnings about missing and broken images, with the names of the first ones."""
+    found = []
+    if manifest.missing:
+        names = abbreviate(manifest.missing)
+        found.append(f"{len(manifest.missing):,} captioned pictures are missing: {names}")
+    if manifest.broken:
+        reasons = abbreviate(f"{name} ({reason})" for name, reason in manifest.broken.items())
+        found.append(f"{len(manifest.broken):,} pictures cannot be decoded: {reasons}")
+    return tuple(f"{note}; their captions are excluded" for note in found)
+
+
+def abbreviate(names: Iterable[str]) -> str:
+    """Return the first names, and the number of the others."""
+    names = list(names)
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
