@@ -17,12 +17,19 @@ import re
 from models.config import TokenizerConfig
 from models.errors import ModelError, unknown_name
 
+BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019
 CODE = re.compile(r"[A-Za-z0-9_]+")  # of a language; no hyphen, because en-de is a direction
 
 
 def target_token(language: str) -> str:
     """Return the token that asks for a target language."""
     return f"<2{language}>"
+
+
+def control_tokens(config: TokenizerConfig) -> list[str]:
+    """Return the control symbols of a tokenizer: one per language, and that of back-translation."""
+    languages = [target_token(language) for language in config.languages]
+    return [*languages, BACK_TRANSLATED] if languages else []
 
 
 def parse_direction(text: str) -> tuple[str, str]:

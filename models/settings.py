@@ -187,7 +187,11 @@ def converted(value: Any, kind: Any, place: str) -> Any:
     if origin in (typing.Union, types.UnionType):
         raise TypeError(f"{place}: a setting has one type")
     try:
-        return _as_texts(value) if origin is tuple else _as_scalar(value, kind)
+        if origin is tuple:
+            item = typing.get_args(kind)[0]
+            is_table = dataclasses.is_dataclass(item)
+            return _as_tables(value, item, place) if is_table else _as_texts(value)
+        return _as_scalar(value, kind)
     except (KeyError, TypeError, ValueError, OverflowError):
         expected = TYPE_NAMES.get(kind, "texts, separated by commas")
         raise ConfigurationError(f"{place} = {short(value)}", expected) from None
@@ -200,6 +204,13 @@ def short(value: Any) -> str:
     except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
         text = f"a {type(value).__name__} that is too long to print"
     return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def _as_tables(value: Any, item: Any, place: str) -> tuple[Any, ...]:
+    """Return settings objects from a list of tables, `[[place]]` in TOML."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
+        raise ConfigurationError(f"{place} = {short(value)}", f"tables, [[{place}]]")
+    return tuple(from_dict(item, table, where=place) for table in value)
 
 
 def _as_texts(value: Any) -> tuple[str, ...]:

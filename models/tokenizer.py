@@ -13,7 +13,7 @@ from typing import Any
 
 from models.config import TokenizerConfig
 from models.errors import ModelError
-from models.languages import target_token
+from models.languages import control_tokens, target_token
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 NEVER_OUTPUT = (PAD, UNKNOWN, START)  # ids that no output may contain
@@ -39,12 +39,16 @@ class Tokenizer:
 
     def language_id(self, language: str) -> int:
         """Return the id of a target-language token; raise a ModelError if there is none."""
-        number: int = self.source.piece_to_id(target_token(language))
+        return self.control_id(target_token(language))
+
+    def control_id(self, token: str) -> int:
+        """Return the id of a token such as <2de> or <bt>; raise a ModelError if there is none."""
+        number: int = self.source.piece_to_id(token)
         if not self.source.is_control(number):
             raise ModelError(
-                f"the tokenizer has no token {target_token(language)}",
-                "a token for every language of the model",
-                "train the model again with all its languages",
+                f"the tokenizer has no token {token}",
+                "a tokenizer that was trained with it",
+                "train a new model; [tokenizer] languages in config.toml are those of its tokens",
             )
         return number
 
@@ -124,7 +128,7 @@ def _train(lines: Iterable[str], size: int, config: TokenizerConfig) -> bytes:
             unk_id=UNKNOWN,
             bos_id=START,
             eos_id=END,
-            control_symbols=[target_token(language) for language in config.languages],
+            control_symbols=control_tokens(config),
             minloglevel=2,
         )
     except RuntimeError as error:

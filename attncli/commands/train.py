@@ -18,6 +18,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options import Device, Threads
 from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.corpora import parse_corpus
 from attncli.training.events import Finished, Interrupted
 from attncli.training.settings import Pictures, settings
 from attncli.training.sources import training_source
@@ -36,6 +37,32 @@ Dev = Annotated[
         "--dev",
         metavar="FILE...",
         help="Dev source and target, or one TSV; more files or columns are more references.",
+    ),
+]
+Corpora = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corpus",
+        metavar="en-de=FILE[,FILE]",
+        help="Multilingual: a corpus and its languages, one TSV or two files, for both directions; "
+        "en-to-de=FILE for one direction. May be repeated.",
+    ),
+]
+TaggedCorpora = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tagged-corpus",
+        metavar="en-de=FILE[,FILE]",
+        help="Multilingual: a corpus whose first side is back-translated; its sources begin with "
+        "the token <bt>, and only the direction to the second language is trained.",
+    ),
+]
+DevCorpora = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dev-corpus",
+        metavar="en-de=FILE[,FILE]",
+        help="Multilingual: a corpus for evaluation during training, as for --corpus.",
     ),
 ]
 Images = Annotated[
@@ -89,6 +116,9 @@ def train(
     files: Files = None,
     *,
     dev: Dev = None,
+    corpus: Corpora = None,
+    tagged_corpus: TaggedCorpora = None,
+    dev_corpus: DevCorpora = None,
     images: Images = None,
     captions: Captions = None,
     dev_captions: DevCaptions = None,
@@ -111,12 +141,23 @@ def train(
     Example:
       attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
       attn train -o runs/demo
+      attn train --corpus en-de=a.tsv --corpus en-fr=b.tsv --dev-corpus en-de=dev.tsv -o runs/multi
       attn train mine.en mine.de --from runs/en-de -o runs/mine -s train.lr=0.0005
       attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
     """
     pictures = Pictures(images, captions, dev_captions, encoder, encoder_weights)
     named = train_files(files or [], dev or [])
-    config = settings(*named, preset, set or [], start=start, pictures=pictures)
+    corpora = [parse_corpus(text) for text in corpus or []]
+    corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
+    config = settings(
+        *named,
+        preset,
+        set or [],
+        start=start,
+        pictures=pictures,
+        corpora=corpora,
+        dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
+    )
     where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
         _dry_run(config, where)
@@ -157,6 +198,8 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
 
 def default_folder(config: RunConfig) -> Path:
     """Return the folder of a run without `--output`."""
+    if config.data.corpora:
+        return Path("runs") / f"{'-'.join(config.tokenizer.languages)}-{config.preset}"
     source = training_source(config.model.family)
     files = source.files(config.data)
     if not files:

@@ -101,13 +101,16 @@ class Display:
 
     def evaluated(self, event: Evaluated) -> None:
         """The scores: a line that stays, and the note beside the bar."""
-        loss, bleu, cider = event.scores
+        loss, bleu, cider, directions = event.scores
         scores = [] if bleu is None else [f"BLEU {bleu:.2f}"]
         scores += [] if cider is None else [f"CIDEr {cider:.3f}"]
         best = " (best)" if event.gained else ""
         self.dev = f"  dev {(scores or [f'loss {loss:.3f}'])[0]}{best}"
         every = "  ".join([*scores, f"loss {loss:.3f}"])
         console.say(f"update {event.step:,}  epoch {event.epoch + 1}  dev {every}{best}")
+        if directions:
+            shown = "  ".join(f"{name} {score:.2f}" for name, score in directions.items())
+            console.say(f"    BLEU by direction: {shown}")
 
 
 def started(event: Started) -> None:

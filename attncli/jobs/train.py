@@ -146,7 +146,7 @@ def log_step(run: Run, event: Stepped) -> None:
 
 def log_scores(run: Run, event: Evaluated) -> None:
     """Log an evaluation."""
-    record = {"step": event.step, "epoch": event.epoch, **event.scores._asdict()}
+    record = {"step": event.step, "epoch": event.epoch, **event.scores.as_record()}
     seconds = run.state.counters.seconds
     run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 

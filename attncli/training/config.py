@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from attncli.embedded.grammar import LANGUAGES
 from attncli.scoring.translations import Tokenizer
+from attncli.training.corpora import CorpusConfig
 from models.config import MAX_SEED, AttentionLossConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
 from models.settings import check_limits, fields_of, merged, option, overridden, to_dict
@@ -45,6 +46,30 @@ class DataConfig:
         "",
         "folder that caches the features of a frozen image encoder (empty: the user's cache)",
     )
+    corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: a table [[data.corpora]] for each corpus, in place of train"
+    )
+    dev_corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: corpora for evaluation during training, as for corpora"
+    )
+    temperature: float = option(
+        1.0,
+        "multilingual: T in share ~ pairs^(1/T) of a direction; above 1 small corpora are repeated "
+        "(Arivazhagan et al. 2019)",
+        least=1,
+    )
+    concatenate: float = option(
+        0.0,
+        "share of the examples that consist of 2 to 4 pairs of one direction, so that texts of "
+        "several sentences are learned (Kondo et al. 2021)",
+        below=1,
+    )
+    noise: float = option(
+        0.0,
+        "share of the sources with noise: lower case, capitals, no final punctuation, typing "
+        "mistakes",
+        at_most=1,
+    )
     max_length: int = option(
         256, "longest side of a training pair in tokens; longer pairs are left out", least=1
     )
@@ -64,12 +89,12 @@ class DataConfig:
     @property
     def is_given(self) -> bool:
         """Return True if there are files to train on."""
-        return bool(self.train or self.images or self.captions)
+        return bool(self.train or self.corpora or self.images or self.captions)
 
     @property
     def has_dev(self) -> bool:
         """Return True if there are files for evaluation."""
-        return bool(self.dev or self.dev_captions)
+        return bool(self.dev or self.dev_corpora or self.dev_captions)
 
 
 @dataclass(frozen=True)
@@ -108,6 +133,18 @@ class TrainConfig:
     clip: float = option(1.0, "maximum norm of the gradient (0: no clipping)")
     label_smoothing: float = option(
         0.1, "label smoothing: share of the target spread over the vocabulary", below=1
+    )
+    subword_sampling: float = option(
+        0.0,
+        "random segmentation into tokens: alpha of unigram (Kudo 2018; small values are more "
+        "random, such as 0.2), or of bpe the probability of skipping a merge (Provilkov et al. "
+        "2020; such as 0.1); 0: none",
+        below=1,
+    )
+    r_drop: float = option(
+        0.0,
+        "weight of R-Drop: two passes with different dropout should agree (Wu et al. 2021; such as "
+        "5; doubles the time); 0: none",
     )
     precision: str = option(
         "auto",
@@ -218,6 +255,8 @@ def check(config: RunConfig) -> None:
 PATHS = ("train", "dev", "alignments", "images", "captions", "dev_captions", "features")  # of data
 UNCHECKED = {
     "preset",
+    "data.corpora",  # compared by their content, as all files
+    "data.dev_corpora",
     "start_from",
     *(f"data.{name}" for name in PATHS),
 }  # what is there is compared instead
@@ -256,6 +295,9 @@ def _toml_lines(config: Any, section: str) -> Iterable[str]:
         value = getattr(config, name)
         if hasattr(value, "__dataclass_fields__"):
             tables.append((f"{section}.{name}" if section else name, value))
+            continue
+        if isinstance(value, tuple) and value and hasattr(value[0], "__dataclass_fields__"):
+            tables += [(f"[{section}.{name}]", item) for item in value]
             continue
         yield f"# {field.metadata['doc']}"
         plain = list(value) if isinstance(value, tuple) else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Started(NamedTuple):
@@ -45,6 +45,12 @@ class Scores(NamedTuple):
     loss: float  # negative log-likelihood per target token, in nats
     bleu: float | None = None  # 0 to 100; of captions BLEU-4
     cider: float | None = None  # CIDEr-D of captions
+    directions: dict[str, float] | None = None  # BLEU of each direction; `bleu` is their mean
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the scores by name, for the log; directions only where there are some."""
+        record = self._asdict()
+        return record if self.directions else {k: record[k] for k in record if k != "directions"}
 
 
 class Evaluated(NamedTuple):

@@ -44,7 +44,7 @@ def save_average(run: Run, report: Report) -> FinalModel | None:
     mean = averaged([run.folder.snapshot(step) for step in steps])
     with using(run.state.model, mean):
         scores = dev_scores(run.state.model, run.data.prepared.tokenizer, dev, run.config, report)
-        run.log.write("average", {"of": steps, **scores._asdict()})
+        run.log.write("average", {"of": steps, **scores.as_record()})
         value = value_of(scores, run.config.train)
         if value <= best:
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -34,7 +35,7 @@ def check_initial_model(config: RunConfig) -> None:
     folder = Path(config.start_from)
     settings = read_settings(folder)
     stored = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
-    if config.tokenizer != stored:
+    if replace(config.tokenizer, directions=stored.directions) != stored:
         raise ModelError(
             f"[tokenizer] settings that differ from those of the initial model {folder}",
             "no such settings: the vocabulary comes from that model",

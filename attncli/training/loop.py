@@ -24,6 +24,7 @@ from models.encoders.pretrained import pretrained_encoder
 from models.errors import ModelError
 from models.loss import AttentionLoss, LossSum
 from models.model import EncoderDecoder
+from models.r_drop import divergence
 from models.types import Batch
 
 Evaluate = Callable[[State], Scores]
@@ -163,19 +164,33 @@ class Stepper:
 
     def gradients(self, batch: Batch, tokens: int) -> tuple[float, float]:
         """Add a batch's gradients; its share of the mean loss and likelihood."""
-        output, counters = self.state.model.output, self.state.counters
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            forced = self.state.model.teacher_force(
-                batch,
-                want_weights=self.attention_loss.wants_weights,
-                want_heads=self.attention_loss.want_heads(batch),
-            )
-            real = forced.features[batch.target_mask]  # (N, D)
-            target = batch.target_out[batch.target_mask]  # (N,)
-            loss, nll = self.loss.by_token(real, target, output.weight, output.bias)
-            more, counters.baseline = self.attention_loss(forced, batch, nll, counters.baseline)
-        ((loss + more) / tokens).backward()
+            features, loss, nll, more = self.forward(batch)
+            total = loss + more
+            if self.config.r_drop:
+                again, second, _, more = self.forward(batch)
+                output = self.state.model.output
+                difference = divergence(features, again, output.weight, output.bias)
+                total = (total + second + more) / 2 + self.config.r_drop / 2 * difference
+        (total / tokens).backward()
         return float(loss.detach()) / tokens, float(nll.sum()) / tokens
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor | float]:
+        """Return features (N, D), loss, negative log-likelihood (N,) and loss terms on attention.
+
+        N are the target tokens of the batch; the loss and the terms are sums over them.
+        """
+        output, counters = self.state.model.output, self.state.counters
+        forced = self.state.model.teacher_force(
+            batch,
+            want_weights=self.attention_loss.wants_weights,
+            want_heads=self.attention_loss.want_heads(batch),
+        )
+        features = forced.features[batch.target_mask]  # (N, D)
+        target = batch.target_out[batch.target_mask]  # (N,)
+        loss, nll = self.loss.by_token(features, target, output.weight, output.bias)
+        more, counters.baseline = self.attention_loss(forced, batch, nll, counters.baseline)
+        return features, loss, nll, more
 
     def apply(self, rate: float) -> float:
         """Clip, update the weights and their moving average; the gradient's norm."""

@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.training.config import DataConfig, RunConfig, from_toml, run_config
+from attncli.training.corpora import (
+    CorpusConfig,
+    directions_of,
+    languages_of,
+)
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.sources import training_source, training_sources
-from models.errors import ModelError
+from models.errors import ModelError, unknown_name
 from models.installed import find_model
-from models.settings import merged, overridden
+from models.settings import merged, overridden, to_dict
 from models.zoo import PRESETS, usual_preset
 
 DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
@@ -36,6 +41,8 @@ def settings(
     *,
     start: Path | None = None,
     pictures: Pictures = Pictures(),  # noqa: B008  # it cannot change
+    corpora: Sequence[CorpusConfig] = (),
+    dev_corpora: Sequence[CorpusConfig] = (),
 ) -> RunConfig:
     """A TOML file among the files is where to start from, the others are data.
 
@@ -53,6 +60,11 @@ def settings(
         if paths
     }
     named |= {name: str(path) for name, path in pictures._asdict().items() if path and name in DATA}
+    named |= {
+        name: [to_dict(corpus) for corpus in given]
+        for name, given in (("corpora", corpora), ("dev_corpora", dev_corpora))
+        if given
+    }
     if named:
         values["data"] = {**_table(values, "data"), **named}
     image = {"encoder": pictures.encoder, "weights": pictures.encoder_weights}
@@ -61,7 +73,26 @@ def settings(
         _no_preset(preset, start)
         values = _begun(values, find_model(start))
     chosen = _preset(values, preset, assignments)
-    return _absolute(run_config(chosen, {**values, "preset": chosen}, assignments))
+    config = run_config(chosen, {**values, "preset": chosen}, assignments)
+    return with_languages(_absolute(config))
+
+
+def with_languages(config: RunConfig) -> RunConfig:
+    """Return the settings with the languages and directions of the corpora in [tokenizer].
+
+    A model to begin with keeps its languages; a ModelError if a corpus is of another one.
+    """
+    corpora, tokenizer = config.data.corpora, config.tokenizer
+    if not corpora:
+        return config
+    languages = languages_of(corpora)
+    if config.start_from:
+        for language in languages:
+            if language not in tokenizer.languages:
+                raise unknown_name("language of a corpus", language, tokenizer.languages)
+    languages = tuple(sorted({*languages, *tokenizer.languages}))
+    directions = tuple(sorted({*directions_of(corpora), *tokenizer.directions}))
+    return replace(config, tokenizer=replace(tokenizer, languages=languages, directions=directions))
 
 
 def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:

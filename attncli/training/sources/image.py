@@ -43,8 +43,9 @@ class ImageTraining(TrainingSource):
     def check(self, config: RunConfig) -> None:
         """Refuse sentence pairs, and images without captions or captions without images."""
         data, named = config.data, f"preset {config.preset} (family {config.model.family})"
-        if data.train or data.dev:
-            name = Path((*data.train, *data.dev)[0]).name
+        corpora = (path for corpus in data.corpora for path in corpus.files)
+        if files := [*data.train, *data.dev, *corpora]:
+            name = Path(files[0]).name
             raise ModelError(
                 f"sentence pairs ({name}) for {named}",
                 "pictures and captions",
@@ -54,6 +55,12 @@ class ImageTraining(TrainingSource):
             found, missing = ("images", "captions") if data.images else ("captions", "images")
             raise ModelError(
                 f"data.{found} without data.{missing}", "both", f"give --{missing} too"
+            )
+        train = config.train
+        if data.noise or data.concatenate or train.subword_sampling or train.r_drop:
+            raise ModelError(
+                f"data.noise, data.concatenate, train.subword_sampling or train.r_drop for {named}",
+                "0: these are for sentence pairs",
             )
         if data.dev_captions and not data.captions:
             raise ModelError("data.dev_captions without data.captions", "both")

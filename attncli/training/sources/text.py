@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attncli.training.corpora import check_corpora, with_absolute_paths
 from attncli.training.sources.base import TrainingSource
 from models.errors import ModelError
 
@@ -28,11 +30,19 @@ class TextTraining(TrainingSource):
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if training files are named."""
-        return bool(data.train)
+        return bool(data.train or data.corpora)
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the paths of the training files."""
-        return data.train
+        return (*data.train, *(path for corpus in data.corpora for path in corpus.files))
+
+    def complete(self, data: DataConfig) -> DataConfig:
+        """Return the settings with absolute paths of the corpora."""
+        return replace(
+            data,
+            corpora=with_absolute_paths(data.corpora),
+            dev_corpora=with_absolute_paths(data.dev_corpora),
+        )
 
     def check(self, config: RunConfig) -> None:
         """Refuse images, settings of captioners, and incomplete sets of files."""
@@ -49,30 +59,62 @@ class TextTraining(TrainingSource):
         if config.train.metric == "cider":
             raise ModelError(f"train.metric = 'cider' for {named}", "bleu or loss")
         check_files(data)
+        check_corpora(data.corpora, name="data.corpora", most=2)
+        check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
+        check_examples(config)
 
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
         """Return a hash of training, dev and alignment files."""
-        from attncli.training.sources import text_data
+        from attncli.training.sources import text_corpora, text_data
 
+        if config.data.corpora:
+            return text_corpora.fingerprints(config.data)
         return text_data.fingerprints(config.data)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised sentence pairs and the dev set."""
-        from attncli.training.sources import text_data
+        from attncli.training.sources import text_corpora, text_data
 
+        if config.data.corpora:
+            return text_corpora.load(config, folder, progress)
         return text_data.load(config, folder, progress)
 
     def tune_alignment(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best, by sentence pairs of the dev set."""
         from attncli.training.sources.text_dev import choose_head
+        from attncli.training.sources.text_dev_directions import first_direction
 
-        choose_head(folder, dev, device)
+        choose_head(folder, first_direction(dev), device)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the sizes of both vocabularies, or of the joint one."""
         if sizes.joint:
             return f"{sizes.target:,} joint tokens"
         return f"{sizes.source:,} and {sizes.target:,} tokens"
+
+
+def check_examples(config: RunConfig) -> None:
+    """Raise ModelError for corpora, or variations of examples, that do not fit the run."""
+    data, train = config.data, config.train
+    if data.corpora and (data.train or data.dev):
+        raise ModelError(
+            f"corpora and the file {(*data.train, *data.dev)[0]}",
+            "one of them",
+            "name every file with --corpus or --dev-corpus",
+        )
+    if data.dev_corpora and not data.corpora:
+        raise ModelError("data.dev_corpora without data.corpora", "both")
+    if data.corpora and not config.tokenizer.joint:
+        raise ModelError(
+            "tokenizer.joint = false for several languages", "true: one vocabulary for all"
+        )
+    varied = data.noise or data.concatenate or train.subword_sampling
+    if data.alignments and varied:
+        raise ModelError(
+            "data.alignments with data.noise, data.concatenate or train.subword_sampling, which "
+            "change the tokens that are linked",
+            "one of them",
+        )
 
 
 def check_files(data: DataConfig) -> None:

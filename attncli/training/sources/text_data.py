@@ -14,6 +14,7 @@ from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Data, Prepared, Progress
 from attncli.training.initial_model import initial_tokenizer
 from attncli.training.sources.text_dev import DevTexts
+from attncli.training.sources.text_variation import varied
 from attncli.training.sources.vocabulary import count_words, interruptible, size_for
 from models.config import TokenizerConfig
 from models.errors import ModelError
@@ -98,7 +99,8 @@ def prepare(config: RunConfig, data: DataConfig, folder: Path, progress: Progres
             "files written by `attn train`",
             "remove the run folder to start again",
         ) from None
-    return Prepared(Tokenizer.read(folder), pairs, dropped)
+    tokenizer = Tokenizer.read(folder)
+    return Prepared(tokenizer, varied(pairs, tokenizer, config), dropped)
 
 
 def read_dev(data: DataConfig) -> DevTexts | None:

@@ -28,13 +28,15 @@ class DevTexts:
 
     sources: list[str]
     references: list[list[str]]  # one list per reference, each as long as the sources
+    to: str = ""  # target language, for a multilingual model
+    name: str = ""  # direction, such as en-de
 
     def __len__(self) -> int:
         return len(self.sources)
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources longer than model.max_source."""
-        return sum(not fits(text, tokenizer, config) for text in self.sources)
+        return sum(not fits(text, tokenizer, config, self.to) for text in self.sources)
 
     def encoded_by(self, model: EncoderDecoder, report: Report) -> DevTexts:
         """Return the set itself: text needs no encoding in advance."""
@@ -44,7 +46,11 @@ class DevTexts:
         """Yield sources with their first references, without pairs that training excludes."""
         device = next(model.parameters()).device
         pairs = zip(self.sources, self.references[0], strict=True)
-        encoded = [(tokenizer.encode(s), tokenizer.encode_target(t)) for s, t in pairs if s.strip()]
+        encoded = [
+            (tokenizer.encode(s, self.to), tokenizer.encode_target(t))
+            for s, t in pairs
+            if s.strip()
+        ]
         usable = [pair for pair in encoded if len(pair[0]) <= model.config.max_source]
         for batch in length_batches([len(target) for _, target in usable], max_count=BATCH):
             sources, targets = zip(*(usable[i] for i in batch), strict=True)
@@ -52,7 +58,7 @@ class DevTexts:
 
     def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
         """Return the translations in order."""
-        return translated(Translator(bundle, device), self.sources, report)
+        return translated(Translator(bundle, device), self.sources, report, self.to)
 
     def fitting_pairs(self, translator: Translator, most: int) -> list[tuple[str, str]]:
         """Return the first `most` pairs of which the model accepts both sides."""
@@ -61,7 +67,7 @@ class DevTexts:
         fitting = (
             pair
             for pair in pairs
-            if all(side.strip() and fits(side, tokenizer, config) for side in pair)
+            if all(side.strip() and fits(side, tokenizer, config, self.to) for side in pair)
         )
         return list(islice(fitting, most))
 
@@ -78,22 +84,27 @@ def choose_head(folder: Path, dev: DevSet, device: str) -> None:
 
     assert isinstance(dev, DevTexts)
     translator = load_translator(folder, device=device)
+    if dev.to:
+        translator = translator.for_direction(dev.to)
     if pairs := dev.fitting_pairs(translator, HEAD_PAIRS):
         write_alignment(folder, alone(translator, pairs)[0].config)
 
 
-def fits(text: str, tokenizer: Tokenizer, config: ModelConfig) -> bool:
+def fits(text: str, tokenizer: Tokenizer, config: ModelConfig, to: str = "") -> bool:
     """Return True if a source is not longer than model.max_source."""
-    return len(tokenizer.encode(text)) <= config.max_source
+    return len(tokenizer.encode(text, to)) <= config.max_source
 
 
-def translated(translator: Translator, sources: list[str], report: Report) -> list[str]:
+def translated(
+    translator: Translator, sources: list[str], report: Report, to: str = ""
+) -> list[str]:
     """Return the translations in order; "" for a source that is too long for the model."""
     outputs = [""] * len(sources)
     tokenizer, config = translator.tokenizer, translator.config
-    fitting = [i for i, text in enumerate(sources) if fits(text, tokenizer, config)]
+    fitting = [i for i, text in enumerate(sources) if fits(text, tokenizer, config, to)]
     results = translator.stream(
         [sources[i] for i in fitting],
+        to=to,
         window=max(1, len(fitting)),
         on_batch=lambda done: report(done / len(fitting)),
     )

@@ -1,0 +1,167 @@
+"""Corpora of several languages as a run's data: one tokenizer, one tokenised corpus each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from attncli.data import corpus, tokens
+from attncli.data.mixture import Direction, shares
+from attncli.training.config import DataConfig, RunConfig
+from attncli.training.corpora import CorpusConfig
+from attncli.training.data import Data, Prepared, Progress
+from attncli.training.initial_model import initial_tokenizer
+from attncli.training.sources.text_data import chosen_size, sampled_lines
+from attncli.training.sources.text_dev import DevTexts
+from attncli.training.sources.text_dev_directions import DevDirections
+from attncli.training.sources.text_variation import mixed, variation_of
+from attncli.training.sources.vocabulary import interruptible
+from models.errors import ModelError
+from models.files import write_bytes, write_folder, write_text
+from models.languages import BACK_TRANSLATED
+from models.tokenizer import Tokenizer
+from models.tokenizer import train as train_tokenizer
+
+PREFIX = 2  # tokens in front of a source at most: target language and <bt>
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; it is prepared in the run folder the first time."""
+    dev = read_dev(config.data.dev_corpora)  # first, so that a mistake in it shows early
+    return Data(prepare(config, folder / "data", progress), dev)
+
+
+def fingerprints(data: DataConfig) -> dict[str, str]:
+    """Return hashes of the corpora: languages, direction, tag and content."""
+    return {name: _hash(getattr(data, name)) for name in ("corpora", "dev_corpora")}
+
+
+def _hash(corpora: Iterable[CorpusConfig]) -> str:
+    parts = [
+        (one.languages, one.both, one.tagged, corpus.fingerprint(one.files)) for one in corpora
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
+
+
+def read_dev(corpora: Iterable[CorpusConfig]) -> DevDirections | None:
+    """Return the dev sets of all directions, or None if there are none.
+
+    The reverse direction of a corpus with several references uses the first of them as source.
+    """
+    parts = tuple(part for one in corpora for part in _dev_of(one))
+    return DevDirections(parts) if parts else None
+
+
+def _dev_of(config: CorpusConfig) -> Iterator[DevTexts]:
+    pairs = list(corpus.read_pairs(config.files))
+    sources = [pair.source for pair in pairs]
+    columns = [list(column) for column in zip(*(pair.references for pair in pairs), strict=True)]
+    for turned, (source, target) in enumerate(config.directions):
+        texts, references = (columns[0], [sources]) if turned else (sources, columns)
+        yield DevTexts(texts, references, to=target, name=f"{source}-{target}")
+
+
+def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
+    """Return tokenizer and examples; they are made once, then read."""
+    if not folder.exists():
+        write_folder(folder, lambda part: _make(config, part, progress))
+    try:
+        made = json.loads((folder / "made.json").read_text("utf-8"))
+        dropped = [tokens.Dropped(**record) for record in made]
+        stored = [tokens.read_pairs(folder / str(n)) for n in range(len(dropped))]
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"the tokenised corpora in {folder} are damaged ({error})",
+            "files written by `attn train`",
+            "remove the run folder to start again",
+        ) from None
+    tokenizer = Tokenizer.read(folder)
+    directions = directions_in(config.data.corpora, stored, tokenizer)
+    empty, long = (sum(column) for column in zip(*dropped, strict=True))
+    examples = mixed(directions, tokenizer, config)
+    return Prepared(
+        tokenizer, examples, tokens.Dropped(empty, long), (described(config, examples.directions),)
+    )
+
+
+def directions_in(
+    corpora: Iterable[CorpusConfig], stored: Iterable[tokens.TokenPairs], tokenizer: Tokenizer
+) -> list[Direction]:
+    """Return the directions of the corpora; several corpora of one direction stay separate."""
+    found = []
+    for config, pairs in zip(corpora, stored, strict=True):
+        for turned, (source, target) in enumerate(config.directions):
+            sides = (pairs.target, pairs.source) if turned else (pairs.source, pairs.target)
+            prefix = [tokenizer.language_id(target)]
+            if config.tagged:
+                prefix.append(tokenizer.control_id(BACK_TRANSLATED))
+            found.append(Direction(f"{source}-{target}", *sides, tuple(prefix)))
+    return [direction for direction in found if direction.pairs]
+
+
+def described(config: RunConfig, directions: Iterable[Direction]) -> str:
+    """Return the directions with their numbers of pairs and their shares of an epoch."""
+    import numpy as np
+
+    directions = list(directions)
+    parts = shares(np.array([d.pairs for d in directions]), variation_of(config).temperature)
+    return "directions: " + ", ".join(
+        f"{direction.name} {direction.pairs:,} pairs ({part:.0%})"
+        for direction, part in zip(directions, parts, strict=True)
+    )
+
+
+def _make(config: RunConfig, folder: Path, progress: Progress) -> None:
+    """Train the tokenizer on an equal share of every corpus, and tokenise the corpora."""
+    corpora = config.data.corpora
+    progress("reading", 0, 0)
+    first: list[str] = []
+    second: list[str] = []
+    totals = []
+    for one in corpora:
+        most = max(1, config.tokenizer.sample // len(corpora))
+        files = replace(config.data, train=one.files)
+        source, target, total = sampled_lines(files, most, config.train.seed)
+        first, second = first + source, second + target
+        totals.append(total)
+    progress("training the tokenizer", 0, 0)
+    size = config.tokenizer.size or chosen_size(first, second, config.tokenizer)
+    tokenizer = initial_tokenizer(
+        config,
+        lambda: interruptible(lambda: train_tokenizer(first, second, size, config.tokenizer)),
+    )
+    for name, content in tokenizer.files().items():
+        write_bytes(folder / name, content)
+    made = [
+        _tokenise(config, one, tokenizer, folder / str(n), total, progress)
+        for n, (one, total) in enumerate(zip(corpora, totals, strict=True))
+    ]
+    write_text(folder / "made.json", json.dumps([dropped._asdict() for dropped in made]))
+
+
+def _tokenise(
+    config: RunConfig,
+    one: CorpusConfig,
+    tokenizer: Tokenizer,
+    folder: Path,
+    total: int,
+    progress: Progress,
+) -> tokens.Dropped:
+    folder.mkdir()
+    dropped = tokens.write_pairs(
+        ((pair.source, pair.references[0]) for pair in corpus.read_pairs(one.files)),
+        tokenizer,
+        folder,
+        max_length=min(config.data.max_length, config.model.max_source) - PREFIX,
+        advance=lambda done: progress(f"tokenising {one.languages}", done, total),
+    )
+    if sum(dropped) == total:
+        raise ModelError(
+            f"no usable pair in {' '.join(one.files)}: {dropped.empty:,} have an empty side, "
+            f"{dropped.long:,} are longer than data.max_length",
+            "text of that length on both sides",
+        )
+    return dropped

@@ -1,0 +1,65 @@
+"""A dev set of several directions: each is scored by itself, and the mean of BLEU is the score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from attncli.training.config import TrainConfig
+from attncli.training.data import DevSet, Report
+from attncli.training.events import Scores
+from attncli.training.sources.text_dev import DevTexts
+from models.bundle import Bundle
+from models.config import ModelConfig
+from models.model import EncoderDecoder
+from models.tokenizer import Tokenizer
+from models.types import Batch
+
+
+@dataclass(frozen=True)
+class DevDirections:
+    """Dev sets of one direction each."""
+
+    parts: tuple[DevTexts, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+        """Return the number of sources that are longer than the model takes."""
+        return sum(part.too_long(tokenizer, config) for part in self.parts)
+
+    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevDirections:
+        """Return the same set: texts do not depend on the model."""
+        return self
+
+    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
+        """Yield the batches of every direction."""
+        for part in self.parts:
+            yield from part.batches(tokenizer, model)
+
+    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
+        """Return the translations of all directions, one after another."""
+        found: list[str] = []
+        for number, part in enumerate(self.parts):
+            found += part.outputs(bundle, device, self._shifted(report, number))
+        return found
+
+    def _shifted(self, report: Report, number: int) -> Report:
+        """Return a callback that takes the progress in one direction as progress in all."""
+        return lambda share: report((number + share) / len(self.parts))
+
+    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
+        """Return the BLEU of every direction, and their mean."""
+        remaining = iter(outputs)
+        found: dict[str, float] = {}
+        for part in self.parts:
+            score = part.scores(loss, list(islice(remaining, len(part))), config)
+            found[part.name] = score.bleu or 0.0
+        return Scores(loss, sum(found.values()) / len(found), directions=found)
+
+
+def first_direction(dev: DevSet) -> DevSet:
+    """Return the dev set of the first direction; a dev set of a single direction as it is."""
+    return dev.parts[0] if isinstance(dev, DevDirections) else dev

@@ -1,0 +1,195 @@
+"""Training of one model on corpora of several languages."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli import app
+from attncli.embedded.grammar import generate
+from attncli.jobs.train import dry_run
+from attncli.training.config import RunConfig, from_toml, to_toml
+from attncli.training.corpora import CorpusConfig, parse_corpus
+from attncli.training.events import Evaluated, Interrupted, Started
+from attncli.training.folder import RunFolder, read_config
+from attncli.training.log import read_log
+from attncli.training.settings import settings
+from attncli.training.sources.text_corpora import load
+from models import load_translator
+from models.errors import ModelError
+from models.settings import from_dict
+from tests.training.small import SMALL, assert_same, run
+
+VARIED = (
+    *("data.noise=0.3", "data.concatenate=0.2", "data.temperature=3"),
+    *("train.subword_sampling=0.3", "train.r_drop=1"),
+)
+
+
+def write_corpus(folder: Path, source: str, target: str, count: int, *, seed: int = 1) -> str:
+    """Write a TSV file of the grammar's sentences."""
+    path = folder / f"{source}-{target}-{seed}.tsv"
+    pairs = generate(count, source=source, target=target, seed=seed)
+    path.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), "utf-8")
+    return str(path)
+
+
+def config_of(folder: Path, *changes: str, start: Path | None = None) -> RunConfig:
+    """Return a run of English and German, both ways, and English to French."""
+    corpora = [
+        parse_corpus(f"en-de={write_corpus(folder, 'en', 'de', 60)}"),
+        parse_corpus(f"en-to-fr={write_corpus(folder, 'en', 'fr', 12)}"),
+    ]
+    dev = [parse_corpus(f"en-de={write_corpus(folder, 'en', 'de', 4, seed=2)}")]
+    preset = None if start else "transformer-nano"
+    small = SMALL if not start else [s for s in SMALL if not s.startswith("tokenizer")]
+    return settings(
+        [], [], preset, [*small, *changes], corpora=corpora, dev_corpora=dev, start=start
+    )
+
+
+def after(polls: int) -> Callable[[], bool]:
+    """Stop at a poll."""
+    count = itertools.count(1)
+    return lambda: next(count) >= polls
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder."""
+    folder = tmp_path_factory.mktemp("multilingual")
+    run(config_of(folder), folder / "run")
+    return folder / "run"
+
+
+def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -> None:
+    translator = load_translator(trained)
+    assert translator.languages == ("de", "en", "fr")
+    assert translator.tokenizer_config.directions == ("de-en", "en-de", "en-fr")
+    assert translator.for_direction("fr", "de").is_zero_shot("de")
+    assert [t.to for t in translator.translate(["The dog runs."] * 2, to=["de", "fr"])] == [
+        "de",
+        "fr",
+    ]
+
+
+def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path) -> None:
+    records = [r for r in read_log(RunFolder(trained).log) if "gained" in r]
+    assert records
+    for record in records:
+        assert set(record["directions"]) == {"en-de", "de-en"}
+        assert record["bleu"] == pytest.approx(sum(record["directions"].values()) / 2)
+
+
+def test_a_resumed_run_equals_an_unbroken_one_with_everything_varied(tmp_path: Path) -> None:
+    config = config_of(tmp_path, *VARIED, "train.steps=8")
+    events = run(config, tmp_path / "unbroken")
+    started = next(event for event in events if isinstance(event, Started))
+    assert started.pairs == 132 and "en-de 60 pairs" in started.notes[0]
+    assert any(isinstance(event, Evaluated) and event.scores.directions for event in events)
+    for polls in (2, 4, 14):  # before the first evaluation, in it, and after it
+        with pytest.raises(Interrupted):
+            run(config, tmp_path / "broken", after(polls))
+    run(config, tmp_path / "broken")
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
+def test_config_toml_repeats_the_run(tmp_path: Path) -> None:
+    config = config_of(tmp_path)
+    text = to_toml(config)
+    assert text.count("[[data.corpora]]") == 2 and text.count("[[data.dev_corpora]]") == 1
+    assert from_dict(RunConfig, from_toml(text, "config.toml")) == config
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    assert settings([file]) == config
+    run(config_of(tmp_path, "train.steps=2"), tmp_path / "run")
+    assert read_config(RunFolder(tmp_path / "run")).data.corpora == config.data.corpora
+
+
+def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
+    config = config_of(tmp_path, "train.steps=2")
+    run(config, tmp_path / "run")
+    turned = [parse_corpus(f"de-en={config.data.corpora[0].files[0]}"), config.data.corpora[1]]
+    other = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=turned)
+    with pytest.raises(ModelError, match="another run"):
+        run(other, tmp_path / "run")
+
+
+def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: Path) -> None:
+    config = config_of(tmp_path, "train.steps=2", start=trained)
+    assert config.tokenizer.languages == ("de", "en", "fr")
+    run(config, tmp_path / "more")
+    assert load_translator(tmp_path / "more").languages == ("de", "en", "fr")
+    swedish = [parse_corpus(f"en-sv={config.data.corpora[0].files[0]}")]
+    with pytest.raises(ModelError, match="unknown language of a corpus 'sv'"):
+        settings([], corpora=swedish, start=trained)
+
+
+def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
+    corpora = [
+        parse_corpus(f"en-de={write_corpus(tmp_path, 'en', 'de', 60)}"),
+        parse_corpus(f"en-de={write_corpus(tmp_path, 'en', 'de', 9, seed=3)}", tagged=True),
+    ]
+    config = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=corpora)
+    assert config.tokenizer.directions == ("de-en", "en-de")
+    prepared = load(config, tmp_path, lambda *progress: None).prepared
+    batch = prepared.examples.batch(np.array([0, 125]))
+    pieces = [prepared.tokenizer.source_pieces(row.tolist())[:3] for row in batch.source]
+    assert pieces[0][0] == "<2de>" and pieces[0][1] != "<bt>"
+    assert pieces[1][:2] == ("<2de>", "<bt>")
+    assert prepared.examples.count == 129  # the tagged corpus is used in one direction
+
+
+def test_methods_apply_to_a_single_direction_too(tmp_path: Path) -> None:
+    file = write_corpus(tmp_path, "en", "de", 60)
+    varied = [change for change in VARIED if "temperature" not in change]
+    plain, other = (
+        settings([Path(file)], [], "transformer-nano", [*SMALL, "train.steps=3", *changes])
+        for changes in ((), varied)
+    )
+    run(plain, tmp_path / "plain")
+    run(other, tmp_path / "other")
+    first, second = ((tmp_path / name / "model.safetensors") for name in ("plain", "other"))
+    assert first.read_bytes() != second.read_bytes()
+    assert load_translator(tmp_path / "other").languages == ()
+
+
+def test_a_dry_run_counts_both_directions(tmp_path: Path) -> None:
+    found = dry_run(config_of(tmp_path, *VARIED), device="cpu", progress=lambda *progress: None)
+    assert found.pairs == 132 and found.batches > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("en-de=a.tsv", CorpusConfig("en-de", ("a.tsv",))),
+        ("en-to-de=a.en,a.de", CorpusConfig("en-de", ("a.en", "a.de"), both=False)),
+        ("pt_BR-en=a=b.tsv", CorpusConfig("pt_BR-en", ("a=b.tsv",))),
+    ],
+)
+def test_corpora_on_the_command_line(text: str, expected: CorpusConfig) -> None:
+    assert parse_corpus(text) == expected
+
+
+@pytest.mark.parametrize("text", ["a.tsv", "en-de=", "en=a.tsv", "en-de-fr=a.tsv", "=a.tsv"])
+def test_other_forms_are_refused(text: str) -> None:
+    with pytest.raises(ModelError):
+        parse_corpus(text)
+
+
+def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_corpus(tmp_path, "en", "de", 4)
+    for arguments, message in (
+        (["--corpus", f"en-en={file}"], "two languages"),
+        (["--corpus", f"en-de={file}", file], "one of them"),
+        (["--corpus", f"en-de={file}", "-s", "tokenizer.joint=false"], "joint"),
+        (["--dev-corpus", f"en-de={file}"], "without data.corpora"),
+        (["--corpus", f"en-de={file},{file},{file}"], "3 files"),
+    ):
+        assert app.run(["train", *arguments, "-p", "transformer-nano", "-o", str(tmp_path)]) == 1
+        err = capsys.readouterr().err
+        assert message in err and err.count("\n") == 1
