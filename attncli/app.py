@@ -41,6 +41,10 @@ COMMANDS = {
     "models": "attncli.commands.models:list_models",
     "models show": "attncli.commands.models:show",
     "models compare": "attncli.commands.compare:compare",
+    "models pack": "attncli.commands.models_files:pack",
+    "models add": "attncli.commands.models_files:add",
+    "models remove": "attncli.commands.models_files:remove",
+    "models verify": "attncli.commands.models_files:verify",
 }
 
 

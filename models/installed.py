@@ -113,12 +113,16 @@ def is_bundle(folder: Path) -> bool:
 def _bundles(place: Place) -> list[Path]:
     """Return the bundles in a place, sorted."""
     try:
-        found = [folder for folder in place.folder.iterdir() if is_bundle(folder)]
+        found = [folder for folder in place.folder.iterdir() if _is_shown(folder)]
     except OSError:  # no such folder, or not readable
         return []
     if place.name == "runs":
         return sorted(found, key=_age)
     return sorted(found)
+
+
+def _is_shown(folder: Path) -> bool:
+    return not folder.name.startswith(".") and is_bundle(folder)
 
 
 def _age(folder: Path) -> tuple[float, str]:

@@ -26,10 +26,13 @@ def test_the_list_has_every_name_with_a_line_and_a_paper(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = {name for table in registry.TABLES.values() for name in table} | set(zoo.PRESETS)
-    rows = shown(capsys).splitlines()
+    table, _, zoo_part = shown(capsys).partition("Presets\n")
+    rows = zoo_part.splitlines()
     assert {row.split()[0] for row in rows if row.startswith("  ")} == names
     assert all(entry.summary and entry.source for entry in catalogue())
     groups = json.loads(shown(capsys, "--json"))
+    models = groups.pop("models")
+    assert all(model["name"] in table for model in models)
     assert {entry["name"] for group in groups.values() for entry in group} == names
 
 

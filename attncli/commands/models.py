@@ -10,11 +10,14 @@ import typer
 
 from attncli.data.streams import open_output
 from attncli.jobs import models as zoo
+from attncli.jobs.installed import Listed, listed
 from attncli.jobs.models import Entry, Shown
-from attncli.render.columns import columns
+from attncli.render.columns import columns, size
+from models.bundle.about import Facts
+from models.installed import Installed
 
 Name = Annotated[
-    str, typer.Argument(help="A preset, family, score or other part, or the folder of a model.")
+    str, typer.Argument(help="A model's name or folder, or a preset, family, score or other part.")
 ]
 Set = Annotated[
     list[str] | None,
@@ -24,7 +27,11 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text."
 
 
 def list_models(*, json: Json = False) -> None:
-    """List families, presets, scores and other parts.
+    """List models, presets, families, scores and other parts.
+
+    Models on disk come first: in ./runs, newest first, in the user folder
+    $XDG_DATA_HOME/attn/models, in the folders of ATTN_MODELS, and shipped with attn ("box").
+    -m NAME finds a model in this order.
 
     Score, window, normaliser and read are a choice of the recurrent families, as in
     `attn train --preset luong-small -s model.attention.score=dot`.
@@ -33,8 +40,8 @@ def list_models(*, json: Json = False) -> None:
       attn models show transformer-tiny
       attn models
     """
-    entries = zoo.catalogue()
-    _write(_list_as_json(entries) if json else _list_as_text(entries))
+    found, entries = list(listed()), zoo.catalogue()
+    _write(_list_as_json(found, entries) if json else _models(found) + _list_as_text(entries))
 
 
 def show(
@@ -47,8 +54,9 @@ def show(
 ) -> None:
     """Show a model's configuration, or a part's equation.
 
-    A model or preset is shown with its parameter count, as a file that `attn train` takes; a part
-    with its equation, source and settings. Write ./folder for a folder with the name of a part.
+    A model is shown with its task, languages, score, size and card. A model or preset is shown as
+    a file that `attn train` takes; a part with its equation, source and settings. Write ./folder
+    for a folder with the name of a part.
 
     Example:
       attn models show additive
@@ -62,6 +70,22 @@ def show(
 def _write(text: str) -> None:
     with open_output(None) as write:
         write(text.encode())
+
+
+def _models(found: list[Listed]) -> str:
+    """Return the table of models on disk, and a blank line; nothing if there are none."""
+    if not found:
+        return ""
+    rows = [[f"  {model.name}", model.place.name, *_facts(facts)] for model, facts in found]
+    head = ["Models", "where", "task", "languages", "size", "score", "licence"]
+    return columns([head, *rows], left=len(head)) + "\n"
+
+
+def _facts(facts: Facts | None) -> list[str]:
+    if facts is None:
+        return ["damaged", "", "", "", ""]
+    about, stored = facts.about, size(facts.bytes)
+    return [facts.task, " ".join(about.languages), stored, about.score, about.licence]
 
 
 def _list_as_text(entries: list[Entry]) -> str:
@@ -79,12 +103,22 @@ def _summary(entry: Entry) -> str:
     return entry.summary if named else f"{entry.summary.rstrip('.')} ({entry.source})"
 
 
-def _list_as_json(entries: list[Entry]) -> str:
-    record: dict[str, list[dict[str, object]]] = {name: [] for name in zoo.KINDS.values()}
+def _list_as_json(found: list[Listed], entries: list[Entry]) -> str:
+    record: dict[str, list[dict[str, object]]] = {"models": [_record(*model) for model in found]}
+    record |= {name: [] for name in zoo.KINDS.values()}
     for entry in entries:
         known = entry._asdict() | {"settings": [row._asdict() for row in entry.settings]}
         record[zoo.KINDS[str(known.pop("kind"))]].append(known)
     return json_format.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _record(model: Installed, facts: Facts | None) -> dict[str, object]:
+    record: dict[str, object] = {"name": model.name, "where": model.place.name}
+    record["folder"] = str(model.folder)
+    if facts:
+        record |= facts._asdict() | facts.about._asdict()
+        del record["about"]
+    return record
 
 
 def _part(entry: Entry) -> str:
@@ -111,8 +145,10 @@ def _model(shown: Shown) -> str:
     pieces = pieces if source else f"{target:,}"
     about = [
         shown.title,
+        *shown.facts,
         f"{shown.parameters:,} parameters with {pieces} pieces",
         "",
         *_about(shown.family),
     ]
+    about += ["", *shown.card.splitlines()] if shown.card else []
     return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"

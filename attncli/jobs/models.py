@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from attncli.training.config import run_config, to_toml
 from models import registry, zoo
+from models.bundle.about import Facts, read_card, read_facts
 from models.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import unknown_name
+from models.installed import find_model, installed
 from models.settings import fields_of, from_dict, option
 from models.sources import vocabulary_sizes
 
@@ -61,6 +63,8 @@ class Shown(NamedTuple):
     settings: str  # TOML
     parameters: int
     vocabulary: Vocabulary
+    facts: tuple[str, ...] = ()  # of a trained model
+    card: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,9 +94,9 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
     parts = [_part(kind, name) for kind in registry.TABLES if name in registry.names(kind)]
     if parts:
         return parts
-    if "/" in name or Path(name).exists():
-        return show_bundle(Path(name))
-    raise unknown_name("model or part", name, {entry.name for entry in catalogue()})
+    if "/" in name or Path(name).exists() or name in (names := {m.name for m in installed()}):
+        return show_bundle(find_model(name))
+    raise unknown_name("model or part", name, names | {entry.name for entry in catalogue()})
 
 
 def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown:
@@ -119,11 +123,27 @@ def show_bundle(folder: Path) -> Shown:
     sizes = Vocabulary(**settings["vocabulary"])
     return Shown(
         title=f"{folder}: a trained model",
+        facts=tuple(_facts(read_facts(folder))),
+        card=read_card(folder),
         family=_part("family", config.model.family),
         settings=to_toml(config),
         parameters=count_parameters(config.model, sizes),
         vocabulary=sizes,
     )
+
+
+def _facts(facts: Facts) -> Iterator[str]:
+    """Yield a line for each fact about a model that is known."""
+    about = facts.about
+    values = {
+        "summary": about.summary,
+        "task": facts.task,
+        "languages": ", ".join(about.languages),
+        "score": about.score,
+        "licence": about.licence,
+        "weights": f"{facts.precision}, {facts.bytes:,} bytes",
+    }
+    yield from (f"{name}: {value}" for name, value in values.items() if value)
 
 
 def presets_of(family: str) -> list[str]:

@@ -18,3 +18,10 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = "  ") ->
         ]
         lines.append(gap.join(cells).rstrip())
     return "".join(f"{line}\n" for line in lines)
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in kB or MB (powers of 1000)."""
+    if count < 1_000_000:
+        return f"{count / 1000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB"

@@ -9,15 +9,12 @@ Vectors, and matrices of short rows, are stored in fp32: they are small, and a s
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 
+from models.bundle.settings import PRECISIONS
 from models.errors import ModelError, unknown_name
 
-Precision = Literal["fp32", "fp16", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "int8")
 SCALE = ".scale"  # NAME is int8, NAME.scale its scale
 LARGEST = 127
 SHORTEST_ROW = 8  # numbers

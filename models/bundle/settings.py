@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from models.bundle.digests import read_digests, write_files
 from models.config import AlignConfig, ModelConfig
@@ -13,6 +13,9 @@ from models.files import write_text
 from models.settings import to_dict
 from models.sources import source_of
 
+Precision = Literal["fp32", "fp16", "int8"]  # of the stored weights
+
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 FORMAT = 1
 NAME = "config.json"
 WEIGHTS = "model.safetensors"

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from models.bundle.digests import add_digest, check_digests, write_files
-from models.bundle.precision import Precision, stored_as
+from models.bundle.precision import stored_as
 from models.bundle.settings import (
     CARD,
     FORMAT,
     WEIGHTS,
+    Precision,
     Shared,
     family_of,
     read_settings,

@@ -17,8 +17,8 @@ from models import load
 from models.bundle import Bundle, build, read, save, sizes_of, weights_of, write_alignment
 from models.bundle.digests import NAME as SUMS
 from models.bundle.digests import read_digests
-from models.bundle.precision import PRECISIONS, Precision, quantised, restored, stored_as
-from models.bundle.settings import Shared
+from models.bundle.precision import quantised, restored, stored_as
+from models.bundle.settings import PRECISIONS, Precision, Shared
 from models.config import AlignConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
 from models.registry import source_name

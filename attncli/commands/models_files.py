@@ -1,0 +1,127 @@
+"""``attn models pack``, ``add``, ``remove`` and ``verify``: models on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli import console
+from attncli.jobs import installed as models
+from attncli.jobs.installed import Packing
+from attncli.render.columns import size
+from models.bundle.about import About
+from models.bundle.settings import Precision
+from models.errors import ModelError
+from models.installed import find_model, installed
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
+Target = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
+]
+Weights = Annotated[
+    Precision, typer.Option(help="Precision of the stored weights; int8 has one scale per row.")
+]
+Share = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Captioners: take the image network from this model in the same folder, which must "
+        "have the same weights. Folders only.",
+    ),
+]
+Card = Annotated[
+    Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
+]
+Languages = Annotated[
+    str, typer.Option(metavar="de,en", help="Languages of the model, for `attn models`.")
+]
+Licence = Annotated[str, typer.Option(help="Licence of the model, for `attn models`.")]
+Score = Annotated[str, typer.Option(help="Score with its test set, for `attn models`.")]
+Summary = Annotated[str, typer.Option(help="One line about the model, for `attn models`.")]
+
+
+def pack(
+    model: Model,
+    target: Target,
+    *,
+    weights: Weights = "int8",
+    share: Share = "",
+    card: Card = None,
+    languages: Languages = "",
+    licence: Licence = "",
+    score: Score = "",
+    summary: Summary = "",
+) -> None:
+    """Write a model as one small file.
+
+    The file has everything that is needed to use the model. `attn models add` installs it. Weights
+    in int8 take about a quarter of their size; `python benchmarks/packing.py` measures the loss of
+    quality. Facts that are not given are those stored with the model.
+
+    Example:
+      attn models pack runs/en-de en-de.zip --languages en,de --licence "CC BY 2.0"
+      attn models pack runs/captions models/pretrained/photos --card card.md
+    """
+    names = tuple(name.strip() for name in languages.split(",") if name.strip())
+    about = About(summary, names, licence, score)
+    packed = models.pack(model, target, Packing(weights, share, card, about))
+    console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
+
+
+def add(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="File of `attn models pack`.")],
+    *,
+    name: Annotated[
+        str, typer.Option(help="Name of the installed model. Default: that of the file.")
+    ] = "",
+) -> None:
+    """Install a packed model into the user folder.
+
+    The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). The folder of a
+    run or bundle is copied instead of a file.
+
+    Example:
+      attn models add en-de.zip
+      attn translate -m en-de "The shop is closed on Sundays."
+    """
+    folder = models.add(path, name)
+    console.say(f"installed {folder.name} in {folder.parent}")
+
+
+def remove(
+    name: Annotated[str, typer.Argument(help="Name of a model in the user folder.")],
+) -> None:
+    """Remove a model that `attn models add` installed."""
+    console.say(f"removed {models.remove(name)}")
+
+
+def verify(
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="MODEL", help="Model: its name or folder. Default: all models."),
+    ] = None,
+) -> None:
+    """Check models for damage: digests, settings and weights.
+
+    Every file is compared with its SHA-256 digest, and the model is loaded. Exit status 1 if a
+    model is damaged.
+
+    Example:
+      attn models verify everyday
+      attn models verify
+    """
+    folders = [find_model(model)] if model else [found.folder for found in installed()]
+    failed = 0
+    for folder in folders:
+        try:
+            remark = models.verify(folder)
+        except ModelError as error:
+            console.fail(error)
+            failed += 1
+        else:
+            typer.echo(f"{folder}: ok{f' ({remark})' if remark else ''}")
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,180 @@
+"""Pack, install, remove, verify and list models on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from models.bundle.about import About, Facts, read_about, read_facts
+from models.bundle.settings import CARD, WEIGHTS, Precision, Shared, read_settings
+from models.errors import ModelError
+from models.files import write_folder
+from models.installed import Installed, find_model, installed, is_bundle, user_folder
+
+if TYPE_CHECKING:
+    from models.model import EncoderDecoder
+
+IMAGE_NETWORK = "encoder.body."  # names of the weights that captioners share
+ARCHIVE = ".zip"
+
+
+class Packed(NamedTuple):
+    """The sizes of a model before and after packing, in bytes of weights."""
+
+    path: Path
+    before: int
+    after: int
+
+
+class Packing(NamedTuple):
+    """How a model is packed."""
+
+    weights: Precision = "int8"
+    share: str = ""  # model beside the target whose image network is used
+    card: Path | None = None  # None: the model's own card
+    about: About = About()  # facts that replace those of the model
+
+
+class Listed(NamedTuple):
+    """A model on disk and the facts about it; None if it is damaged."""
+
+    model: Installed
+    facts: Facts | None
+
+
+def pack(model: Path, target: Path, packing: Packing) -> Packed:
+    """Write a model as one file (NAME.zip) or, for any other name, as a folder.
+
+    Raises ModelError if the target exists, or the model is damaged.
+    """
+    source = find_model(model)
+    if target.exists() or target.is_symlink():
+        raise ModelError(f"{target} exists", "a new file or folder", "remove it first")
+    if target.suffix != ARCHIVE:
+        write_folder(target, lambda part: _save(source, part, packing))
+        return Packed(target, _size(source), _size(target))
+    if packing.share:
+        raise ModelError(f"{target} cannot share weights", "a folder", "leave out --share")
+    from models.bundle.archive import write_archive
+
+    with tempfile.TemporaryDirectory() as folder:
+        _save(source, Path(folder), packing)
+        write_archive(Path(folder), target)
+        return Packed(target, _size(source), _size(Path(folder)))
+
+
+def add(path: Path, name: str = "") -> Path:
+    """Install a packed model, or a copy of a bundle's folder, into the user folder.
+
+    name: of the installed model; by default that of the file. Raises ModelError if the name is
+    taken, or the model is damaged; nothing is installed then.
+    """
+    target = user_folder() / _checked_name(name or path.stem)
+    if target.exists():
+        raise ModelError(
+            f"a model named {target.name} is installed", "a new name", "choose one with --name"
+        )
+    write_folder(target, lambda part: _install(path, part))
+    return target
+
+
+def remove(name: str) -> Path:
+    """Remove a model from the user folder and return its folder."""
+    folder = user_folder() / _checked_name(name)
+    if not is_bundle(folder):
+        known = ", ".join(m.name for m in installed() if m.place.name == "user")
+        raise ModelError(
+            f"no model {name} in {user_folder()}",
+            f"one of {known}" if known else "one added before",
+        )
+    shutil.rmtree(folder)
+    return folder
+
+
+def verify(folder: Path) -> str:
+    """Compare a model with its digests and load it; return a remark, "" if there is none.
+
+    Raises ModelError for what is damaged.
+    """
+    from models.bundle import read
+    from models.bundle.digests import check_digests, read_digests
+
+    read(folder)
+    digests = read_digests(folder)
+    check_digests(folder, [name for name in digests if "/" not in name])
+    return "" if digests else "no digests"
+
+
+def listed() -> Iterator[Listed]:
+    """Yield the models in every place, with the facts about them."""
+    for model in installed():
+        try:
+            yield Listed(model, read_facts(model.folder))
+        except ModelError:
+            yield Listed(model, None)
+
+
+def _save(source: Path, folder: Path, packing: Packing) -> None:
+    from models.bundle import read, save
+
+    old, new = read_about(read_settings(source)), packing.about
+    about = old._replace(**{name: value for name, value in new._asdict().items() if value})
+    bundle = read(source)
+    _forget_paths(bundle.model)
+    save(
+        bundle,
+        folder,
+        card=_card(packing.card or source / CARD, packing.card is not None),
+        weights=packing.weights,
+        about=about.to_dict(),
+        shared=Shared(packing.share, IMAGE_NETWORK) if packing.share else None,
+    )
+
+
+def _forget_paths(model: EncoderDecoder) -> None:
+    """Replace the path that an image network was read from; the bundle has its weights."""
+    image = model.config.image
+    if image.weights not in ("DEFAULT", "none"):
+        image = dataclasses.replace(image, weights="DEFAULT")
+        model.config = dataclasses.replace(model.config, image=image)
+
+
+def _card(path: Path, required: bool) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        if not required:
+            return ""
+        raise ModelError(f"cannot read {path} ({error})", "a card in Markdown") from None
+
+
+def _install(path: Path, folder: Path) -> None:
+    from models.bundle import read
+    from models.bundle.archive import extract_archive
+
+    if not path.exists():
+        raise ModelError(f"no file {path}", "a file made by `attn models pack`")
+    if path.is_dir():
+        _save(path, folder, Packing(weights=_precision(path)))
+        return
+    extract_archive(path, folder)
+    read(folder)
+
+
+def _precision(folder: Path) -> Precision:
+    found = str(read_settings(folder).get("weights", "fp32"))
+    return "int8" if found == "int8" else "fp16" if found == "fp16" else "fp32"
+
+
+def _checked_name(name: str) -> str:
+    if not name or name.startswith(".") or set(name) & set("/\\\0") or name != name.strip():
+        raise ModelError(f"the name {name!r} of a model", "letters, digits and dashes")
+    return name
+
+
+def _size(folder: Path) -> int:
+    return (folder / WEIGHTS).stat().st_size
