@@ -85,7 +85,6 @@ def add(
 
     Example:
       attn models add en-de.zip
-      attn translate -m en-de "The shop is closed on Sundays."
     """
     folder = models.add(path, name)
     console.say(f"installed {folder.name} in {folder.parent}")
@@ -94,7 +93,11 @@ def add(
 def remove(
     name: Annotated[str, typer.Argument(help="Name of a model in the user folder.")],
 ) -> None:
-    """Remove a model that `attn models add` installed."""
+    """Remove a model that `attn models add` installed.
+
+    Example:
+      attn models remove en-de
+    """
     console.say(f"removed {models.remove(name)}")
 
 
