@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help install demo test test-all check wheel format bench clean
+.PHONY: help install demo test test-all check wheel format torture bench clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ test: $(READY)  ## Run the tests
 
 test-all: $(READY)  ## Run the tests, including slow ones
 	$(RUN)/python -m pytest -m 'slow or not slow'
+
+torture: $(READY)  ## Attack the program for some minutes: kills, full disks, hostile input
+	OMP_NUM_THREADS=1 $(RUN)/python -m tests.torture
 
 check: $(READY)  ## Check style and types
 	$(RUN)/ruff check .

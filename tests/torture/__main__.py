@@ -1,0 +1,62 @@
+"""Run the campaign and print its table: ``python -m tests.torture [--seed N] [--scale X]``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.torture.campaign import Campaign
+from tests.torture.worker import Result
+
+
+def table(results: Iterable[Result]) -> tuple[str, list[str]]:
+    """Return the table and the descriptions of the failed cases."""
+    rows, failed = [f"{'attack':<40}{'tried':>10}{'failed':>8}"], []
+    for result in results:
+        rows.append(f"{result.attack:<40}{result.tried:>10,}{len(result.failed):>8}")
+        failed += result.failed
+    return "\n".join(rows), failed
+
+
+def small_bundle(folder: Path) -> Path:
+    """Save a small model with random weights."""
+    from attncli.embedded.grammar import generate
+    from models.bundle import Bundle, build, save, sizes_of
+    from models.config import SearchConfig, TokenizerConfig
+    from models.tokenizer import train
+    from models.zoo import model_config
+
+    pairs = list(generate(240))
+    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    tokenizer = train(*texts, 400, TokenizerConfig())
+    config = dataclasses.replace(model_config("transformer-nano"), encoder_layers=1)
+    model = build(config, sizes_of(tokenizer, config.family))
+    folder.mkdir()
+    save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()), folder)
+    return folder
+
+
+def main() -> int:
+    """Run the campaign; the exit status is 1 if a case failed."""
+    options = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
+    options.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
+    options.add_argument("--scale", type=float, default=20.0, help="1: about a minute; default 20")
+    options.add_argument("--bundle", type=Path, help="a text model to damage; default: a new one")
+    given = options.parse_args()
+    sys.stdout.write(f"seed {given.seed}, scale {given.scale:g}\n")
+    sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        bundle = given.bundle or small_bundle(folder / "intact")
+        shown, failed = table(Campaign(folder, given.seed, given.scale, bundle).results())
+    sys.stdout.write("\n".join([shown, *failed[:50], ""]))
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""The short form of the torture campaign; ``make torture`` chooses a new seed each time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from random import Random
+
+from tests.torture.__main__ import table
+from tests.torture.campaign import Campaign
+from tests.torture.worker import attempt
+from tests.torture.writes import attack
+
+SEED = 13
+
+
+def test_the_campaign_has_no_failure(tmp_path: Path, tiny_bundle: Path) -> None:
+    campaign = Campaign(tmp_path, SEED, 0.1, tiny_bundle)
+    shown, failed = table(campaign.results())
+    assert not failed, f"seed {SEED}\n{shown}\n" + "\n".join(failed)
+
+
+def test_the_campaign_sees_a_writer_that_is_not_safe(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+
+    def write() -> None:
+        for part in (b"a", b"b"):
+            with target.open("ab"):
+                descriptor = os.open(target, os.O_WRONLY | os.O_APPEND)
+                os.write(descriptor, part)
+                os.close(descriptor)
+
+    def check() -> str:
+        return "" if target.read_bytes() in (b"", b"ab") else "half"
+
+    [killed, full] = attack(
+        "unsafe",
+        lambda: target.write_bytes(b"") and None,
+        write,
+        check,
+        tmp_path / "log",
+        Random(1),
+        most=10,
+    )
+    assert killed.tried == 4 and len(killed.failed) == 2  # at both calls of the second part
+
+
+def test_the_campaign_sees_crashes_endless_work_and_wrong_errors(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert attempt(lambda: None, log) == ""
+    assert "RecursionError" in attempt(lambda: _deep() and None, log)
+    assert "SIGABRT" in attempt(os.abort, log)
+    assert attempt(lambda: bytearray(5 << 30) and None, log) == "exit status 1: MemoryError"
+
+
+def _deep() -> str:
+    return _deep()

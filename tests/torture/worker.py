@@ -1,0 +1,64 @@
+"""Forked workers with limits on memory and time; the result of an attack."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MEMORY = 3 << 30  # bytes that a worker may allocate beyond what it begins with
+SECONDS = 60  # that a worker may take
+KILLED = 137  # exit status of a worker that an attack ended on purpose
+
+
+@dataclass
+class Result:
+    """Cases of one attack."""
+
+    attack: str
+    tried: int = 0
+    failed: list[str] = field(default_factory=list)  # a description of each failed case
+
+    def add(self, case: str, fault: str) -> None:
+        """Count one case; an empty fault is a success."""
+        self.tried += 1
+        if fault:
+            self.failed.append(f"{self.attack}, {case}: {fault}")
+
+
+def attempt(work: Callable[[], None], log: Path) -> str:
+    """Run a function in a forked process with limits. Return its fault, empty if there is none.
+
+    A fault is an exception, a crash, or too much memory or time. A worker that ends itself with
+    status `KILLED` has no fault. Output of the worker goes to the file ``log``.
+    """
+    child = os.fork()
+    if not child:
+        os._exit(_guarded(work, log))
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code in (0, KILLED):
+        return ""
+    said = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or [""]
+    reason = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+    return f"{reason}: {said[0]}"
+
+
+def _guarded(work: Callable[[], None], log: Path) -> int:
+    try:
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 2)
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
+        signal.alarm(SECONDS)
+        work()
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0

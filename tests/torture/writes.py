@@ -1,0 +1,85 @@
+"""Kills and full disks at every system call that changes a file."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from models.errors import ModelError
+from tests.torture.worker import KILLED, Result, attempt
+
+CALLS = ("open", "fsync", "replace", "truncate", "ftruncate", "mkdir", "unlink", "write")
+
+
+class Full(OSError):
+    """The disk is full."""
+
+
+def fail_at(number: int, how: str) -> Callable[[], int]:
+    """Let the call of this number (from 1) of `CALLS` kill the process, or find a full disk.
+
+    Return a function that gives the number of calls so far.
+    """
+    done = 0
+
+    def watched(call: Callable[..., Any]) -> Callable[..., Any]:
+        def instead(*args: Any, **kwargs: Any) -> Any:
+            nonlocal done
+            done += 1
+            if done == number:
+                if how == "kill":
+                    os._exit(KILLED)
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return call(*args, **kwargs)
+
+        return instead
+
+    for name in CALLS:
+        setattr(os, name, watched(getattr(os, name)))
+    return lambda: done
+
+
+def count_calls(work: Callable[[], None], log: Path) -> int:
+    """Return how many calls of `CALLS` the work makes."""
+    counted = log.with_suffix(".count")
+
+    def run() -> None:
+        calls, store = fail_at(0, "kill"), Path.write_text
+        work()
+        found = calls()
+        store(counted, str(found))
+
+    fault = attempt(run, log)
+    assert not fault, fault
+    return int(counted.read_text())
+
+
+def attack(
+    name: str,
+    prepare: Callable[[], None],
+    work: Callable[[], None],
+    check: Callable[[], str],
+    log: Path,
+    random: Random,
+    most: int,
+) -> Iterator[Result]:
+    """Interrupt the work at its calls (``most`` of them, at random); `check` gives the fault."""
+    prepare()
+    total = count_calls(work, log)
+    for how in ("kill", "full"):
+        result = Result(f"{name}, {'killed' if how == 'kill' else 'disk full'}")
+        for number in sorted(random.sample(range(1, total + 1), min(most, total))):
+            prepare()
+
+            def run(number: int = number, how: str = how) -> None:
+                fail_at(number, how)
+                with contextlib.suppress(ModelError):
+                    work()
+
+            result.add(f"call {number} of {total}", attempt(run, log) or check())
+        yield result
