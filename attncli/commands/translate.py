@@ -13,14 +13,18 @@ import typer
 
 from attncli import console
 from attncli.commands.drawing import Picture, check_drawing, screen
+from attncli.data.corpus import open_bytes
 from attncli.data.lines import Outcome, read_chunks
-from attncli.data.streams import Write, open_input, open_output, texts_as_stream
+from attncli.data.streams import Write, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
 from attncli.jobs.align import aligner_of
+from attncli.jobs.line_plans import EVERYDAY, LineOptions, LongLines
 from attncli.jobs.loading import OpenOptions
+from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.tags import token_weights
-from attncli.jobs.translate import LongLines, translate_lines
+from attncli.jobs.text_arguments import check_texts
+from attncli.jobs.translate import translate_lines
 from attncli.jobs.translate_align import with_alignments
 from attncli.options import (
     BatchTokens,
@@ -43,7 +47,8 @@ Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate; without it, lines of the input.")
 ]
 Input = Annotated[
-    Path | None, typer.Option("--input", "-i", help="File to read instead of standard input.")
+    Path | None,
+    typer.Option("--input", "-i", help="File to read instead of standard input (or gz, xz, zst)."),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
@@ -51,6 +56,32 @@ Output = Annotated[
 Long = Annotated[
     LongLines,
     typer.Option("--long", help="Lines too long for the model: split at sentence ends, or refuse."),
+]
+SplitAbove = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Translate lines with more tokens than this sentence by sentence (0: never)."
+    ),
+]
+Normalise = Annotated[
+    bool,
+    typer.Option(
+        "--normalise/--no-normalise",
+        help="Read runs of spaces and no-break spaces as one space, curly apostrophes as straight.",
+    ),
+]
+Copy = Annotated[
+    bool,
+    typer.Option(
+        "--copy/--no-copy", help="Copy lines without letters and lines that are one URL or e-mail."
+    ),
+]
+Capitals = Annotated[
+    bool,
+    typer.Option(
+        "--capitals/--no-capitals",
+        help="Translate lines in capitals in lower case if the model does not know capitals.",
+    ),
 ]
 KeepTags = Annotated[
     bool,
@@ -92,6 +123,10 @@ def translate(
     picture: PictureFile = None,
     pairs: Chosen = None,
     long: Long = "split",
+    split_above: SplitAbove = EVERYDAY.split_above,
+    normalise: Normalise = True,
+    copy: Copy = True,
+    capitals: Capitals = True,
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
     device: Device = "auto",
     threads: Threads = 0,
@@ -102,21 +137,28 @@ def translate(
     program that waits for each answer gets it at once; files are translated in large batches. A
     line that cannot be translated gives an empty line and a message, and exit status 1 at the end.
 
-    The search is the model's own, by which its training was judged, but for what is given here.
+    Search settings default to those saved with the model; options given here override them.
+    Outputs that were cut at their length limit, and outputs that repeat a phrase again and again,
+    are reported on stderr with their line numbers.
+
+    Spacing and apostrophes are normalised, and the output keeps the spaces at the ends of its line.
+    Lines without letters are copied. Lines in capitals are translated in lower case if the model
+    does not know capitals. Lines of more than 40 tokens are translated sentence by sentence.
 
     With --nbest above 1, text is "index ||| output ||| score", index from 0. TSV is source, output
-    and score. JSON lines hold the source and, for each output, text, score, log_prob and pieces;
-    if the attention is hard, also how it was read.
+    and score. JSON lines hold the source and, for each output, text, score, log_prob, tokens and
+    truncated (cut at the length limit); if the attention is hard, also its read mode.
 
     With --keep-tags, tags such as <b>, </b> and <br/> and placeholders such as {name}, %s and
-    ${var} are no text: the model does not see them, and each stands in the output by the words it
-    stood by. As many come out as went in, rightly nested; entities are read as their characters.
+    ${var} are not translated: the model does not see them, and each is placed in the output by the
+    attention of the words next to it. The output has the same tags, correctly nested. Entities are
+    read as their characters. Text is neither normalised nor copied then.
 
     A multilingual model needs --to LANGUAGE. A direction that its training data did not have
     (zero-shot) works as well, but is reported.
 
-    With --align, `output ||| 0-0 2-1` says which source word, counted from 0, each word came from;
-    TSV has one more column, JSON lines have links and weights.
+    With --align, `output ||| 0-0 2-1` gives the source word, counted from 0, of each word. TSV has
+    one more column, JSON lines have links and weights.
 
     Example:
       attn translate -m runs/demo "The old dog sees a small house."
@@ -124,6 +166,7 @@ def translate(
       attn translate -m runs/multi --to fr < test.en > test.fr
     """
     check_search(overrides)
+    check_texts(text or [])
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
@@ -134,7 +177,7 @@ def translate(
             typed_chunks(stream) if stream.isatty() else read_chunks(stream),
             translator,
             search=translator.search,
-            long_lines=long,
+            options=LineOptions(long, normalise, copy, capitals, split_above),
             max_batch_tokens=max_batch_tokens,
             aligner=partial(token_weights, translator) if keep_tags else None,
         )
@@ -158,7 +201,7 @@ def translate(
 def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
     if texts and path:
         raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
-    return nullcontext(texts_as_stream(texts)) if texts else open_input(path)
+    return nullcontext(texts_as_stream(texts)) if texts else open_bytes(path)
 
 
 class Shown(NamedTuple):
@@ -194,16 +237,21 @@ def _write_all(
 ) -> int:
     """Write and report outcomes as they come; returns how many lines were refused."""
     size = count = refused = 0
+    report = OutputReport()
     for outcomes in results:
         write(_rows(outcomes, shown))
         shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
         for outcome in outcomes:
             if outcome.note:
                 console.warn(outcome.note)
+        for message in report.messages(outcomes):
+            console.warn(message)
         refused += sum(outcome.translation is None for outcome in outcomes)
         count += len(outcomes)
         size += sum(len(line.text.encode()) + len(line.ending) for line, *_ in outcomes)
         advance(size, f"{count:,} lines")
+    for message in report.summary():
+        console.warn(message)
     return refused
 
 

@@ -9,8 +9,11 @@ are no text. Compression is recognised by what a file begins with, not by its na
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import lzma
+import os
+import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +29,7 @@ from models.limits import FILE_BYTES, LINE_BYTES, WINDOW_BYTES
 
 BARS = "|||"  # as fast_align, Moses and others write pairs
 BLOCK = 1 << 16  # bytes of one read
+HEAD = 8  # bytes that tell a compressed file
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -69,6 +73,42 @@ def open_text(path: Path | str) -> Iterator[Iterator[str]]:
     path = Path(path)
     with open_input(path) as stream:
         yield _texts(path, _split(_content(path, stream)))
+
+
+@contextmanager
+def open_bytes(path: Path | None) -> Iterator[BinaryIO]:
+    """Open a file, decompressed if it is gz, xz or zst; standard input for None and ``-``."""
+    with open_input(path) as stream:
+        if path is not None and _decoder(_first_bytes(stream)):
+            yield io.BufferedReader(_Blocks(_content(path, stream)))
+        else:
+            yield stream
+
+
+def _first_bytes(stream: BinaryIO) -> bytes:
+    """Return the first bytes of a regular file, and leave its position; none of another stream."""
+    try:
+        is_file = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        return os.pread(stream.fileno(), HEAD, 0) if is_file else b""
+    except OSError:
+        return b""
+
+
+class _Blocks(io.RawIOBase):
+    """Blocks of bytes as a stream."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._rest = blocks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest and (block := next(self._blocks, None)) is not None:
+            self._rest = bytes(block)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
 
 
 def read_content(path: Path | str) -> bytes:

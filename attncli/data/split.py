@@ -14,6 +14,9 @@ from models.limits import SPLIT_MARKS
 
 CLOSING = "[\"'”’»›)\\]」』）】]*"
 SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+{CLOSING}\s+|[。！？]+{CLOSING}\s*")
+NO_END = re.compile(
+    r"(?:^|[\s(])(?:\w|\d+|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nr|vs|etc|e\.g|i\.e|z\.\s?B|bzw|ca|M|Mme)\.$"
+)  # a period that ends no sentence
 CLAUSE_END = re.compile(rf"[,;:]{CLOSING}\s+|[，；：、]{CLOSING}\s*")
 SPACE = re.compile(r"\s+")
 
@@ -24,6 +27,17 @@ def split(text: str, fits: Callable[[str], bool]) -> list[str]:
         return [text]
     sentences = _strip_each(_cut_all(text, SENTENCE_END))
     return [part for sentence in sentences for part in _halved(sentence, fits)]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text. No sentence ends after an abbreviation or an initial."""
+    parts, start = [], 0
+    for match in SENTENCE_END.finditer(text):
+        end = match.end()
+        if not NO_END.search(text[start:end].rstrip()) and not text[end : end + 1].islower():
+            parts.append(text[start:end])
+            start = end
+    return _strip_each([*parts, text[start:]])
 
 
 def _halved(text: str, fits: Callable[[str], bool]) -> list[str]:

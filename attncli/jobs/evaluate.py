@@ -14,6 +14,7 @@ from attncli.data.lines import Line
 from attncli.data.streams import open_output
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
+from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.translate import Translates, translate_lines
 from attncli.scoring.translations import (
     Evaluation,
@@ -121,10 +122,13 @@ def translate_test_set(
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: Progress = lambda done, note="": None,
 ) -> System:
-    """Translate a test set. advance: receives the number of sentences translated so far."""
+    """Translate a test set as it is: no normalisation, and only lines too long for it are split.
+
+    advance: receives the number of sentences translated so far.
+    """
     start = time.perf_counter()
 
-    def report(done: int) -> None:
+    def show(done: int) -> None:
         advance(done, f"{done:,} sentences, {done / (time.perf_counter() - start):,.1f}/s")
 
     [outcomes] = translate_lines(
@@ -132,11 +136,14 @@ def translate_test_set(
         translator,
         search=search,
         max_batch_tokens=max_batch_tokens,
-        on_batch=report,
+        on_batch=show,
     )
+    seconds = time.perf_counter() - start
     hypotheses = [_one_line(each.translation.text) if each.translation else "" for each in outcomes]
-    notes = tuple(each.note for each in outcomes if each.note)
-    return System(name, hypotheses, time.perf_counter() - start, notes)
+    report = OutputReport()
+    list(report.messages(outcomes))
+    notes = (*(each.note for each in outcomes if each.note), *report.totals())
+    return System(name, hypotheses, seconds, notes)
 
 
 def _translated(

@@ -1,32 +1,21 @@
-"""Translate chunks of lines: one outcome for each line, in order."""
+"""Translation of chunks of lines: one outcome per line, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple, Protocol
+from typing import Protocol
 
 from attncli.data.lines import Line, Outcome
-from attncli.data.split import split
+from attncli.jobs.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
 from attncli.jobs.tags import Aligner, InParts, with_tags
-from attncli.tags import TaggedLine, parse
-from attncli.tags.scan import too_many_tags
-from attncli.tags.words import has_word
 from models.config import MAX_BATCH_TOKENS, SearchConfig
-from models.limits import LINE_TAGS
 from models.types import EMPTY, Hypothesis, Translation
 
-LongLines = Literal["split", "refuse"]
+DEFAULT_OPTIONS = LineOptions()
 
 
-class Translates(Protocol):
+class Translates(MeasuresTexts, Protocol):
     """Model as this job uses it; ``models.load_translator`` returns one."""
-
-    @property
-    def max_source_length(self) -> int:
-        """Maximum length of a text in tokens, end mark included."""
-
-    def source_length(self, text: str) -> int:
-        """Return the length of a text in tokens, end mark included."""
 
     def stream(
         self,
@@ -40,35 +29,25 @@ class Translates(Protocol):
         """Yield the translation of each text, in order."""
 
 
-class _Plan(NamedTuple):
-    """The texts to translate for a line: none for an empty one, more than one if it is split."""
-
-    line: Line
-    parts: list[str]
-    note: str = ""
-    refused: bool = False
-    tagged: TaggedLine | None = None  # where markup is carried: what there was in the line
-
-
 def translate_lines(
     chunks: Iterable[list[Line]],
     translator: Translates,
     *,
     search: SearchConfig,
-    long_lines: LongLines = "split",
+    options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: Aligner | None = None,
     on_batch: Callable[[int], None] = lambda done: None,
 ) -> Iterator[list[Outcome]]:
-    """The outcomes of each chunk, as soon as the chunk is there.
+    """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
 
-    With an aligner, lines are text with markup, which is carried into all outputs.
-
-    A line that is empty or all spaces has the empty translation and the model is not called; one
-    that is faulty, or too long and ``long_lines`` is "refuse", has none.
+    With an aligner, lines are text with tags, which are projected into all outputs. An empty line
+    has an empty translation, and the model is not called. A faulty line, or one that is too long
+    and refused, has no translation. on_batch: called after each batch with the number of texts of
+    the chunk that are done.
     """
     for chunk in chunks:
-        plans = [_plan(line, translator, long_lines, tags=bool(aligner)) for line in chunk]
+        plans = [plan_line(line, translator, options, tags=bool(aligner)) for line in chunk]
         texts = [part for plan in plans for part in plan.parts]
         results = translator.stream(
             texts,
@@ -82,42 +61,30 @@ def translate_lines(
         yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
 
 
-def _plan(line: Line, translator: Translates, long_lines: LongLines, *, tags: bool) -> _Plan:
-    if line.fault:
-        return _Plan(line, [], f"line {line.number} is {line.fault}; not translated", refused=True)
-    if not line.text.strip():
-        return _Plan(line, [])
-    if tags and too_many_tags(line.text):
-        note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
-        return _Plan(line, [], note, refused=True)
-    tagged = parse(line.text) if tags else None
-    if tagged and tagged.tags and not has_word(tagged.text):
-        return _Plan(line, [], tagged=tagged)
-    texts = tagged.blocks if tagged else [line.text]
-    length, most = max(map(translator.source_length, texts)), translator.max_source_length
-    if length <= most:
-        return _Plan(line, texts, tagged=tagged)
-    seen = f"line {line.number} has {length} pieces and the model takes {most}"
-    if long_lines == "refuse":
-        return _Plan(line, [], f"{seen}; not translated", refused=True)
-    parts = [part for text in texts for part in split(text, lambda t: _fits(t, translator))]
-    return _Plan(line, parts, f"{seen}; translated in {len(parts)} parts", tagged=tagged)
-
-
-def _fits(text: str, translator: Translates) -> bool:
-    return translator.source_length(text) <= translator.max_source_length
-
-
-def _outcome(plan: _Plan, results: list[Translation]) -> Outcome:
+def _outcome(plan: LinePlan, results: list[Translation]) -> Outcome:
     if plan.refused:
         return Outcome(plan.line, None, plan.note)
-    return Outcome(plan.line, _joined(plan.line.text, results), plan.note, tuple(results))
+    if plan.copied:
+        copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
+        return Outcome(plan.line, copied, plan.note)
+    joined = _joined(plan.line.text, results)
+    if plan.capitals or plan.before or plan.after:
+        joined = joined._replace(
+            hypotheses=tuple(_in_form(plan, hypothesis) for hypothesis in joined.hypotheses)
+        )
+    return Outcome(plan.line, joined, plan.note, tuple(results))
+
+
+def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:
+    """Return the output with the capitals and the outer white space of its line."""
+    text = hypothesis.text.upper() if plan.capitals else hypothesis.text
+    return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
 
 
 def _with_tags(
-    plans: list[_Plan], parts: list[list[Translation]], outcomes: list[Outcome], aligner: Aligner
+    plans: list[LinePlan], parts: list[list[Translation]], outcomes: list[Outcome], aligner: Aligner
 ) -> list[Outcome]:
-    """The outcomes with the markup of their lines, where there was a line to translate."""
+    """Return the outcomes with the tags of their lines in every output."""
     lines = [
         InParts(plan.tagged, part, outcome.translation)
         for plan, part, outcome in zip(plans, parts, outcomes, strict=True)
@@ -131,7 +98,7 @@ def _with_tags(
 
 
 def _joined(source: str, parts: list[Translation]) -> Translation:
-    """One translation from those of the parts, best with best, second with second, and so on."""
+    """Join the translations of parts: the best of each, the second best of each, and so on."""
     if not parts:
         return Translation(source, (EMPTY,))
     if len(parts) == 1:
@@ -141,7 +108,7 @@ def _joined(source: str, parts: list[Translation]) -> Translation:
 
 
 def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
-    """Texts with a space between; the probability of them all and their mean score."""
+    """Join outputs with spaces; add up their log-probabilities, average their scores."""
     return Hypothesis(
         text=" ".join(part.text for part in parts if part.text),
         score=sum(part.score for part in parts) / len(parts),

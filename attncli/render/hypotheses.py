@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 
 from attncli.data.lines import Outcome
 from attncli.render.alignment.lines import linked, record_of
+from models.inference.repetition import repetition
 from models.types import Hypothesis
 
 Format = Literal["text", "tsv", "jsonl"]
@@ -103,6 +104,8 @@ def _record(outcome: Outcome, rank: int) -> dict[str, object]:
         "tokens": hypothesis.tokens,
         "truncated": hypothesis.truncated,
     }
+    if found := repetition(hypothesis.text, outcome.line.text):
+        record["repetition"] = found._asdict()
     if outcome.alignments:
         pair = outcome.alignments[rank]
         units = {"source": pair.source, "target": pair.target}

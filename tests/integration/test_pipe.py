@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -88,6 +89,13 @@ def test_a_line_of_100_000_characters_is_split_or_refused_never_cut() -> None:
     output, said, status = translate(data, "--long", "refuse")
     assert (output, status) == (b"SHORT\n\n\nSHORT\n", 1)
     assert len(said.splitlines()) == 2
+
+
+def test_a_compressed_file_is_read_as_it_is_in_training(tmp_path: Path) -> None:
+    path = tmp_path / "lines.gz"
+    path.write_bytes(gzip.compress(b"a\n\n600\nb" * 1000))
+    expected = b"A\n\n600\nB" * 1000 + b"\n"
+    assert translate(b"", "-i", str(path)) == (expected, "", 0)
 
 
 def test_endless_input_and_a_reader_that_leaves() -> None:

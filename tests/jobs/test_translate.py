@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attncli.data.lines import Line, Outcome
 from attncli.data.split import split
-from attncli.jobs.translate import LongLines, translate_lines
+from attncli.jobs.line_plans import LineOptions, LongLines
+from attncli.jobs.translate import translate_lines
 from models.config import SearchConfig
 from models.types import Translation
 from tests.upper_model import Upper
@@ -15,7 +16,7 @@ def outcomes(
 ) -> list[Outcome]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest)
-    results = translate_lines([chunk], model or Upper(), search=search, long_lines=long)
+    results = translate_lines([chunk], model or Upper(), search=search, options=LineOptions(long))
     return [outcome for chunk in results for outcome in chunk]
 
 
@@ -47,7 +48,7 @@ def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     [outcome] = outcomes(text, model=model)
     assert list(model.asked) == ["Is it one?", "(Yes.)", "“It is.”", "word " * 15 + "3.14 here."]
     assert translation(outcome).text == text.upper()
-    assert outcome.note == "line 1 has 24 pieces and the model takes 20; translated in 4 parts"
+    assert outcome.note == "line 1 has 24 tokens and the model takes 20; translated in 4 parts"
 
 
 def test_a_long_line_is_refused_if_so_wished() -> None:
@@ -55,7 +56,7 @@ def test_a_long_line_is_refused_if_so_wished() -> None:
     short, long = outcomes("a", "word " * 20, model=model, long="refuse")
     assert translation(short).text == "A"
     assert long.translation is None
-    assert long.note == "line 2 has 21 pieces and the model takes 20; not translated"
+    assert long.note == "line 2 has 21 tokens and the model takes 20; not translated"
     assert list(model.asked) == ["a"]
 
 

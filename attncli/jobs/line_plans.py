@@ -1,0 +1,123 @@
+"""From a line to the texts that the model translates: none, one, or one per sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from attncli.data.lines import Line
+from attncli.data.split import sentences, split
+from attncli.tags import TaggedLine, parse
+from attncli.tags.scan import too_many_tags
+from attncli.tags.words import has_word
+from models.inference.normalise import (
+    is_all_capitals,
+    is_untranslatable,
+    normalise,
+    outer_spaces,
+    sentence_case,
+)
+from models.limits import LINE_TAGS
+
+LongLines = Literal["split", "refuse"]
+CAPITALS = 1.3  # tokens of a text in capitals per token in lower case: the model has not seen them
+
+
+@dataclass(frozen=True)
+class LineOptions:
+    """How lines become texts. The defaults change nothing but lines too long for the model."""
+
+    long_lines: LongLines = "split"  # lines that are longer than the model accepts
+    normalise: bool = False  # spaces and apostrophes; the output keeps the line's outer spaces
+    copy: bool = False  # lines without letters, and addresses, pass unchanged
+    capitals: bool = False  # lines in capitals the model does not know are translated in lower case
+    split_above: int = 0  # tokens; a longer line is translated sentence by sentence; 0: never
+
+
+EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=40)
+
+
+class MeasuresTexts(Protocol):
+    """Model as far as lengths are concerned."""
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum length of a text in tokens, end mark included."""
+
+    def source_length(self, text: str) -> int:
+        """Return the length of a text in tokens, end mark included."""
+
+
+class LinePlan(NamedTuple):
+    """The texts to translate for a line, and how the output is made from their translations."""
+
+    line: Line
+    parts: list[str]  # none for an empty line
+    note: str = ""
+    refused: bool = False
+    tagged: TaggedLine | None = None  # if tags are projected: the tags and the text between them
+    copied: bool = False  # the line is its own output
+    capitals: bool = False  # the output is written in capitals
+    before: str = ""  # white space of the line that the output keeps
+    after: str = ""
+
+
+def plan_line(
+    line: Line, model: MeasuresTexts, options: LineOptions, *, tags: bool = False
+) -> LinePlan:
+    """Return the plan of a line. With tags, the text keeps its spacing and its case."""
+    if line.fault:
+        note = f"line {line.number} is {line.fault}; not translated"
+        return LinePlan(line, [], note, refused=True)
+    if not line.text.strip():
+        return LinePlan(line, [])
+    if tags:
+        return _plan_tagged(line, model, options)
+    if options.copy and is_untranslatable(line.text):
+        return LinePlan(line, [], copied=True)
+    text, before, after = line.text, "", ""
+    if options.normalise:
+        text, (before, after) = normalise(text), outer_spaces(line.text)
+    capitals = options.capitals and _has_unknown_capitals(text, model)
+    texts = [sentence_case(text) if capitals else text]
+    plan = LinePlan(line, texts, capitals=capitals, before=before, after=after)
+    return _shortened(plan, model, options)
+
+
+def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+    if too_many_tags(line.text):
+        note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
+        return LinePlan(line, [], note, refused=True)
+    tagged = parse(line.text)
+    if tagged.tags and not has_word(tagged.text):
+        return LinePlan(line, [], tagged=tagged)
+    return _shortened(LinePlan(line, tagged.blocks, tagged=tagged), model, options)
+
+
+def _has_unknown_capitals(text: str, model: MeasuresTexts) -> bool:
+    """Return True if capitals cost a model so many more tokens that it cannot know the words."""
+    if not is_all_capitals(text):
+        return False
+    return model.source_length(text) > CAPITALS * model.source_length(sentence_case(text))
+
+
+def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+    """Split the texts of a plan at sentence ends, and further where the model needs it."""
+    most, note = model.max_source_length, ""
+    length = max(map(model.source_length, plan.parts))
+    if length > most:
+        note = f"line {plan.line.number} has {length} tokens and the model takes {most}"
+        if options.long_lines == "refuse":
+            return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
+    elif not 0 < options.split_above < length:
+        return plan
+
+    def fits(text: str) -> bool:
+        return model.source_length(text) <= most
+
+    parts = []
+    for text in plan.parts:
+        cut = 0 < options.split_above < model.source_length(text)
+        for sentence in sentences(text) if cut else [text]:
+            parts += split(sentence, fits)
+    return plan._replace(parts=parts, note=note and f"{note}; translated in {len(parts)} parts")

@@ -1,0 +1,52 @@
+"""Reports about suspicious outputs: cut at their length limit, or caught in a repetition loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attncli.data.lines import Outcome
+from models.inference.repetition import repetition
+
+REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
+
+
+class OutputReport:
+    """Messages about the best output of each line, and a summary if there are many."""
+
+    def __init__(self) -> None:
+        self._truncated = self._loops = 0
+
+    def messages(self, outcomes: Iterable[Outcome]) -> Iterator[str]:
+        """Yield a message for each of the first suspicious outputs, with its line number."""
+        for outcome in outcomes:
+            if outcome.translation is None:
+                continue
+            best, number = outcome.translation.hypotheses[0], outcome.line.number
+            if best.truncated:
+                self._truncated += 1
+                if self._truncated <= REPORTED:
+                    yield (
+                        f"line {number}: the output was cut at its length limit, after "
+                        f"{len(best.ids):,} tokens (--max-ratio and --max-extra raise the limit)"
+                    )
+            if found := repetition(best.text, outcome.line.text):
+                self._loops += 1
+                if self._loops <= REPORTED:
+                    yield (
+                        f"line {number}: the output says {found.phrase!r} {found.count:,} times in "
+                        f"a row (score {best.score:.2f})"
+                    )
+
+    def summary(self) -> Iterator[str]:
+        """Yield the totals of the kinds with more lines than were reported one by one."""
+        if self._truncated > REPORTED:
+            yield f"{self._truncated:,} outputs in all were cut at their length limit"
+        if self._loops > REPORTED:
+            yield f"{self._loops:,} outputs in all have a repetition loop"
+
+    def totals(self) -> Iterator[str]:
+        """Yield the totals of both kinds, where there are any."""
+        if self._truncated:
+            yield f"{self._truncated:,} outputs were cut at their length limit"
+        if self._loops:
+            yield f"{self._loops:,} outputs have a repetition loop"

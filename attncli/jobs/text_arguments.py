@@ -1,0 +1,30 @@
+"""Texts given as arguments: a file's name given by mistake is refused with the right command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from models.errors import ModelError
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    """Raise ModelError if every text is the name of a file."""
+    if not texts or not all(map(_is_file, texts)):
+        return
+    name = texts[0]
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    column = "; of a table, its first column: cut -f1" if Path(name).suffix == ".tsv" else ""
+    raise ModelError(
+        f"{name}{more}: the name of a file, where text is expected",
+        "text to translate",
+        f"read the file with -i {name}{column and f', or {column[2:]} {name} | attn translate'}; "
+        "pipe the name in to translate the name itself",
+    )
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a zero byte
+        return False

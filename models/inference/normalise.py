@@ -1,0 +1,45 @@
+r"""Normalisation of source text, so that spacing and typography do not change the translation.
+
+normalise("It’s\u00a0 here") == "It's here"
+"""
+
+from __future__ import annotations
+
+import re
+
+SPACES = re.compile(
+    "[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+"
+)  # neither tabs nor line separators
+APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\uff07", "'"))
+ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]+", re.IGNORECASE)
+
+
+def normalise(text: str) -> str:
+    """Return the text with single plain spaces and straight apostrophes, and none at its ends."""
+    return SPACES.sub(" ", text.strip()).translate(APOSTROPHES)
+
+
+def outer_spaces(text: str) -> tuple[str, str]:
+    """Return the white space before and after a text that has other characters."""
+    start = len(text) - len(text.lstrip())
+    end = len(text.rstrip())
+    return text[:start], text[end:]
+
+
+def is_untranslatable(text: str) -> bool:
+    """Return True for a text without letters, such as a number or a rule, and for an address.
+
+    An address is one URL or e-mail address.
+    """
+    return not any(map(str.isalpha, text)) or bool(ADDRESS.fullmatch(text.strip()))
+
+
+def is_all_capitals(text: str) -> bool:
+    """Return True if a text has two or more words, all in capitals. One word may be an acronym."""
+    return text.isupper() and sum(any(map(str.isalpha, word)) for word in text.split()) > 1
+
+
+def sentence_case(text: str) -> str:
+    """Return the text in lower case, but for its first letter."""
+    first = next((n for n, letter in enumerate(text) if letter.isalpha()), 0)
+    return text[: first + 1] + text[first + 1 :].lower()

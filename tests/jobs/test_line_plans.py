@@ -1,0 +1,118 @@
+"""From lines to texts: everyday input has the translation of the plain sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attncli.data.lines import Line, Outcome
+from attncli.data.split import sentences
+from attncli.jobs.line_plans import EVERYDAY, LineOptions
+from attncli.jobs.output_checks import REPORTED, OutputReport
+from attncli.jobs.text_arguments import check_texts
+from attncli.jobs.translate import translate_lines
+from models.config import SearchConfig
+from models.errors import ModelError
+from models.inference.translator import Translator
+from models.types import Hypothesis, Translation
+from tests.upper_model import Upper
+
+PLAIN = "The old dog sees a small house."
+GREEDY = SearchConfig(method="greedy")
+
+
+def outcomes(
+    texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
+) -> list[Outcome]:
+    lines = [Line(number, text) for number, text in enumerate(texts, 1)]
+    [found] = translate_lines([lines], model, search=GREEDY, options=options)
+    return found
+
+
+def translated(
+    texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
+) -> list[str]:
+    found = [outcome.translation for outcome in outcomes(texts, model, options)]
+    return [translation.text if translation else "" for translation in found]
+
+
+def test_spacing_does_not_change_the_translation_and_is_kept_at_the_ends(
+    tiny_translator: Translator,
+) -> None:
+    [plain] = translated([PLAIN], tiny_translator)
+    odd = ["The old  dog sees\u00a0a small house.", f"  {PLAIN}", f"{PLAIN}\t"]
+    assert translated(odd, tiny_translator) == [plain, f"  {plain}", f"{plain}\t"]
+
+
+def test_apostrophes_are_straight_for_the_model() -> None:
+    model = Upper()
+    assert translated(["it\u2019s"], model) == ["IT'S"]
+    assert translated(["it\u2019s"], model, LineOptions()) == ["IT\u2019S"]
+
+
+def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Translator) -> None:
+    lines = ["600", " 12:30 ", "-----", "https://a.org/b", "a@b.org"]
+    assert translated(lines, tiny_translator) == lines
+    model = Upper()
+    assert translated(lines, model) == lines and not model.asked
+    assert translated(["600"], model, LineOptions()) == ["600"] and list(model.asked) == ["600"]
+
+
+def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
+    tiny_translator: Translator,
+) -> None:
+    [plain] = translated([PLAIN], tiny_translator)
+    assert translated([PLAIN.upper()], tiny_translator) == [plain.upper()]
+    assert translated([PLAIN.upper()], tiny_translator, LineOptions()) != [plain.upper()]
+
+
+def test_a_model_that_knows_capitals_sees_them() -> None:
+    model = Upper()  # its tokens do not depend on the case
+    translated(["THE DOG RUNS"], model)
+    assert list(model.asked) == ["THE DOG RUNS"]
+
+
+def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Translator) -> None:
+    text = " ".join([PLAIN, "He ran.", "I ran."])
+    parts = translated([PLAIN, "He ran.", "I ran."], tiny_translator)
+    options = LineOptions(split_above=5)
+    assert translated([text], tiny_translator, options) == [" ".join(parts)]
+    [outcome] = outcomes([text], tiny_translator, options)
+    assert len(outcome.parts) == 3 and not outcome.note
+    [whole] = outcomes([text], tiny_translator, LineOptions(split_above=200))
+    assert len(whole.parts) == 1
+
+
+def test_sentences_end_at_sentence_ends_only() -> None:
+    assert sentences("Mr. A. Smith came. He left!") == ["Mr. A. Smith came.", "He left!"]
+    assert sentences("He said 3. Then he left.") == ["He said 3. Then he left."]
+    assert sentences("What? no. Yes... maybe") == ["What? no.", "Yes... maybe"]
+    assert sentences("走吧。好。") == ["走吧。", "好。"]
+    assert sentences("one") == ["one"]
+
+
+def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "dev.tsv"
+    path.write_text("a\tb\n")
+    with pytest.raises(ModelError, match="name of a file.* -i .*dev.tsv.* cut -f1"):
+        check_texts([str(path)])
+    check_texts([str(path), "some text"])
+    check_texts(["x" * 10_000, "\0"])
+    check_texts([])
+
+
+def outcome_of(number: int, text: str, *, truncated: bool = False) -> Outcome:
+    best = Hypothesis(text, -0.5, -2.0, ("a",), (4,), truncated)
+    return Outcome(Line(number, "source"), Translation("source", (best,)))
+
+
+def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
+    report = OutputReport()
+    several = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
+    messages = list(report.messages([outcome_of(9, "no " * 9), *several, outcome_of(10, "a b")]))
+    assert messages[0] == "line 9: the output says 'no' 9 times in a row (score -0.50)"
+    assert messages[1].startswith("line 1: the output was cut at its length limit, after 1 tokens")
+    assert len(messages) == 1 + REPORTED
+    total = f"{REPORTED + 2} outputs in all were cut at their length limit"
+    assert list(report.summary()) == [total]
