@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention
-from models.attention.hard import Hard, described
+from models.attention.hard import Hard, described, input_key
 from models.config import ModelConfig
 from models.decoders.base import Decoder
 from models.deferred import deferred_gradients
@@ -62,8 +62,11 @@ class EncoderDecoder(nn.Module):
         self.output = output
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
-        """The memory of source ids (B, S) with mask (B, S)."""
-        return self.encoder(source, mask)
+        """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S)."""
+        memory: Memory = self.encoder(source, mask)
+        if self.read_mode != "hard sample" or self.training:
+            return memory
+        return memory._replace(key=input_key(source, mask))
 
     def encode_batch(self, batch: Batch) -> Memory:
         """The memory for every target of a batch; a source that several share is encoded once."""

@@ -50,14 +50,15 @@ class Memory(NamedTuple):
     mask: Tensor  # (B, S)
     final: Tensor | None = None  # (B, F) what the decoder starts from, where there is such a thing
     grid: tuple[int, int] | None = None  # rows and columns of an image's cells
+    key: Tensor | None = None  # (B,) hash of each input, which seeds the samples of hard attention
 
     def select(self, rows: Tensor) -> Memory:
-        """The memory of some sentences, in the order given."""
-        final = None if self.final is None else self.final.index_select(0, rows)
+        """Return the memory of some sentences, in the given order."""
         return self._replace(
             values=self.values.index_select(0, rows),
             mask=self.mask.index_select(0, rows),
-            final=final,
+            final=None if self.final is None else self.final.index_select(0, rows),
+            key=None if self.key is None else self.key.index_select(0, rows),
         )
 
 

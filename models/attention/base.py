@@ -109,9 +109,12 @@ class Read(nn.Module):
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
 
-    def begin(self, like: Tensor) -> Tensor:
-        """What is drawn once for each sentence (B,); nothing, unless a read says otherwise."""
-        return torch.zeros_like(like)
+    def begin(self, key: Tensor) -> Tensor:
+        """Return the random number (B,) of each sentence for a read of its own, else zeros.
+
+        key (B,): hash of each input.
+        """
+        return torch.zeros_like(key)
 
     def forward(self, weights: Tensor, values: Tensor) -> AttentionOutput:
         """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
@@ -124,6 +127,7 @@ class PreparedMemory(NamedTuple):
     keys: Tensor  # (B, S, K)
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S)
+    key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if it is not known
 
     def select(self, rows: Tensor) -> PreparedMemory:
         """The prepared memory of some sentences."""
@@ -149,7 +153,12 @@ class Attention(nn.Module):
     def prepare(self, memory: Memory, keys: Tensor | None = None) -> PreparedMemory:
         """Keys and values of a memory, once per source; the score may see other keys (B, S, K)."""
         seen = memory.values if keys is None else keys
-        return PreparedMemory(self.score.prepare(seen), rounded_once(memory.values), memory.mask)
+        key = memory.mask.new_zeros(len(memory.mask), dtype=torch.float32)
+        if memory.key is not None:
+            key = memory.key.float()
+        return PreparedMemory(
+            self.score.prepare(seen), rounded_once(memory.values), memory.mask, key
+        )
 
     def begin(self, prepared: PreparedMemory) -> History | None:
         """The history before the first query, a row per sentence; None if no part asks for it."""
@@ -158,7 +167,7 @@ class Attention(nn.Module):
         mask = prepared.mask.float()  # (B, S)
         uniform = mask / mask.sum(1, keepdim=True).clamp_min(1)
         step = mask.new_zeros(mask.shape[0])  # (B,)
-        return History(step, uniform, torch.zeros_like(mask), self.read.begin(step))
+        return History(step, uniform, torch.zeros_like(mask), self.read.begin(prepared.key))
 
     def forward(
         self, query: Tensor, prepared: PreparedMemory, history: History | None = None

@@ -19,6 +19,7 @@ from models.settings import check_limits, limits_of, within
 from models.types import AttentionOutput
 
 TINY = 1e-38
+LOW = 0xFFFFFFFF  # the low 32 bits
 
 
 class Hard(Read):
@@ -31,7 +32,7 @@ class Hard(Read):
     While training, log-probability and entropy of the draw come along, for REINFORCE. Half of the
     sentences are read by expectation then, from first to last, which lowers the variance. The
     weights of REINFORCE and entropy, and the baseline's decay, are settings of train.attention. A
-    sample in use depends on the seed and the step alone, not on the batch or on earlier draws.
+    sample in use depends on the seed, the input and the step, not on the batch or earlier samples.
     """
 
     needs_history = True
@@ -41,12 +42,18 @@ class Hard(Read):
         check_limits(config, where="model.attention")
         self.config, self.decode = config, decode_of(config)
 
-    def begin(self, like: Tensor) -> Tensor:
-        """Return a random number (B,) per sentence, which selects expectation or sample."""
-        if not self.training or self.config.read_mix == "step":
-            return torch.zeros_like(like)
+    def begin(self, key: Tensor) -> Tensor:
+        """Return a number (B,) per sentence.
+
+        In training it is random and selects expectation or sample; outside training it is the key,
+        from which samples are derived.
+        """
+        if not self.training:
+            return key
+        if self.config.read_mix == "step":
+            return torch.zeros_like(key)
         one_for_all = self.config.read_mix == "batch"
-        return torch.rand_like(like[:1] if one_for_all else like).expand(like.shape)
+        return torch.rand_like(key[:1] if one_for_all else key).expand(key.shape)
 
     def forward(
         self, weights: Tensor, values: Tensor, history: History | None = None
@@ -114,19 +121,36 @@ def sampled(weights: Tensor, place: Tensor) -> Tensor:
     return torch.where((place < total).squeeze(-1), first, last)
 
 
-def hashed_uniform(step: Tensor, random: Tensor, seed: int) -> Tensor:
-    """A number between 0 and 1 for each step, the same whenever and in whatever batch it is asked.
+def hashed_uniform(step: Tensor, key: Tensor, seed: int) -> Tensor:
+    """Return a number in [0, 1) per step, a hash of step, key and seed.
 
-    step and random are of one shape. A hash of them and the seed: two rounds of multiply and shift
-    on 32 bits, whose constants are those of Wellons' lowbias32.
+    step and key have one shape. The result depends on nothing else, so it is the same in any batch.
     """
-    low = 0xFFFFFFFF
-    bits = (step.long() * 0x9E3779B1 + random.long() * 0x85EBCA77) & low
-    bits = bits ^ zlib.crc32(str(seed).encode())
+    bits = (step.long() * 0x9E3779B1 + key.long() * 0x85EBCA77) & LOW
+    bits = mixed(bits ^ zlib.crc32(str(seed).encode()))
+    return (bits >> 8).float() / 2**24  # a float holds 24 bits exactly
+
+
+def input_key(source: Tensor, mask: Tensor) -> Tensor:
+    """Return a hash (B,) of each input, below 2 ** 22, which is the same alone and in any batch.
+
+    source: ids (B, S) or features (B, S, V) with mask (B, S), padding does not count; or images
+    (B, 3, h, w).
+    """
+    bits = source.float().view(torch.int32) if source.is_floating_point() else source
+    if source.dim() < 4:
+        bits = bits.masked_fill(~mask.view(*mask.shape, *[1] * (source.dim() - 2)), 0)
+    bits = bits.flatten(1).long()
+    place = torch.arange(bits.shape[1], device=bits.device)
+    total = (mixed((bits + place * 0x9E3779B1) & LOW) * (bits != 0)).sum(1)
+    return mixed(total & LOW) >> 10
+
+
+def mixed(bits: Tensor) -> Tensor:
+    """Mix 32-bit numbers by two rounds of multiply and shift: Wellons' lowbias32."""
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-        bits = ((bits ^ (bits >> shift)) * factor) & low
-    bits = bits ^ (bits >> 16)
-    return (bits >> 8).float() / 2**24  # 24 bits are what a float holds exactly
+        bits = ((bits ^ (bits >> shift)) * factor) & LOW
+    return bits ^ (bits >> 16)
 
 
 def only(slots: Tensor, weights: Tensor) -> Tensor:

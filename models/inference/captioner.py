@@ -21,7 +21,7 @@ from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.search import Finished, search
 from models.sources import check_source
 from models.tokenizer import END
-from models.types import Hypothesis
+from models.types import Hypothesis, Memory
 
 BATCH = 32  # images per batch
 
@@ -125,7 +125,8 @@ class Captioner:
         config = search or self.search
         for group in windows(images, batch):
             part = [self._pixels(image) for image in group]
-            keys = [key(pixels) if config.method == "sample" else "" for pixels in part]
+            random = config.method == "sample" or self.read_mode == "hard sample"
+            keys = [key(pixels) if random else "" for pixels in part]
             yield from self._caption(self.features(part), keys, config, attention)
 
     @torch.no_grad()
@@ -148,22 +149,26 @@ class Captioner:
     ) -> list[Caption]:
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
         limits = [config.max_caption] * len(features)
-        outputs = search(self.model, self.model.encode(features, mask), limits, keys, config)
+        memory = self.model.encode(features, mask)
+        if memory.key is not None:  # of the pixels: features may differ by rounding in a batch
+            numbers = [int(text, 16) >> 10 for text in keys]
+            memory = memory._replace(key=torch.tensor(numbers, device=self.device))
+        outputs = search(self.model, memory, limits, keys, config)
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
-            maps = self._attention(features, mask, [found[0].ids for found in outputs])
+            maps = self._attention(features, memory, [found[0].ids for found in outputs])
         return [
             Caption(tuple(map(self._hypothesis, found)), of_best)
             for found, of_best in zip(outputs, maps, strict=True)
         ]
 
     def _attention(
-        self, features: Tensor, mask: Tensor, outputs: list[tuple[int, ...]]
+        self, features: Tensor, memory: Memory, outputs: list[tuple[int, ...]]
     ) -> list[ImageAttention | None]:
         """Return the attention maps of given outputs, by teacher forcing."""
         target = pad([[*ids, END] for ids in outputs], features.device)
-        batch = teacher_forcing_batch(features, mask, *target)
-        result = self.model.teacher_force(batch, want_weights=True)
+        batch = teacher_forcing_batch(features, memory.mask, *target)
+        result = self.model.teacher_force(batch, memory=memory, want_weights=True)
         assert result.weights is not None
         weights = result.weights.float().cpu()
         gates = None if result.gates is None else result.gates.float().cpu()

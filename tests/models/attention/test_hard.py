@@ -211,3 +211,28 @@ def test_what_a_model_reads_is_said_and_a_soft_one_is_not_read_in_another_way() 
     for model in (soft, none):
         refused(lambda model=model: model.with_read_mode("argmax", seed=1), "not hard", "read=hard")
     refused(lambda: hard_model("luong-nano").with_read_mode("best", seed=1), "'best'", "argmax")
+
+
+@torch.no_grad()
+def test_samples_of_different_inputs_differ_and_those_of_equal_inputs_agree() -> None:
+    config = AttentionConfig(score="location", positions=512, read="hard", read_decode="sample")
+    model = model_of("rnnsearch-nano", config)
+    source = torch.randint(5, 9, (40, 6), generator=torch.Generator().manual_seed(1))
+    source[1] = source[0]
+    mask = torch.ones(40, 6, dtype=torch.bool)
+    target = torch.full((40, 3), 5)
+    batch = Batch(source, mask, target, target, torch.ones(40, 3, dtype=torch.bool))
+    slots = model.teacher_force(batch, want_weights=True).weights.argmax(-1)  # (B, T)
+    assert torch.equal(slots[0], slots[1])
+    assert all(len(set(column.tolist())) > 3 for column in slots.unbind(1))
+
+
+def test_the_key_of_an_input_does_not_depend_on_its_padding() -> None:
+    ids = torch.tensor([[7, 0, 9, 4, 4], [7, 0, 9, 4, 4], [9, 0, 7, 4, 4]])
+    short = torch.arange(5) < torch.tensor([[3], [5], [3]])
+    keys = hard.input_key(ids, short)
+    assert keys[0] == hard.input_key(ids[:1, :3], short[:1, :3])
+    assert len(set(keys.tolist())) == 3 and int(keys.max()) < 2**22
+    features = torch.randn(2, 5, 8)
+    keys = hard.input_key(features, short[:2])
+    assert keys[0] == hard.input_key(features[:1, :3], short[:1, :3])
