@@ -1,0 +1,109 @@
+"""Make the pictures of docs/gallery/ from the embedded data.
+
+    python docs/gallery/make.py             # trains into runs/gallery, then draws
+    python docs/gallery/make.py --draw      # draws again from the runs that are there
+
+Training takes about ten minutes of one core: five attention mechanisms on the embedded grammar,
+and one captioner on drawn scenes. Every step is an `attn` command, which is printed before it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+GALLERY = Path(__file__).resolve().parent
+WORK = Path("runs/gallery")
+SOURCE = "The old woman does not see the small red car."
+TARGET = "Die alte Frau sieht das kleine rote Auto nicht."
+MECHANISMS = ("none", "dot", "additive", "sparsemax", "local_p")
+SCENES = 4
+SETTINGS = ("--threads", "1", "--device", "cpu")
+
+
+def main() -> None:
+    """Train unless told not to, then draw everything."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--draw", action="store_true", help="draw only, from the runs there are")
+    if not parser.parse_args().draw:
+        train()
+    draw_comparison()
+    draw_heat_maps()
+    draw_scenes()
+
+
+def train() -> None:
+    """Train the mechanisms under one budget, and a captioner."""
+    budget = ("train.steps=500", "train.evaluate_every=100", "train.metric=loss")
+    rate = ("train.schedule=inverse_sqrt", "train.lr=0.004", "train.warmup=100")
+    attn(
+        *("models", "compare", *MECHANISMS, "-o", str(WORK / "compare"), "--seeds", "1"),
+        *("-p", "rnnsearch-nano", *given(*budget, *rate), *SETTINGS),
+    )
+    steps = ("train.steps=1500", "train.evaluate_every=250", "train.metric=loss")
+    small = ("train.batch_tokens=512", "train.precision=fp32", "data.demo_scenes=1500")
+    attn(
+        *("train", "-p", "show-attend-tell-soft-nano", "-o", str(WORK / "scenes")),
+        *(*given(*steps, *small), *SETTINGS),
+    )
+
+
+def draw_comparison() -> None:
+    """Draw BLEU by source length and the learning curves."""
+    models = [part for name in ("none", "dot", "additive") for part in ("-m", str(folder(name)))]
+    test = WORK / "compare" / "test.tsv"
+    plot = ("--by-length", "--length-step", "2", "--plot", str(GALLERY / "bleu-by-length.svg"))
+    attn("evaluate", *models, str(test), *plot)
+    copy(folder("additive") / "curves.png", GALLERY / "curves.png")
+
+
+def draw_heat_maps() -> None:
+    """Draw the attention of each mechanism on one sentence pair."""
+    pair = f"{SOURCE} ||| {TARGET}\n"
+    for name in MECHANISMS[1:]:
+        picture = GALLERY / f"align-{name}.svg"
+        attn("align", "-m", str(folder(name)), "--picture", str(picture), text=pair)
+
+
+def draw_scenes() -> None:
+    """Draw the attention maps of the first test scenes."""
+    scenes = WORK / "scenes"
+    with tarfile.open(scenes / "images.tar") as archive:
+        names = sorted(name for name in archive.getnames() if name.startswith("test-"))[:SCENES]
+        for name in names:
+            picture = archive.extractfile(name)
+            assert picture
+            (WORK / name).write_bytes(picture.read())
+    for number, name in enumerate(names, 1):
+        picture = GALLERY / f"scene-{number}.png"
+        attn("caption", "-m", str(scenes), str(WORK / name), "--attention", str(picture))
+
+
+def folder(mechanism: str) -> Path:
+    """Return the run folder of a mechanism."""
+    return WORK / "compare" / mechanism / "seed-1"
+
+
+def given(*values: str) -> list[str]:
+    """Return `-s` options for these settings."""
+    return [part for value in values for part in ("-s", value)]
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file."""
+    target.write_bytes(source.read_bytes())
+
+
+def attn(*arguments: str, text: str | None = None) -> None:
+    """Print an attn command and run it."""
+    print("attn", shlex.join(arguments), flush=True)
+    command = [sys.executable, "-m", "attncli", *arguments]
+    subprocess.run(command, input=text, text=True, check=True)
+
+
+if __name__ == "__main__":
+    main()

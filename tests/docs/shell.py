@@ -1,0 +1,112 @@
+"""A small shell for the command lines of the documentation.
+
+It knows pipes, `<`, `>`, quotes, patterns and comments. `attn` runs in a fork of this process,
+which has imported torch already, so that a line takes a fraction of a second; it has real files as
+stdin, stdout and stderr. Other programs are started as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Segment(NamedTuple):
+    """One program of a pipe."""
+
+    words: list[str]
+    stdin: str  # path, empty for the pipe
+    stdout: str
+
+
+class Result(NamedTuple):
+    """The end of a command line."""
+
+    status: int
+    out: str
+    err: str
+
+
+def parse(line: str) -> list[Segment]:
+    """Return the programs of a command line."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|<>")
+    lexer.whitespace_split = True
+    segments, words, stdin, stdout = [], [], "", ""
+    tokens = iter(lexer)
+    quoted = set(shlex.split(line, comments=True)) - set(line.split())
+    for token in tokens:
+        if token == "|":
+            segments.append(Segment(words, stdin, stdout))
+            words, stdin, stdout = [], "", ""
+        elif token == "<":
+            stdin = next(tokens)
+        elif token == ">":
+            stdout = next(tokens)
+        else:
+            words += expanded(token) if token not in quoted else [token]
+    return [*segments, Segment(words, stdin, stdout)]
+
+
+def expanded(word: str) -> list[str]:
+    """Return the files that a pattern matches, or the word itself."""
+    return sorted(glob.glob(word)) or [word] if "*" in word else [word]
+
+
+def run(line: str) -> Result:
+    """Run a command line; its status is that of the last program that failed, or 0."""
+    with tempfile.TemporaryDirectory() as folder:
+        status, out, err = 0, Path(os.devnull), ""
+        for number, segment in enumerate(parse(line)):
+            source = Path(segment.stdin) if segment.stdin else out
+            out = Path(segment.stdout) if segment.stdout else Path(folder, f"{number}.out")
+            messages = Path(folder, f"{number}.err")
+            with source.open("rb") as i, out.open("wb") as o, messages.open("wb") as e:
+                files = (i.fileno(), o.fileno(), e.fileno())
+                status = run_program(segment.words, files) or status
+            err += messages.read_text("utf-8", "replace")
+        return Result(status, out.read_bytes().decode("utf-8", "replace"), err)
+
+
+def run_program(words: list[str], files: tuple[int, int, int]) -> int:
+    """Run one program with these files as stdin, stdout and stderr; return its status."""
+    if words[0] != "attn":
+        stdin, stdout, stderr = files
+        return subprocess.run(words, stdin=stdin, stdout=stdout, stderr=stderr).returncode
+    return forked(words[1:], files)
+
+
+def forked(arguments: list[str], files: tuple[int, int, int]) -> int:
+    """Run attn in a fork of this process; return its exit status."""
+    from attncli import app
+
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 70  # of a bug
+    try:
+        use_files(files)
+        status = app.run(arguments)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def use_files(files: tuple[int, int, int]) -> None:
+    """Make these files the stdin, stdout and stderr of this process."""
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    sys.stdin = os.fdopen(0, "r")
+    sys.stdout = os.fdopen(1, "w")
+    sys.stderr = os.fdopen(2, "w")
