@@ -33,17 +33,15 @@ TINY = (
 SMALL = " ".join(f"-s {value}" for value in TINY)
 NETWORK = "--encoder small-cnn --encoder-weights none -s model.image.grid="
 ADDED = (  # the first pattern that matches a line adds to it
-    (
-        r"^attn train train.en train.de --dev val.en val.de -o runs/en-de ",
-        f"-s train.seed=2 {SMALL}",
-    ),
+    (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
+    (r"^attn train --images ", f"--dry-run {NETWORK}"),
     (r"^attn train ", "--dry-run"),
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare ", "--help"),
 )
 
 
-LATER = ("alignments", "captions")
+LATER = ("alignments", "captions", "copy")
 
 
 class Line(NamedTuple):

@@ -1,0 +1,68 @@
+"""The recipes of docs/adding.md work as written, in a copy of the repository."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COPIED = ("models", "attncli", "tests", "pyproject.toml")
+PROGRAMS = {"attn": ["-m", "attncli"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"]}
+BLOCK = re.compile(r"^```python (file|into)=(\S+)(?: after=([^\n]*))?\n(.*?)^```$", re.S | re.M)
+SECTIONS = {
+    section.partition("\n")[0]: section
+    for section in (ROOT / "docs/adding.md").read_text("utf-8").split("\n## ")[1:]
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository with every recipe applied."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "pretrained")
+            shutil.copytree(source, folder / name, ignore=ignored)
+        else:
+            shutil.copy(source, folder)
+    for section in SECTIONS.values():
+        for kind, path, after, text in BLOCK.findall(section):
+            apply(folder / path, text, after if kind == "into" else None)
+    return folder
+
+
+def apply(path: Path, text: str, after: str | None) -> None:
+    """Write a new file, or insert rows into one below the line that ends with `after`."""
+    if after is None:
+        assert not path.exists(), f"{path} is there already"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return
+    before, found, rest = path.read_text("utf-8").partition(f"{after}\n")
+    assert found and f"{after}\n" not in rest, f"one line {after!r} in {path}"
+    path.write_text(before + found + text + rest, "utf-8")
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_recipe_works_as_written(name: str, copy: Path) -> None:
+    blocks = re.findall(r"^```sh copy\n(.*?)^```$", SECTIONS[name], re.S | re.M)
+    assert blocks and BLOCK.search(SECTIONS[name])
+    for line in "".join(blocks).splitlines():
+        out = run(copy, line)
+        assert "no tests ran" not in out and "skipped" not in out, out
+
+
+def run(folder: Path, line: str) -> str:
+    """Run a command line in the copy; return its output."""
+    program, *arguments = shlex.split(line)
+    command = [sys.executable, *PROGRAMS[program], *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout
