@@ -20,7 +20,7 @@ GALLERY = Path(__file__).resolve().parent
 WORK = Path("runs/gallery")
 SOURCE = "The old woman does not see the small red car."
 TARGET = "Die alte Frau sieht das kleine rote Auto nicht."
-MECHANISMS = ("none", "dot", "additive", "sparsemax", "local_p")
+MECHANISMS = ("none", "general", "additive", "sparsemax", "local_p")
 SCENES = 4
 SETTINGS = ("--threads", "1", "--device", "cpu")
 
@@ -38,11 +38,17 @@ def main() -> None:
 
 def train() -> None:
     """Train the mechanisms under one budget, and a captioner."""
-    budget = ("train.steps=500", "train.evaluate_every=100", "train.metric=loss")
-    rate = ("train.schedule=inverse_sqrt", "train.lr=0.004", "train.warmup=100")
+    budget = (
+        "train.steps=1000",
+        "train.evaluate_every=250",
+        "train.metric=loss",
+        "train.average=0",
+    )
+    rate = ("train.schedule=inverse_sqrt", "train.lr=0.005", "train.warmup=150", "train.ema=0.99")
+    model = ("model.bidirectional=true", "train.precision=fp32")
     attn(
         *("models", "compare", *MECHANISMS, "-o", str(WORK / "compare"), "--seeds", "1"),
-        *("-p", "rnnsearch-nano", *given(*budget, *rate), *SETTINGS),
+        *("-p", "rnnsearch-nano", *given(*budget, *rate, *model), *SETTINGS),
     )
     steps = ("train.steps=1500", "train.evaluate_every=250", "train.metric=loss")
     small = ("train.batch_tokens=512", "train.precision=fp32", "data.demo_scenes=1500")
@@ -54,7 +60,9 @@ def train() -> None:
 
 def draw_comparison() -> None:
     """Draw BLEU by source length and the learning curves."""
-    models = [part for name in ("none", "dot", "additive") for part in ("-m", str(folder(name)))]
+    models = [
+        part for name in ("none", "general", "additive") for part in ("-m", str(folder(name)))
+    ]
     test = WORK / "compare" / "test.tsv"
     plot = ("--by-length", "--length-step", "2", "--plot", str(GALLERY / "bleu-by-length.svg"))
     attn("evaluate", *models, str(test), *plot)
