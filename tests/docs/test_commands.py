@@ -41,7 +41,7 @@ ADDED = (  # the first pattern that matches a line adds to it
 )
 
 
-LATER = ("alignments", "captions", "copy")
+LATER = ("copy",)
 
 
 class Line(NamedTuple):
