@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.errors", "attncli.own_models"],
-    ["models.limits"],
+    ["models.limits", "models.parsing"],
     ["models.files", "models.registry"],
     ["models.settings"],
     ["models.config"],

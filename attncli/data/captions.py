@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from attncli.data import corpus
 from models.errors import ModelError
+from models.parsing import parse_json
 
 NUMBERED = re.compile(r"(.+\.\w+)#\d+")  # a name in a token file
 PARTS = {  # what the splits of a Karpathy file are called
@@ -131,7 +132,7 @@ def _csv_rows(path: Path | str, lines: Iterator[str]) -> Iterator[list[str]]:
 def _json(path: Path | str) -> Any:
     content = corpus.read_content(path)
     try:
-        return json.loads(content)
+        return parse_json(content)
     except json.JSONDecodeError as error:
         seen = f"{path}, line {error.lineno} is not JSON ({error.msg})"
         raise ModelError(seen, "Karpathy's or COCO's JSON, whole") from None

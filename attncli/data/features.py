@@ -22,6 +22,7 @@ import numpy as np
 
 from models.errors import ModelError
 from models.files import open_append, refused, taken, write_text
+from models.parsing import parse_json
 
 KEY = 64  # letters of a content hash
 CACHE = "ATTN_CACHE"  # the environment's name for the folder of all caches
@@ -118,7 +119,7 @@ class FeatureCache:
 
     def _check(self) -> None:
         try:
-            found = json.loads((self.folder / "about.json").read_text("utf-8"))
+            found = parse_json((self.folder / "about.json").read_text("utf-8"))
             stored = RowKind(tuple(found["shape"]), found["type"], found["made_by"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             seen = f"the feature cache {self.folder} is damaged ({error})"

@@ -12,7 +12,6 @@ Soft alignments may have a row and a column for the end mark; these are left out
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from attncli.data.corpus import BARS, open_text
 from attncli.data.links import NUMBER, Index, Link, parse_pharaoh, read_links
 from attncli.data.panels import Panel
 from models.errors import ModelError
+from models.parsing import parse_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,7 +147,7 @@ def _json_view(path: Path, texts: Sequence[str]) -> View:
     panels, pairs = [], []
     for number, text in enumerate(texts, 1):
         try:
-            record = json.loads(text)
+            record = parse_json(text)
             links = frozenset((int(i), int(j)) for i, j in record["links"])
             weights = record.get("weights")
             shape = len(record["target"]), len(record["source"])

@@ -27,6 +27,7 @@ from attncli.scoring.caption_systems import (
 )
 from attncli.scoring.meteor import why_not
 from models.errors import ModelError
+from models.parsing import parse_json
 
 if TYPE_CHECKING:
     from models.config import SearchConfig
@@ -163,10 +164,11 @@ def _is_json(path: Path) -> bool:
 def _objects(path: Path, rows: list[str]) -> list[Any]:
     try:
         if rows[0].lstrip().startswith("["):
-            return list(json.loads("\n".join(rows)))
-        return [json.loads(row) for row in rows]
-    except json.JSONDecodeError as error:
-        raise ModelError(f"{path} is not JSON ({error.msg})", "an array, or lines") from None
+            return list(parse_json("\n".join(rows)))
+        return [parse_json(row) for row in rows]
+    except ValueError as error:
+        reason = getattr(error, "msg", "") or error
+        raise ModelError(f"{path} is not JSON ({reason})", "an array, or lines") from None
 
 
 def _named(record: Any) -> tuple[str, str]:

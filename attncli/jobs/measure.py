@@ -23,6 +23,7 @@ from models.alignment import align, diagonal
 from models.errors import ModelError
 from models.files import write_text
 from models.inference.translator import Translator
+from models.parsing import parse_json
 
 NAME = "measured.json"
 
@@ -45,7 +46,7 @@ def measured(folder: Path, sets: Sets) -> Row | None:
     """The row that was measured before, on the same sets; None if there is none."""
     path = folder / NAME
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = parse_json(path.read_text("utf-8"))
         return Row(**record["row"]) if record["mark"] == sets.mark else None
     except FileNotFoundError:
         return None

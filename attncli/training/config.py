@@ -14,6 +14,7 @@ from attncli.scoring.translations import Tokenizer
 from attncli.training.corpora import CorpusConfig
 from models.config import MAX_SEED, AttentionLossConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import ModelError
+from models.parsing import parse_toml
 from models.settings import check_limits, fields_of, merged, option, overridden, to_dict
 from models.zoo import preset as find_preset
 
@@ -307,14 +308,8 @@ def _toml_lines(config: Any, section: str) -> Iterable[str]:
 
 
 def from_toml(text: str, name: str) -> dict[str, Any]:
-    """The tables of a TOML file; a ModelError with the line if it does not parse."""
-    import sys
-
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    """Return the tables of a TOML file; a ModelError with the line if it does not parse."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text)
+    except ValueError as error:
         raise ModelError(f"{name} is not TOML ({error})", "key = value lines in tables") from None

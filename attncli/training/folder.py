@@ -22,6 +22,7 @@ from attncli.training.config import RunConfig, TrainConfig, differences, from_to
 from attncli.training.lock import NAME as LOCK
 from models.errors import ModelError
 from models.files import is_leftover, refused, remove_leftovers, write_text
+from models.parsing import parse_json
 from models.settings import from_dict
 
 
@@ -148,7 +149,7 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
 
 def _read_inputs(folder: RunFolder) -> dict[str, str]:
     try:
-        stored = json.loads(folder.inputs.read_text("utf-8"))
+        stored = parse_json(folder.inputs.read_text("utf-8"))
         if not isinstance(stored, dict):
             raise ValueError("not an object")
     except (OSError, ValueError) as error:

@@ -21,6 +21,7 @@ from models.encoders.pretrained import pretrained_parameters
 from models.errors import ModelError
 from models.files import write_bytes
 from models.model import EncoderDecoder
+from models.parsing import parse_json
 
 
 @dataclass
@@ -144,7 +145,7 @@ def read_counters(path: Path) -> Counters:
 
 
 def _counters(file: Any) -> Counters:
-    counters = Counters(**json.loads(file.metadata()["counters"]))
+    counters = Counters(**parse_json(file.metadata()["counters"]))
     return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))
 
 

@@ -19,6 +19,7 @@ from attncli.data.tokens import Dropped, Side, SideWriter, id_type, read_side
 from attncli.training.config import DataConfig
 from models.errors import ModelError
 from models.files import refused, write_text
+from models.parsing import parse_json
 from models.tokenizer import Tokenizer
 
 
@@ -42,7 +43,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     """Return the content of `made.json`; raise a ModelError if it is damaged."""
     try:
-        return Manifest(**json.loads((folder / "made.json").read_text("utf-8")))
+        return Manifest(**parse_json((folder / "made.json").read_text("utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise _damaged(folder, error) from None
 

@@ -22,6 +22,7 @@ from attncli.training.sources.vocabulary import interruptible
 from models.errors import ModelError
 from models.files import write_bytes, write_folder, write_text
 from models.languages import BACK_TRANSLATED
+from models.parsing import parse_json
 from models.tokenizer import Tokenizer
 from models.tokenizer import train as train_tokenizer
 
@@ -69,7 +70,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
     if not folder.exists():
         write_folder(folder, lambda part: _make(config, part, progress))
     try:
-        made = json.loads((folder / "made.json").read_text("utf-8"))
+        made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped = [tokens.Dropped(**record) for record in made]
         stored = [tokens.read_pairs(folder / str(n)) for n in range(len(dropped))]
     except (OSError, ValueError, TypeError) as error:

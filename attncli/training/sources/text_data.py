@@ -19,6 +19,7 @@ from attncli.training.sources.vocabulary import count_words, interruptible, size
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import write_bytes, write_folder, write_text
+from models.parsing import parse_json
 from models.tokenizer import Tokenizer
 from models.tokenizer import train as train_tokenizer
 
@@ -91,7 +92,7 @@ def prepare(config: RunConfig, data: DataConfig, folder: Path, progress: Progres
     if not folder.exists():
         write_folder(folder, lambda part: _make(config, data, part, progress))
     try:
-        made = json.loads((folder / "made.json").read_text("utf-8"))
+        made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
     except (OSError, ValueError, TypeError) as error:
         raise ModelError(
