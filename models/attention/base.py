@@ -65,8 +65,7 @@ class Score(nn.Module):
             raise ModelError(
                 f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
                 "equal sizes",
-                "use score 'general', 2 heads or more (which project both), or make the decoder as "
-                "wide as the encoder's output (model.bidirectional=false)",
+                "use score 'general', or 2 heads or more, which project both",
             )
 
     def prepare(self, values: Tensor) -> Tensor:

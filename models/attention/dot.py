@@ -15,8 +15,8 @@ class Dot(Score):
 
     score(s, h) = s^T h
     Source: Luong, Pham, Manning 2015, section 3.1.
-    Query and key must have equal sizes; `general` serves where they have not. An encoder of both
-    directions is twice as wide as its decoder, one with model.bidirectional=false is not.
+    Query and key must have equal sizes; use `general` where they differ. The two directions of a
+    bidirectional encoder therefore have half of model.hidden each with this score.
     """
 
     needs_equal_sizes = True

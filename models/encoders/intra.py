@@ -26,16 +26,17 @@ CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
 class IntraEncoder(nn.Module):
     """Token ids to a memory with one slot per token, and the states at the ends."""
 
-    def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
+    def __init__(self, embedding: Embedding, config: ModelConfig, hidden: int) -> None:
         super().__init__()
+        self.hidden = hidden  # units per direction
         self.embedding = embedding
         self.dropout = Dropout(config.dropout)
         self.directions = 2 if config.bidirectional else 1
-        self.value_size = config.hidden * self.directions
-        self.final_size = config.hidden * self.directions * config.encoder_layers
+        self.value_size = hidden * self.directions
+        self.final_size = hidden * self.directions * config.encoder_layers
         sizes = [config.embedding] + [self.value_size] * (config.encoder_layers - 1)
         self.layers = nn.ModuleList(
-            IntraRecurrence(size, config.hidden, config.cell)
+            IntraRecurrence(size, hidden, config.cell)
             for size in sizes
             for _ in range(self.directions)
         )

@@ -20,22 +20,23 @@ CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 class RnnEncoder(nn.Module):
     """Token ids to a memory with one slot per token, and the states at the ends."""
 
-    def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
+    def __init__(self, embedding: Embedding, config: ModelConfig, hidden: int) -> None:
         super().__init__()
+        self.hidden = hidden  # units per direction
         self.embedding = embedding
         self.dropout = Dropout(config.dropout)
         between = config.dropout if config.encoder_layers > 1 else 0.0
         self.rnn = CELLS[config.cell](
             config.embedding,
-            config.hidden,
+            hidden,
             config.encoder_layers,
             batch_first=True,
             bidirectional=config.bidirectional,
             dropout=between,
         )
         directions = 2 if config.bidirectional else 1
-        self.value_size = config.hidden * directions
-        self.final_size = config.hidden * directions * config.encoder_layers
+        self.value_size = hidden * directions
+        self.final_size = hidden * directions * config.encoder_layers
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         """Memory of ids (B, S) with mask (B, S).

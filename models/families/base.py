@@ -7,6 +7,7 @@ from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
 from models.errors import ConfigurationError
 from models.layers import Embedding
+from models.registry import find
 from models.types import VocabularySizes
 
 
@@ -22,10 +23,27 @@ def embeddings(
     return Embedding(sizes.source, config.embedding, scale=scale), target
 
 
-def recurrent_encoder(embedding: Embedding, config: ModelConfig) -> RnnEncoder | IntraEncoder:
-    """The configured recurrent encoder, with or without self-attention inside."""
+def recurrent_encoder(
+    embedding: Embedding, config: ModelConfig, *, attends: bool = True
+) -> RnnEncoder | IntraEncoder:
+    """Build the recurrent encoder of a model, with or without self-attention inside.
+
+    attends: True if the decoder has attention, which can ask for memory slots of its own size.
+    """
     kinds: dict[str, type[RnnEncoder] | type[IntraEncoder]] = {
         "none": RnnEncoder,
         "intra": IntraEncoder,
     }
-    return kinds[config.encoder_attention](embedding, config)
+    halved = attends and config.bidirectional and needs_equal_sizes(config)
+    hidden = config.hidden // 2 if halved else config.hidden
+    return kinds[config.encoder_attention](embedding, config, hidden)
+
+
+def needs_equal_sizes(config: ModelConfig) -> bool:
+    """Return True if the attention compares query and keys directly, as dot products do.
+
+    The two directions of a bidirectional encoder then have half the decoder's size each, as in
+    OpenNMT. Several heads need no equal sizes, because each projects query and keys.
+    """
+    score = find("score", config.attention.score)
+    return bool(score.needs_equal_sizes) and config.attention.heads == 1

@@ -24,7 +24,7 @@ class RnnSearch(EncoderDecoder):
             target,
             config,
             value_size=encoder.value_size,
-            final_size=config.hidden,  # <-h_1 stands at the end of the encoder's final states
+            final_size=encoder.hidden,  # <-h_1 is the last part of the encoder's final states
         )
         readout = config.readout or config.embedding
         tied = target if config.tied and readout == config.embedding else None

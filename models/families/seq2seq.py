@@ -18,7 +18,7 @@ class Seq2Seq(EncoderDecoder):
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
-        encoder = recurrent_encoder(source, config)
+        encoder = recurrent_encoder(source, config, attends=False)
         decoder = FixedContextDecoder(target, config, final_size=encoder.final_size)
         readout = config.readout or config.embedding
         tied = target if config.tied and readout == config.embedding else None

@@ -318,7 +318,7 @@ def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (["model.attention.score=dot"], "equal sizes"),
+        (["model.attention.score=dot", "model.hidden=33"], "equal sizes"),
         (["model.attention.heads=3"], "divide evenly"),
         (["model.attention.read=hard", "train.attention.coverage=see"], "read 'soft'"),
     ],

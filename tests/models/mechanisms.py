@@ -50,8 +50,7 @@ def combinations(score: str, window: str) -> Iterator[AttentionConfig]:
 
 
 def configured(preset: str, config: AttentionConfig) -> ModelConfig:
-    both = config.score not in EQUAL_SIZES or config.heads > 1
-    return dataclasses.replace(small_config(preset), attention=config, bidirectional=both)
+    return dataclasses.replace(small_config(preset), attention=config)
 
 
 @cache

@@ -10,14 +10,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from models.bundle import build
 from models.config import ModelConfig
 from models.decoders.cells import Bridge, GruCell, LstmCell, Recurrence
 from models.encoders.rnn import RnnEncoder
-from models.errors import ModelError
 from models.families.luong import Luong
 from models.families.rnnsearch import RnnSearch
 from models.layers import Embedding, FeedForward, positions
+from models.registry import names
+from models.settings import merged
 from models.types import VocabularySizes
+from models.zoo import model_config
 from tests.models.small import pairs, small_config, sources
 
 SMALL = ModelConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
@@ -96,7 +99,7 @@ def test_the_first_state_is_tanh_of_a_linear_map() -> None:
 def test_the_encoder_ends_in_the_states_at_the_ends(cell: str, bidirectional: bool) -> None:
     torch.manual_seed(1)
     config = dataclasses.replace(SMALL, cell=cell, bidirectional=bidirectional)
-    encoder = RnnEncoder(Embedding(30, 5), config).eval()
+    encoder = RnnEncoder(Embedding(30, 5), config, config.hidden).eval()
     memory = encoder(*sources(6, 3, 1))
     assert memory.final is not None
     assert memory.values.shape == (3, 6, encoder.value_size)
@@ -137,11 +140,6 @@ def test_luong_feeds_its_attentional_vector_to_the_next_step_if_asked() -> None:
     torch.testing.assert_close(feeding.teacher_force(batch).features, other)
 
 
-def test_an_unknown_cell_is_refused_in_one_line() -> None:
-    with pytest.raises(ModelError, match="cell 'gro'; expected gru or lstm"):
-        RnnEncoder(Embedding(30, 5), dataclasses.replace(SMALL, cell="gro"))
-
-
 @pytest.mark.parametrize("size", [8, 9])
 def test_positions_are_sines_then_cosines(size: int) -> None:
     code, half = positions(3, 4, size, torch.device("cpu")), size // 2
@@ -163,3 +161,18 @@ def test_the_feed_forward_block_is_two_maps_with_a_relu_between() -> None:
 def test_an_embedding_is_a_row_times_its_scale() -> None:
     embedding = Embedding(7, 3, scale=2.0)
     torch.testing.assert_close(embedding(torch.tensor([[4]]))[0, 0], 2 * embedding.weight[4])
+
+
+@pytest.mark.parametrize(
+    "preset", ["rnnsearch-nano", "rnnsearch-small", "luong-nano", "luong-small"]
+)
+@pytest.mark.parametrize("score", names("score"))
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_every_score_works_on_every_recurrent_preset(preset: str, score: str, cell: str) -> None:
+    values = {"attention": {"score": score}, "cell": cell}
+    config = merged(model_config(preset), values, where="model")
+    with torch.device("meta"):
+        model = build(config, VocabularySizes(30, 30, True))
+    half = score in ("dot", "scaled_dot")
+    assert config.bidirectional and model.encoder.hidden == config.hidden // (2 if half else 1)
+    assert model.encoder.value_size == config.hidden * (1 if half else 2)
