@@ -1,12 +1,12 @@
-"""Word alignment on English-French Hansards: our attention beside eflomal, one table.
+"""Word alignment on English-French Hansards: a table of attn and eflomal.
 
     pip install eflomal          # it compiles C; any environment, --eflomal says where it is
     python benchmarks/alignment.py --tatoeba DIR --gold DIR/enfr.dev --work WORK
 
-Both learn from Tatoeba's English-French training pairs and from the sentences of the gold, whose
-links neither of them sees: unsupervised, as eflomal's users do it. All text is lower-cased and
-written as the gold writes it (`hansard_text.py`). Ours also reads the pairs joined to longer ones,
-as the Hansards are longer than anything in Tatoeba. The models are trained with `attn train` where
+Both train on Tatoeba's English-French pairs and on the gold sentences without their links
+(unsupervised, the usual way to run eflomal). All text is lower-cased and tokenised like the gold
+(`hansard_text.py`). attn also trains on joined pairs, because the Hansards have longer sentences
+than Tatoeba. The models are trained with `attn train` where
 WORK has none (an hour on a core each) and none is given with --model and --reverse-model.
 
 Layer, head, shift, the way to links and the symmetrisation are chosen on one half of the gold and
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tatoeba", type=Path, required=True, help="folder of eng-fra.*.tsv")
     parser.add_argument("--gold", type=Path, required=True, help="path before .src-tgt and .gold")
@@ -91,7 +91,7 @@ def parsed() -> argparse.Namespace:
 
 
 def train(data: Data, source: str, target: str, work: Path) -> Path:
-    """The model of the work folder, trained or trained further where it is not done."""
+    """Return the model in the work folder; train it, or continue its training, if needed."""
     folder = work / f"{source}-{target}"
     arguments = ["train", *(str(data.file("train", side)) for side in (source, target))]
     arguments += ["--dev", *(str(data.file("dev", side)) for side in (source, target))]
@@ -101,14 +101,14 @@ def train(data: Data, source: str, target: str, work: Path) -> Path:
 
 
 def diagonals(lengths: Sequence[tuple[int, int]]) -> Found:
-    """What knows nothing: each target word linked with the source word at its place."""
+    """Link each target word with the source word at the same relative position (the floor)."""
     from models.alignment import diagonal
 
     return [frozenset(diagonal(source, target)) for source, target in lengths]
 
 
 def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Found]:
-    """The links of eflomal for the last pairs of what it has read."""
+    """Return the links of eflomal for the last pairs of what it has read."""
     files = [work / "eflomal.forward", work / "eflomal.reverse"]
     texts = ["-s", data.file("eflomal", "en"), "-t", data.file("eflomal", "fr")]
     start = time.perf_counter()
@@ -124,7 +124,7 @@ def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Fo
 def by_attention(
     model: Path, reverse: Path, pairs: list[Pair], gold: list[Links], training: list[Pair]
 ) -> dict[str, Found]:
-    """The links of both models: plain, by themselves, by agreement, as chosen on gold."""
+    """Return the links of both models: plain, alone, agreed and chosen on gold."""
     from models import load_translator
     from models.alignment import AlignConfig, agree, alone
 
@@ -155,7 +155,7 @@ def in_both(
     ours: AlignConfig,
     other: AlignConfig,
 ) -> dict[str, Found]:
-    """The links of both models by settings of each, alone and together."""
+    """Return the links of both models by settings of each, alone and together."""
     from models.alignment import align
 
     print(f"{name}: {said(ours)}; reverse: {said(other)}")
@@ -166,7 +166,7 @@ def in_both(
 
 
 def said(config: object) -> dict[str, object]:
-    """The settings of a choice that were chosen."""
+    """Return the settings that a choice selected."""
     return {k: v for k, v in dataclasses.asdict(config).items() if k not in UNSAID}
 
 
@@ -178,7 +178,7 @@ def crossed(
     learned: Sequence[int],
     scored: Sequence[int],
 ) -> dict[str, Found]:
-    """The links of one half of the pairs, by settings chosen on the other half."""
+    """Return the links of one half of the pairs, by settings chosen on the other half."""
     known = [gold[n] for n in learned]
     forward, own = chosen_links(there, pairs, gold, learned, scored, turn=False)
     backward, other = chosen_links(back, pairs, gold, learned, scored, turn=True)
@@ -225,14 +225,14 @@ def directions(name: str, forward: Found, reverse: Found) -> dict[str, Found]:
 
 
 def both(forward: Found, reverse: Found, method: str) -> Found:
-    """The links of both directions symmetrised, as Moses does it."""
+    """Return the links of both directions symmetrised, as Moses does it."""
     from models.alignment import symmetrise
 
     return [symmetrise(a, b, method) for a, b in zip(forward, reverse, strict=True)]
 
 
 def table(found: dict[str, Found], gold: Sequence[Links]) -> str:
-    """A row for each aligner, in percent."""
+    """Print a row for each aligner, in percent."""
     rows = [["", "AER", "precision", "recall", "F", "links"]]
     for name, links in found.items():
         scores = score_alignments(name, links, gold)

@@ -1,12 +1,11 @@
-"""What each score costs: time and memory of one forward and backward pass, beside PyTorch's own.
+"""Time and memory of one forward and backward pass of each score, compared with PyTorch's SDPA.
 
     python benchmarks/attention_cost.py
     python benchmarks/attention_cost.py --batch 64 --queries 30 --slots 30 --size 512 --repeats 10
 
-A pass scores all queries at once, keys prepared within it, and takes the gradients of queries,
-values and parameters. Memory is what PyTorch's allocator held at the peak above what it held
-before, on a CPU summed from its profiler's records; the last line is what one (B, T, S, H) tensor
-alone would take.
+A pass prepares the keys, scores all queries at once, and computes the gradients of queries, values
+and parameters. Memory is the peak of PyTorch's allocator above its level before the pass; on a CPU
+it is summed from the profiler's records. The last line is the size of one (B, T, S, H) tensor.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def fused(query: Tensor, values: Tensor) -> Tensor:
 
 
 def reading(attention: Attention) -> Callable[[Tensor, Tensor], Tensor]:
-    """The contexts (B, T, V) that an attention reads."""
+    """Return the contexts (B, T, V) that an attention reads."""
 
     def read(query: Tensor, values: Tensor) -> Tensor:
         mask = values.new_ones(values.shape[:2], dtype=torch.bool)
@@ -117,7 +116,7 @@ def timed(work: Callable[[], None], device: torch.device) -> float:
 
 
 def peak_bytes(work: Callable[[], None], device: torch.device) -> int:
-    """The most that was allocated at a time during one call."""
+    """Return the peak of allocated memory during one call, in bytes."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()

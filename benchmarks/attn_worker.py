@@ -1,4 +1,4 @@
-"""attn's side of speed.py: the same work as joeynmt_peer.py, timed from inside in the same way.
+"""The attn side of speed.py: the same work as joeynmt_peer.py, timed in the same way.
 
 Each command prints one line of JSON on stdout:
 
@@ -6,7 +6,7 @@ Each command prints one line of JSON on stdout:
     python benchmarks/attn_worker.py train --work ours --data multi30k/tok --steps 30
     python benchmarks/attn_worker.py translate --bundle runs/en-de --input test.en
 
-`train` takes the job's own data, model, loop and settings; only the events are timed here.
+`train` uses the data, model, loop and settings of `attn train`; this script times its events.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _prepared(config: RunConfig, work: Path) -> Prepared:
 
 
 def _contents(config: RunConfig, prepared: Prepared, warm_up: int, steps: int) -> Figures:
-    """What the timed batches held; their plan depends on the seed alone."""
+    """Return the token counts of the timed batches; their plan depends on the seed alone."""
     from attncli.data.batching import epoch_plan
 
     pairs, size, seed = prepared.examples, config.train.batch_tokens, config.train.seed

@@ -1,9 +1,9 @@
-"""What one sentence costs `attn translate` from a cold start, beside torch and the weights alone.
+"""Time of `attn translate` for one sentence from a cold start, and of importing torch and weights.
 
     python benchmarks/cold_start.py --bundle runs/en-de --rounds 11
 
-Alternates `echo sentence | attn translate -m BUNDLE` with a Python that imports torch and reads
-the same weights by safetensors. Prints each round, both medians and their difference.
+Alternates `echo sentence | attn translate -m BUNDLE` with a Python process that imports torch and
+reads the same weights with safetensors. Prints each round, both medians and their difference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LAUNCH = "import sys; from attncli.app import main; sys.exit(main())"  # what th
 
 
 def seconds(command: list[str]) -> float:
-    """The wall clock around a process that reads one sentence."""
+    """Return the wall-clock time of a process that translates one sentence, in seconds."""
     started = time.perf_counter()
     subprocess.run(command, input=SENTENCE, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)
     return time.perf_counter() - started

@@ -3,9 +3,9 @@
     python benchmarks/flickr8k.py --data DIR --work DIR --cnn FILE [--only NAME ...] [--threads N]
 
 DIR holds images.tar (or a folder images), train.tsv and dev.tsv: file name, tab, caption. FILE has
-the weights of MobileNet-EdgeTPU, its arch.json beside it. Each model is trained with `attn train`
-(again the same command goes on with a broken run; the features are computed once, by the first),
-then all are scored with `attn evaluate captions` on the dev pictures with a beam of 5.
+the weights of MobileNet-EdgeTPU; its arch.json is in the same folder. Each model is trained with
+`attn train` (the same command continues an interrupted run; image features are computed once), then
+all are scored with `attn evaluate captions` on the dev pictures with a beam of 5.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def folder(name: str, work: Path) -> Path:
 
 
 def images(data: Path) -> Path:
-    """The TAR file of the pictures, or their folder."""
+    """Return the TAR file of the pictures, or their folder."""
     tar = data / "images.tar"
     return tar if tar.exists() else data / "images"
 

@@ -1,8 +1,8 @@
-"""The texts that aligners learn from: Tatoeba written as the gold of the Hansards writes it.
+"""Training texts for aligners: Tatoeba, tokenised like the gold of the Hansards.
 
 Lower-cased words between spaces; punctuation and hyphens apart; contractions written out: "don't"
-is `do not`, "l'an" `le an`, "du" `de le`, "aux" `à les`. What the rules cannot know (whether "'d"
-is would or had, whether "des" is an article) they decide as the gold most often does.
+is `do not`, "l'an" `le an`, "du" `de le`, "aux" `à les`. Ambiguous cases (whether "'d"
+is would or had, whether "des" is an article) follow the most frequent reading in the gold.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Data(NamedTuple):
     folder: Path
 
     def file(self, part: str, language: str) -> Path:
-        """The text of a part in a language."""
+        """Return the text of one split in one language."""
         return self.folder / f"{part}.{language}"
 
     def pairs(self, part: str) -> list[Pair]:
-        """The sentence pairs of a part."""
+        """Return the sentence pairs of one split."""
         sides = [self.file(part, language).read_text("utf-8") for language in ("en", "fr")]
         return list(zip(*(side.splitlines() for side in sides), strict=True))
 
@@ -86,7 +86,7 @@ def prepare(tatoeba: Path, gold: Path, data: Data) -> None:
 
 
 def written_out(path: Path) -> Iterator[Pair]:
-    """The pairs of a table, as the gold would write them."""
+    """Return the pairs of a table, as the gold would write them."""
     with open_text(path) as lines:
         for line in lines:
             source, target, *_ = line.split("\t")
@@ -94,7 +94,7 @@ def written_out(path: Path) -> Iterator[Pair]:
 
 
 def gold_pairs(gold: Path) -> Iterator[Pair]:
-    """The sentences of the gold: `source ||| target` in GOLD.src-tgt."""
+    """Return the sentences of the gold: `source ||| target` in GOLD.src-tgt."""
     with open_text(gold.with_name(gold.name + ".src-tgt")) as lines:
         for line in lines:
             source, target = line.split("|||")
@@ -115,12 +115,12 @@ def joined(pairs: Iterable[Pair]) -> Iterator[Pair]:
 
 
 def english(text: str) -> str:
-    """An English sentence as the gold writes it."""
+    """Return an English sentence as the gold writes it."""
     return " ".join(_full(word) for word in _words(text))
 
 
 def french(text: str) -> str:
-    """A French sentence as the gold writes it."""
+    """Return a French sentence as the gold writes it."""
     words = []
     for word in _words(text.replace("-t-", " ")):
         head, mark, rest = word.partition("'")
@@ -140,7 +140,7 @@ def _words(text: str) -> list[str]:
 
 
 def _full(word: str) -> str:
-    """An English word with its contraction written out."""
+    """Return an English word with its contraction written out."""
     known = _NOT.get(word) or _WORDS.get(word)
     if known:
         return known

@@ -1,4 +1,4 @@
-"""JoeyNMT 2.3.0 (Kreutzer, Bastings and Riezler 2019) as a peer: the same work, timed from inside.
+"""JoeyNMT 2.3.0 (Kreutzer, Bastings and Riezler 2019) as a peer: the same work, timed in the same way.
 
 Run by the peer's own Python, never by ours; each command prints one line of JSON on stdout:
 
@@ -213,7 +213,7 @@ def import_weights(work: Path, bundle: Path) -> Figures:
 
 
 def joeynmt_order(spm: Path) -> list[int]:
-    """The ids of a SentencePiece model in the order of JoeyNMT's vocabulary: marks, then pieces."""
+    """Return the SentencePiece ids in the order of JoeyNMT's vocabulary: marks, then pieces."""
     import sentencepiece
 
     model = sentencepiece.SentencePieceProcessor(model_file=str(spm))

@@ -1,11 +1,11 @@
-"""BLEU by source length, as in Figure 2 of Bahdanau et al. 2015, on sentences joined to long ones.
+"""BLEU by source length on joined sentences (Bahdanau et al. 2015, figure 2).
 
     python benchmarks/lengths.py SOURCE REFERENCE --work WORK [--join 4] [-m RUN ...]
 
-Corpora of short sentences have no long ones to test on. Here 1, 2, .. up to --join neighbouring
-sentences stand on one line, each sentence once for every number, and the models translate the line
-as if it were one sentence. WORK/joined.* are the lines, which serve for training as well; with
-models, `attn evaluate` gives the table and WORK/lengths.png.
+A corpus of short sentences has no long ones to test on. This script joins 1, 2, .. up to --join
+neighbouring sentences on one line, and the models translate the line as one sentence. WORK/joined.*
+are the lines, which can also be used for training. With models, `attn evaluate` prints the table and
+draws WORK/lengths.png.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def main() -> None:
 
 
 def write(path: Path, place: Path, most: int) -> Path:
-    """A file's lines, joined, in another."""
+    """Write the joined lines of a file to another file."""
     lines = path.read_text("utf-8").removesuffix("\n").split("\n")
     place.write_text("".join(f"{line}\n" for line in joined(lines, most)), "utf-8")
     return place
 
 
 def joined(lines: Sequence[str], most: int) -> Iterator[str]:
-    """The lines one by one, then by twos, and so on; what is left over at the end is left out."""
+    """Return single lines, then pairs of lines, and so on; an incomplete last group is dropped."""
     for count in range(1, most + 1):
         for start in range(0, len(lines) - count + 1, count):
             yield " ".join(lines[start : start + count])

@@ -3,9 +3,9 @@
     python benchmarks/multi30k.py --data DIR --work DIR [--text tok|raw] [--only NAME ...]
 
 DIR holds train, val and test_2016_flickr as .en and .de, and the same under tok/, lower-cased and
-tokenised (files named *.lc.norm.tok.*). Each model is trained with `attn train` (again the same
-command goes on with a broken run), then all are scored with `attn evaluate`: a table, and
-Bahdanau's Figure 2 of all of them in one picture, DIR/lengths-TEXT.png in the work folder.
+tokenised (files named *.lc.norm.tok.*). Each model is trained with `attn train` (the same command
+continues an interrupted run), then all are scored with `attn evaluate`: a table, and BLEU by source
+length (Bahdanau et al. 2015, figure 2) in lengths-TEXT.png in the work folder.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def files(data: Path, part: str, text: str) -> list[str]:
-    """The English and the German file of a part."""
+    """Return the English and the German file of one split."""
     if text == "tok":
         return [str(data / "tok" / f"{part}.lc.norm.tok.{side}") for side in ("en", "de")]
     return [str(data / f"{part}.{side}") for side in ("en", "de")]

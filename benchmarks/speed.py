@@ -1,4 +1,4 @@
-"""attn beside JoeyNMT 2.3.0 on a CPU: training and translation, alternating in one run.
+"""Speed of attn and JoeyNMT 2.3.0 on a CPU: training and translation, alternating in one run.
 
     python benchmarks/speed.py --data multi30k/tok --bundle runs/en-de \
         --peer-python peer/bin/python --work /tmp/speed --rounds 3 --steps 20
@@ -8,8 +8,8 @@ peer's Python is made. `--bundle` is a run folder of `transformer-tiny` with joi
 
 Training: transformer-tiny, 8,000 joint pieces (the same for both), batches of 4,096 tokens,
 updates timed by the wall clock from the end of the warm-up, batching included. A batch is 4,096
-positions to both, padding included; attn puts sentences of like length together and JoeyNMT does
-not, so a step of attn holds more real tokens: the table shows how many. Tokens per second are real
+positions in both, padding included. attn batches sentences of similar length and JoeyNMT does not, so
+a step of attn holds more real tokens; the table shows how many. Tokens per second are real
 target tokens, end marks counted. JoeyNMT also drops attention weights, which our preset does not:
 one row has attn do so too. "malloc" is JoeyNMT under the malloc settings that `attn train` makes
 for itself.
@@ -60,11 +60,11 @@ class Bench(NamedTuple):
     threads: int
 
     def ours(self, *arguments: object) -> list[str]:
-        """A command of attn_worker.py."""
+        """Return a command of attn_worker.py."""
         return [sys.executable, str(HERE / "attn_worker.py"), *map(str, arguments)]
 
     def peer(self, *arguments: object) -> list[str]:
-        """A command of joeynmt_peer.py."""
+        """Return a command of joeynmt_peer.py."""
         return [self.peer_python, str(HERE / "joeynmt_peer.py"), *map(str, arguments)]
 
     def run(self, row: Row) -> Figures:
@@ -89,7 +89,7 @@ class Bench(NamedTuple):
 
 
 def training(bench: Bench) -> None:
-    """The training table."""
+    """Print the training table."""
     ours, peer = bench.work / "ours", bench.work / "peer-train"
     made = bench.run(Row("", bench.ours("prepare", "--work", ours, "--data", bench.data)))
     prepared = ("prepare", "--work", peer, "--data", bench.data, "--spm", made["spm"])
@@ -116,7 +116,7 @@ def training(bench: Bench) -> None:
 
 
 def translation(bench: Bench) -> None:
-    """The translation table."""
+    """Print the translation table."""
     peer = bench.work / "peer-translate"
     spm = bench.bundle / "tokenizer.model"
     bench.run(Row("", bench.peer("prepare", "--work", peer, "--data", bench.data, "--spm", spm)))

@@ -45,7 +45,7 @@ def tiny_pairs() -> list[Pair]:
 
 @pytest.fixture(scope="session")
 def tiny_tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
-    """A joint tokenizer in which most words are one piece."""
+    """Return a joint tokenizer in which most words are one piece."""
     sources = [pair.source for pair in tiny_pairs]
     targets = [pair.target for pair in tiny_pairs]
     return train(sources, targets, PIECES, TokenizerConfig())
@@ -55,7 +55,7 @@ def tiny_tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
 def tiny_bundle(
     tiny_pairs: list[Pair], tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A bundle's folder: a small Transformer that has learned to end its sentences."""
+    """Return a bundle's folder: a small Transformer that has learned to end its sentences."""
     nano = model_config("transformer-nano")
     config = dataclasses.replace(nano, encoder_layers=1, decoder_layers=1)
     with torch.random.fork_rng():
@@ -70,19 +70,19 @@ def tiny_bundle(
 
 @pytest.fixture(scope="session")
 def tiny_translator(tiny_bundle: Path) -> Translator:
-    """The tiny bundle, loaded."""
+    """Return the tiny bundle, loaded."""
     return load(tiny_bundle)
 
 
 @pytest.fixture(scope="session")
 def soft_captioner(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundle's folder of a captioner with random weights, soft attention."""
+    """Return the bundle's folder of a captioner with random weights, soft attention."""
     return captioner("show-attend-tell-soft-nano", tiny_tokenizer, tmp_path_factory.mktemp("soft"))
 
 
 @pytest.fixture(scope="session")
 def hard_captioner(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundle's folder of a captioner with random weights, hard attention."""
+    """Return the bundle's folder of a captioner with random weights, hard attention."""
     return captioner("show-attend-tell-hard-nano", tiny_tokenizer, tmp_path_factory.mktemp("hard"))
 
 
@@ -103,7 +103,7 @@ def captioner(preset: str, tokenizer: Tokenizer, folder: Path) -> Path:
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """A folder of five pictures, of one kind and another."""
+    """Return a folder of five pictures, of one kind and another."""
     folder = tmp_path / "photos"
     (folder / "more").mkdir(parents=True)
     random = numpy.random.default_rng(1)
@@ -130,7 +130,7 @@ def fit(model: EncoderDecoder, tokenizer: Tokenizer, pairs: list[Pair]) -> None:
 
 
 def batches(tokenizer: Tokenizer, pairs: list[Pair], *, size: int) -> Iterator[Batch]:
-    """The pairs in their order, padded."""
+    """Return the pairs in their order, padded."""
     cpu = torch.device("cpu")
     for start in range(0, len(pairs), size):
         group = pairs[start : start + size]

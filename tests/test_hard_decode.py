@@ -21,7 +21,7 @@ TEXT = "The old dog sees a small house."
 
 @pytest.fixture(scope="module")
 def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An untrained model with hard attention, whose slots are about equally likely."""
+    """Return an untrained model with hard attention, whose slots are about equally likely."""
     config = dataclasses.replace(
         model_config("luong-nano"), attention=AttentionConfig(score="general", read="hard")
     )

@@ -67,7 +67,7 @@ def tree(module: str) -> ast.Module:
 
 
 def imported(nodes: Iterator[ast.AST]) -> Iterator[str]:
-    """The modules that import statements name."""
+    """Return the modules that import statements name."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -79,7 +79,7 @@ def imported(nodes: Iterator[ast.AST]) -> Iterator[str]:
 
 
 def at_import(nodes: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The statements that run when a module is imported."""
+    """Return the statements that run when a module is imported."""
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
@@ -91,7 +91,7 @@ def at_import(nodes: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def layer(module: str) -> str:
-    """The longest entry of LAYERS that a module belongs to."""
+    """Return the longest entry of LAYERS that a module belongs to."""
     if module == "models":
         return "models"
     parts = module.split(".")

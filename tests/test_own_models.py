@@ -16,7 +16,7 @@ COMMANDS = {
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
-    """A folder with another package `models`."""
+    """Return a folder with another package `models`."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "__init__.py").write_text("")
     return tmp_path

@@ -21,7 +21,7 @@ CONFIG = TokenizerConfig(languages=("de", "en"))
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
-    """A joint tokenizer with language tokens."""
+    """Return a joint tokenizer with language tokens."""
     sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
     return train(*sides, 400, CONFIG)
 

@@ -23,7 +23,7 @@ SECTIONS = {
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository with every recipe applied."""
+    """Return a copy of the repository with every recipe applied."""
     folder = tmp_path_factory.mktemp("copy")
     for name in COPIED:
         source = ROOT / name

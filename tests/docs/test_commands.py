@@ -74,7 +74,7 @@ BOXED = [line for line in LINES if line.needs == "box" and not BOX.exists()]
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder: the files and models that the documentation names."""
+    """Return the current folder: the files and models that the documentation names."""
     pairs = [line.split("\t") for line in (FILES / "train.tsv").read_text("utf-8").splitlines()]
     for name in ("train", "val", "test", "dev", "mine", "in", "letter"):
         rows = pairs if name in ("train", "mine") else pairs[:4]

@@ -59,7 +59,7 @@ def name(text: str) -> Name:
 
 
 def phrase(text: str, *, plural: bool = False) -> Phrase:
-    """`the old man`, the noun in the singular."""
+    """Return a phrase such as `the old man`, the noun in the singular."""
     determiner, *adjectives, last = text.split()
     return Phrase(determiner, noun(last), plural, tuple(adjective(one) for one in adjectives))
 
@@ -522,7 +522,7 @@ def pharaoh(links: tuple[tuple[int, int], ...]) -> str:
 
 
 def countable(english: str) -> Phrase:
-    """A phrase from its English words, the noun singular or plural."""
+    """Return a phrase from its English words, the noun singular or plural."""
     head, _, last = english.rpartition(" ")
     found = next(one for one in NOUNS if last in one.english)
     return phrase(f"{head} {found.english[0]}", plural=last == found.english[1])

@@ -33,7 +33,7 @@ Run = Callable[..., tuple[str, list[str], int]]
 def caption(
     soft_captioner: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Run:
-    """Runs the command: its output, the lines it said, and its status."""
+    """Run the command; return its output, its messages and its status."""
     monkeypatch.setenv("ATTN_MODEL", str(soft_captioner))
 
     def run(*arguments: object, stdin: bytes = b"") -> tuple[str, list[str], int]:
@@ -57,7 +57,7 @@ def files(photos: Path) -> list[Path]:
 
 
 def expected(model: Path, paths: list[Path], search: SearchConfig = SEARCH) -> list[str]:
-    """The captions in Python, each picture by itself."""
+    """Return the captions in Python, each picture by itself."""
     captioner = load_captioner(model)
     pictures = [open_image(path, least=32) for path in paths]
     found = [captioner.caption([picture], search=search)[0].text for picture in pictures]
@@ -343,7 +343,7 @@ def test_a_terminal_gets_colour_unless_it_is_refused(soft_captioner: Path, photo
 
 
 def drained(descriptor: int) -> bytes:
-    """What a program writes to a terminal until it ends."""
+    """Return what a program writes to a terminal until it ends."""
     shown, deadline = b"", time.monotonic() + 60
     while time.monotonic() < deadline:
         try:

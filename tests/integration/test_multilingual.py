@@ -18,14 +18,14 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def bundle(tiny_pairs: list[Pair], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A bundle of three languages with random weights."""
+    """Return a bundle of three languages with random weights."""
     sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
     return str(multilingual(train(*sides, 400, CONFIG), tmp_path_factory.mktemp("multi")))
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command line: its status, stdout and stderr."""
+    """Run a command line; return its status, stdout and stderr."""
 
     def run(*arguments: str, text: str = "") -> tuple[int, str, str]:
         with monkeypatch.context() as context:

@@ -23,7 +23,7 @@ LONG = ("-s", "train.steps=100000", "-s", "train.patience=0", "-s", "train.evalu
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Texts:
-    """Data of a minute run."""
+    """Return data for a short run."""
     return write_texts(tmp_path)
 
 
@@ -52,7 +52,7 @@ def has(path: Path, text: str) -> Callable[[], bool]:
 
 
 def ended(process: subprocess.Popen[str], status: int) -> str:
-    """What the process said on stderr; nothing on stdout, and no traceback."""
+    """Return stderr of the process; check that stdout is empty and no traceback was printed."""
     out, err = process.communicate(timeout=60)
     assert process.returncode == status, err
     assert out == "" and "Traceback" not in err

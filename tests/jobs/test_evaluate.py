@@ -41,7 +41,7 @@ def write(path: Path, lines: list[str]) -> str:
 
 
 def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, object]]:
-    """The systems of a run with ``--json``, by name."""
+    """Return the systems of a run with ``--json``, by name."""
     assert app.run(["evaluate", "--json", *arguments]) == 0, capsys.readouterr().err
     return {system["name"]: system for system in json.loads(capsys.readouterr().out)["systems"]}
 

@@ -35,7 +35,7 @@ def no_default_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def captions(tmp_path: Path) -> str:
-    """A file of captions of the five pictures."""
+    """Return a file of captions of the five pictures."""
     rows = [
         f"{name}\t{text}" for name, texts in zip(NAMES, REFERENCES, strict=True) for text in texts
     ]
@@ -48,7 +48,7 @@ def write(path: Path, rows: list[str]) -> str:
 
 
 def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """The systems of a run with ``--json``, by name."""
+    """Return the systems of a run with ``--json``, by name."""
     assert app.run(["evaluate", "captions", "--json", *arguments]) == 0, capsys.readouterr().err
     return {system["name"]: system for system in json.loads(capsys.readouterr().out)["systems"]}
 

@@ -97,7 +97,7 @@ def test_lines_without_markup_are_not_aligned() -> None:
 
 @pytest.fixture(scope="module")
 def wild_translator(tiny_translator: Translator) -> Translator:
-    """The tiny model with random weights: it says anything."""
+    """Return the tiny model with random weights: it says anything."""
     wild = copy.copy(tiny_translator)
     wild.model = copy.deepcopy(tiny_translator.model)
     torch.manual_seed(3)

@@ -57,12 +57,12 @@ VARIANTS = {
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Texts:
-    """Data of a minute run."""
+    """Return data for a short run."""
     return write_texts(tmp_path)
 
 
 def after(polls: int) -> Callable[[], bool]:
-    """A `stop` that is true from some call on."""
+    """Return a `stop` that is true from some call on."""
     calls = itertools.count(1)
     return lambda: next(calls) >= polls
 

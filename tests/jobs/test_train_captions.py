@@ -74,7 +74,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def after(polls: int) -> Callable[[], bool]:
-    """A `stop` that is true from some call on."""
+    """Return a `stop` that is true from some call on."""
     calls = itertools.count(1)
     return lambda: next(calls) >= polls
 
@@ -216,7 +216,7 @@ def test_captions_as_they_were_written(files: Files, tmp_path: Path) -> None:
 
 
 def encoder_of(folder: Path) -> dict[str, torch.Tensor]:
-    """The image network's weights in a bundle."""
+    """Return the image network's weights in a bundle."""
     found = load_file(folder / "model.safetensors")
     return {name: tensor for name, tensor in found.items() if name.startswith("encoder.body.")}
 

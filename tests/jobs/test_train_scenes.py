@@ -27,7 +27,7 @@ HARD = ("train.steps=3000",)
 
 
 def share(weights: Tensor, box: Box) -> float:
-    """The part of a map (rows, columns) that lies on the cells of a box."""
+    """Return the part of a map (rows, columns) that lies on the cells of a box."""
     cell = SIDE // len(weights)
     rows = slice(box.top // cell, (box.bottom - 1) // cell + 1)
     columns = slice(box.left // cell, (box.right - 1) // cell + 1)

@@ -55,7 +55,7 @@ def configured(preset: str, config: AttentionConfig) -> ModelConfig:
 
 @cache
 def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
-    """A model with random weights. Not to be changed."""
+    """Return a model with random weights. Not to be changed."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = build(configured(preset, config), SIZES)
@@ -70,7 +70,7 @@ def close(one: Tensor, other: Tensor, config: AttentionConfig) -> None:
 
 
 def a_past(slots: int = 5, queries: int = 3) -> History:
-    """A history of two sentences, (B, T, ..)."""
+    """Return a history of two sentences, (B, T, ..)."""
     random = torch.Generator().manual_seed(5)
     previous = torch.rand(2, queries, slots, generator=random).softmax(-1)
     total = torch.rand(2, queries, slots, generator=random) * 3
@@ -87,7 +87,7 @@ def refused(make: Callable[[], Any], *facts: str) -> None:
 
 
 def hard_model(family: str, heads: int = 1) -> EncoderDecoder:
-    """A model with hard attention, sharp enough for its draws to matter."""
+    """Return a model with hard attention, sharp enough for its draws to matter."""
     torch.manual_seed(2)
     config = AttentionConfig(score="general", read="hard", read_soft=0.0, heads=heads)
     model = build(configured(family, config), SIZES).train()

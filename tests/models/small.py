@@ -22,7 +22,7 @@ FEATURES = 64
 
 
 def small_config(preset: str) -> ModelConfig:
-    """The configuration of a preset, about 16 features wide, without dropout."""
+    """Return the configuration of a preset, about 16 features wide, without dropout."""
     config = model_config(preset)
     divisor = max(1, config.embedding // 16)
     return dataclasses.replace(
@@ -38,7 +38,7 @@ def small_config(preset: str) -> ModelConfig:
 
 @cache
 def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
-    """A model of a preset with random weights, no two of them equal. Not to be changed."""
+    """Return a model of a preset with random weights, no two of them equal. Not to be changed."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
         source = 0 if reads_images(preset) else vocabulary

@@ -29,7 +29,7 @@ def no_gradients() -> Any:
 
 
 def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
-    """Sources and targets of different lengths, as a preset reads them.
+    """Return sources and targets of different lengths, as a preset reads them.
 
     Captioners get fewer cells than their grid has, so that there is padding for them too.
     """
@@ -202,7 +202,7 @@ def test_asking_for_weights_changes_nothing_else(preset: str) -> None:
 
 
 def advanced(model: EncoderDecoder, tokens: Tensor, state: Any, prepared: Any) -> Any:
-    """The state after reading tokens (R, T)."""
+    """Return the state after reading tokens (R, T)."""
     for column in tokens.unbind(1):
         state = model.step(column, state, prepared).state
     return state

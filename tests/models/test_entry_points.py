@@ -28,7 +28,7 @@ class Half(Dot):
 
 @pytest.fixture
 def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An installed package that registers a score, and one under a name of the zoo."""
+    """Return an installed package that registers a score, and one under a name of the zoo."""
     info = tmp_path / "halves-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: halves\nVersion: 1\n")

@@ -52,7 +52,7 @@ EDGETPU = ImageConfig(encoder="mobilenet-edgetpu", weights="none")
 
 
 def described(network: MobileNetEdgeTpu) -> list[dict[str, Any]]:
-    """A network as an arch.json describes it: convolutions in order, and what is added to them."""
+    """Return a network as arch.json describes it: convolutions in order, and what they add."""
     layers: list[dict[str, Any]] = []
     before = ""
     for name, part in network.named_modules():

@@ -33,7 +33,7 @@ def saved(image: Image.Image, kind: str, **options: object) -> bytes:
 
 
 def corners(image: Image.Image) -> list[tuple[int, ...]]:
-    """The colours of the four quarters: top left, top right, bottom left, bottom right."""
+    """Return the colours of the four quarters: top left, top right, bottom left, bottom right."""
     w, h = image.size
     return [image.getpixel((x, y)) for y in (h // 4, 3 * h // 4) for x in (w // 4, 3 * w // 4)]  # type: ignore[misc]
 
@@ -48,12 +48,12 @@ GREY = [(76, 76, 76), BLACK, BLACK, WHITE]  # 0.299 of red
 
 
 def scaled(factor: float, kind: type) -> Image.Image:
-    """The scene in grey, its values times a factor."""
+    """Return the scene in grey, its values times a factor."""
     return Image.fromarray((numpy.asarray(scene().convert("L"), float) * factor).astype(kind))
 
 
 def cleared(mode: str) -> Image.Image:
-    """The scene whose black quarters are transparent."""
+    """Return the scene whose black quarters are transparent."""
     image = scene().convert(mode)
     light = scene().convert("L").point(lambda value: 255 if value else 0)
     image.putalpha(light)
@@ -117,7 +117,7 @@ def test_damaged_exif_data_do_not_matter() -> None:
 
 
 def giant(width: int, height: int) -> bytes:
-    """The first bytes of a PNG that says it is very large."""
+    """Return the first bytes of a PNG that says it is very large."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (

@@ -28,20 +28,20 @@ TEXTS = ["The old dog sees a small house.", "He ran.", "", "The man sleeps."]
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
-    """A joint tokenizer with a token for each language."""
+    """Return a joint tokenizer with a token for each language."""
     sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
     return train(*sides, 400, CONFIG)
 
 
 @pytest.fixture(scope="module")
 def bundle(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle with random weights."""
+    """Return a bundle with random weights."""
     return multilingual(tokenizer, tmp_path_factory.mktemp("multi"))
 
 
 @pytest.fixture(scope="module")
 def translator(bundle: Path) -> Translator:
-    """The bundle, loaded."""
+    """Return the bundle, loaded."""
     return load_translator(bundle)
 
 

@@ -50,7 +50,7 @@ def attention_weights(attention: Any) -> dict[str, Tensor]:
 
 
 def renamed(**parts: Any) -> dict[str, Tensor]:
-    """The state of a layer of PyTorch's, from its parts."""
+    """Return the state of a layer of PyTorch's, from its parts."""
     states = {
         name: part if isinstance(part, dict) else part.state_dict() for name, part in parts.items()
     }

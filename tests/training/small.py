@@ -44,7 +44,7 @@ def write_texts(folder: Path, *, train: int = 60, dev: int = 12) -> Texts:
 
 
 def small_config(texts: Texts, *changes: str, preset: str = "transformer-nano") -> RunConfig:
-    """The settings of a minute run."""
+    """Return the settings of a minute run."""
     return settings([texts.train], [texts.dev], preset, [*SMALL, *changes])
 
 
@@ -73,7 +73,7 @@ def outcome(path: Path) -> dict[str, Any]:
 
 
 def without_times(record: dict[str, Any]) -> dict[str, Any]:
-    """A record of the log without what differs between two equal runs."""
+    """Return a record of the log without what differs between two equal runs."""
     return {key: value for key, value in record.items() if key not in TIMES}
 
 

@@ -33,7 +33,7 @@ class Files(NamedTuple):
 
 
 def picture(colour: str, place: str, shift: int) -> bytes:
-    """A PNG with a square on one side of it."""
+    """Return a PNG with a square on one side of it."""
     image = Image.new("RGB", (48, 48), "white")
     left = shift + (28 if place == "right" else 0)
     ImageDraw.Draw(image).rectangle((left, 16, left + 14, 30), fill=colour)
@@ -58,7 +58,7 @@ def write_pictures(folder: Path, *, every: int = 4) -> Files:
 
 
 def as_tar(folder: Path, path: Path) -> Path:
-    """The files of a folder in a TAR file."""
+    """Return the files of a folder in a TAR file."""
     with tarfile.open(path, "w") as archive:
         archive.add(folder, arcname=".")
     return path
@@ -67,7 +67,7 @@ def as_tar(folder: Path, path: Path) -> Path:
 def small_config(
     files: Files, *changes: str, preset: str = "show-attend-tell-soft-nano"
 ) -> RunConfig:
-    """The settings of a minute run; its cache lies beside the pictures."""
+    """Return the settings of a minute run; its cache lies beside the pictures."""
     pictures = Pictures(files.images, files.train, files.dev)
     where = f"data.features={files.train.parent / 'features'}"
     return settings([], [], preset, [*SMALL, where, *changes], pictures=pictures)

@@ -27,7 +27,7 @@ class Numbers:
         self.source = self.target = range(size)
 
     def encode(self, text: str) -> list[int]:
-        """The numbers and the end mark."""
+        """Return the numbers and the end mark."""
         return [*map(int, text.split()), END]
 
     encode_target = encode

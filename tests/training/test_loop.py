@@ -31,7 +31,7 @@ Fresh = Callable[..., tuple[State, TrainConfig, list[Batch]]]
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
-    """A function that makes a state, its settings and some batches, without dropout."""
+    """Return a function that makes a state, its settings and some batches, without dropout."""
     folder = tmp_path_factory.mktemp("loop")
     texts = write_texts(folder)
     pairs = None
@@ -49,7 +49,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 
 
 def joined(one: Batch, other: Batch) -> Batch:
-    """The sentences of two batches in one."""
+    """Return the sentences of two batches in one."""
     parts = []
     for left, right in zip(one[:5], other[:5], strict=True):
         width = max(left.shape[1], right.shape[1])
@@ -183,7 +183,7 @@ class Held:
 
 
 def after_scores(config: TrainConfig, *scores: float | None) -> Counters:
-    """The counters after evaluations with these scores."""
+    """Return the counters after evaluations with these scores."""
     state = Held()
     for score in scores:
         state.counters.step += 10

@@ -60,7 +60,7 @@ def after(polls: int) -> Callable[[], bool]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run folder."""
+    """Return a run folder."""
     folder = tmp_path_factory.mktemp("multilingual")
     run(config_of(folder), folder / "run")
     return folder / "run"

@@ -32,7 +32,7 @@ Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
 
 @pytest.fixture(params=[1, 2, 9], ids=["against the greedy caption", "each other", "all there are"])
 def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Begun:
-    """A reward_loss, an untrained model and a batch of captions with their pictures."""
+    """Return a reward_loss, an untrained model and a batch of captions with their pictures."""
     samples = f"train.self_critical_samples={request.param}"
     config = small_config(write_pictures(tmp_path), *PATCHES, *CRITICAL, samples)
     prepared = load(config, tmp_path / "run", lambda *progress: None).prepared

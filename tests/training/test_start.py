@@ -27,7 +27,7 @@ FEW = ("train.steps=6", "train.evaluate_every=3", "train.log_every=1")
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trained model of texts."""
+    """Return a trained model of texts."""
     folder = tmp_path_factory.mktemp("begun")
     run(small_config(write_texts(folder), preset="rnnsearch-nano"), folder / "run")
     return folder / "run"

@@ -31,7 +31,7 @@ PAIRS = [
 
 
 def translator_of(preset: str, tokenizer: Tokenizer) -> Translator:
-    """A model of random weights in use."""
+    """Return a model of random weights in use."""
     model = small_model(preset, len(tokenizer.target))
     return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
 

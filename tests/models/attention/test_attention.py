@@ -30,7 +30,7 @@ def sizes(score: str) -> tuple[int, int]:
 
 
 def composed(config: AttentionConfig) -> tuple[Attention, Tensor, Memory]:
-    """An attention, queries (2, 3, Q), and a memory whose first sentence has 2 padded slots."""
+    """Return an attention, queries (2, 3, Q), and a memory with 2 padded slots in sentence 1."""
     torch.manual_seed(1)
     query_size, value_size = sizes(config.score)
     attention = Attention(query_size, value_size, config)

@@ -36,7 +36,7 @@ SHARES = torch.tensor([[[0.1, 0.0, 0.6, 0.3, 0.0]]])
 def hard_read(
     weights: Tensor, values: Tensor, *, training: bool = False, **changes: Any
 ) -> AttentionOutput:
-    """What is read with weights (B, T, S), each query as if at a step of its own."""
+    """Return the context for weights (B, T, S), each query at its own step."""
     read = Hard(AttentionConfig(read="hard", **{"read_soft": 0.0, **changes})).train(training)
     rows, queries = weights.shape[:2]
     random = read.begin(torch.zeros(rows))[:, None].expand(rows, queries)

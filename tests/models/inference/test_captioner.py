@@ -47,7 +47,7 @@ CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
-    """A model with random weights, no two of them equal."""
+    """Return a model with random weights, no two of them equal."""
     torch.manual_seed(1)
     model = build(config, SIZES)
     with torch.no_grad():

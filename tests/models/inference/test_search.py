@@ -61,13 +61,13 @@ def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
 def outputs(
     model: EncoderDecoder, lengths: list[int], limit: int, config: SearchConfig
 ) -> list[list[Finished]]:
-    """What search finds for sources of these lengths, each with a key of its own."""
+    """Return what search finds for sources of these lengths, each with its own key."""
     memory = memory_of(model, *lengths)
     return search(model, memory, [limit] * len(lengths), [f"s{n}" for n in lengths], config)
 
 
 def biased(preset: str, biases: dict[int, float]) -> EncoderDecoder:
-    """A small model that says some tokens more, or less, than it would."""
+    """Return a small model that says some tokens more, or less, than it would."""
     model = copy.deepcopy(small_model(preset))
     for token, bias in biases.items():
         model.output.bias[token] += bias
@@ -117,7 +117,7 @@ def test_a_beam_as_wide_as_the_space_ranks_it_as_brute_force(preset: str, alpha:
 
 
 def greedy_loop(model: EncoderDecoder, memory: Memory, limit: int) -> Finished:
-    """The likeliest token, again and again."""
+    """Return the likeliest token, again and again."""
     prepared, state = model.start(memory)
     ids: list[int] = []
     log_prob, token = 0.0, START
