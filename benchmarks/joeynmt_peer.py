@@ -1,4 +1,4 @@
-"""JoeyNMT 2.3.0 (Kreutzer, Bastings and Riezler 2019) as a peer: the same work, timed in the same way.
+"""JoeyNMT 2.3.0 (Kreutzer, Bastings and Riezler 2019) as a peer, timed in the same way as attn.
 
 Run by the peer's own Python, never by ours; each command prints one line of JSON on stdout:
 

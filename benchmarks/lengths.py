@@ -3,9 +3,9 @@
     python benchmarks/lengths.py SOURCE REFERENCE --work WORK [--join 4] [-m RUN ...]
 
 A corpus of short sentences has no long ones to test on. This script joins 1, 2, .. up to --join
-neighbouring sentences on one line, and the models translate the line as one sentence. WORK/joined.*
-are the lines, which can also be used for training. With models, `attn evaluate` prints the table and
-draws WORK/lengths.png.
+neighbouring sentences on one line; the models translate the line as one sentence. WORK/joined.*
+are the lines, which can also be used for training. With models, `attn evaluate` prints the table
+and draws WORK/lengths.png.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ peer's Python is made. `--bundle` is a run folder of `transformer-tiny` with joi
 
 Training: transformer-tiny, 8,000 joint pieces (the same for both), batches of 4,096 tokens,
 updates timed by the wall clock from the end of the warm-up, batching included. A batch is 4,096
-positions in both, padding included. attn batches sentences of similar length and JoeyNMT does not, so
-a step of attn holds more real tokens; the table shows how many. Tokens per second are real
+positions in both, padding included. attn batches sentences of similar length and JoeyNMT does
+not, so a step of attn holds more real tokens; the table shows how many. Tokens per second are real
 target tokens, end marks counted. JoeyNMT also drops attention weights, which our preset does not:
 one row has attn do so too. "malloc" is JoeyNMT under the malloc settings that `attn train` makes
 for itself.
