@@ -7,6 +7,7 @@ from pathlib import Path
 from attncli.training.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.state import Counters, State
+from models.bundle.about import About
 from models.config import AlignConfig
 
 
@@ -18,13 +19,24 @@ def card(config: RunConfig, state: State, weights: str) -> str:
         f"# {config.preset}\n\n"
         f"An attn model of family `{config.model.family}`, "
         f"{state.model.parameter_count():,} parameters.\n\n"
+        "## Data and licence\n\n"
         f"- Trained on: {data}\n"
+        "- Licence: not stated; add it before sharing the model\n\n"
+        "## Recipe\n\n"
+        "- Command: `attn train config.toml -o NEW_FOLDER`, with the config.toml of the run\n"
         f"{_initial_model(config)}"
         f"{_guidance(config)}"
         f"- Weights: {weights}\n"
+        f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n\n"
+        "## Scores\n\n"
         f"- Best dev score ({config.train.metric}): {_best(state.counters)}\n"
-        f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n"
     )
+
+
+def about(config: RunConfig, counters: Counters) -> About:
+    """Return the facts for `attn models`: best dev score, and the languages if they are known."""
+    score = "" if counters.best is None else f"{config.train.metric} {counters.best:.2f} (dev)"
+    return About(languages=config.tokenizer.languages, score=score)
 
 
 def guided_alignment(config: RunConfig) -> AlignConfig:

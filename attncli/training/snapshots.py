@@ -5,7 +5,7 @@ from __future__ import annotations
 from safetensors.torch import save as to_bytes
 
 from attncli.training import state as checkpoint
-from attncli.training.card import card, guided_alignment
+from attncli.training.card import about, card, guided_alignment
 from attncli.training.evaluation import using
 from attncli.training.events import Evaluated
 from attncli.training.folder import RunFolder
@@ -63,4 +63,9 @@ def save_model(run: Run, description: str) -> None:
     bundle = Bundle(
         run.state.model, tokenizer, config.tokenizer, config.search, guided_alignment(config)
     )
-    save_bundle(bundle, run.folder.path, card=card(config, run.state, description))
+    save_bundle(
+        bundle,
+        run.folder.path,
+        card=card(config, run.state, description),
+        about=about(config, run.state.counters).to_dict(),
+    )

@@ -61,7 +61,7 @@ def test_soft_attention_becomes_hard_and_a_broken_run_goes_on(begun: Path, tmp_p
     run(config, tmp_path / "broken")
     assert_same(tmp_path / "broken", tmp_path / "whole")
     assert read(tmp_path / "whole").model.config.attention.read == "hard"
-    assert "Began with: run" in (tmp_path / "whole" / "card.md").read_text("utf-8")
+    assert "Initial model: run" in (tmp_path / "whole" / "card.md").read_text("utf-8")
     again = settings([tmp_path / "whole" / "config.toml"])
     assert again == config
 
