@@ -15,7 +15,9 @@ def test_a_run_begins_without_the_score_of_the_one_before(
     display, notes = Display(TrainConfig(steps=9)), []
     monkeypatch.setattr(Display, "begin", lambda self, label, total: None)
     display.advance = lambda done, note="": notes.append(note)
-    begun = Started("x", 1, "1 token", 1, "pairs", "", 0, 0, (), 1, 0, "cpu", "fp32", 0)
+    begun = Started(
+        "x", 1, "1 token", 1, "pairs", "", 0, 0, (), 1, 0, "cpu", "fp32", "bleu", False, 0
+    )
     step = Stepped(1, 0, 0.1, 2.0, 2.0, 0.1, 1.0, None, 10, 1.0)
     for event in (begun, Evaluated(1, 0, Scores(1.0, 33.0, None), True), step, begun, step):
         display.take(event)

@@ -16,9 +16,9 @@ from attncli.training.events import (
     Started,
     Stepped,
 )
+from attncli.training.metrics import METRICS, described
 
 EVERY = 0.2  # seconds between two looks at the bar
-NAMES = {"loss": "loss", "bleu": "BLEU", "cider": "CIDEr"}  # of metrics
 RECENT = 0.8  # of tokens and seconds that count at the next look
 
 
@@ -28,7 +28,7 @@ class Display:
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
         self.stack = ExitStack()
-        self.label = ""
+        self.label, self.metric = "", ""
         self.advance: console.Progress = lambda done, note="": None
         self.forget()
 
@@ -69,6 +69,7 @@ class Display:
             case Started():
                 self.close()
                 self.forget()
+                self.metric = event.metric
                 started(event)
             case Stepped():
                 self.stepped(event)
@@ -100,16 +101,22 @@ class Display:
         self.advance(self.done, self.note)
 
     def evaluated(self, event: Evaluated) -> None:
-        """The scores: a line that stays, and the note beside the bar."""
-        loss, bleu, cider, directions = event.scores
-        scores = [] if bleu is None else [f"BLEU {bleu:.2f}"]
-        scores += [] if cider is None else [f"CIDEr {cider:.3f}"]
+        """Print the scores as a line, and show the first of them beside the bar."""
+        known = {name: getattr(event.scores, name) for name in METRICS}
+        order = sorted(METRICS, key=lambda name: name != self.metric)
+        scores = [
+            f"{METRICS[name].label} {known[name]:.{METRICS[name].digits}f}"
+            for name in order
+            if known[name] is not None
+        ]
         best = " (best)" if event.gained else ""
-        self.dev = f"  dev {(scores or [f'loss {loss:.3f}'])[0]}{best}"
-        every = "  ".join([*scores, f"loss {loss:.3f}"])
-        console.say(f"update {event.step:,}  epoch {event.epoch + 1}  dev {every}{best}")
-        if directions:
-            shown = "  ".join(f"{name} {score:.2f}" for name, score in directions.items())
+        self.dev = f"  dev {scores[0]}{best}"
+        console.say(
+            f"update {event.step:,}  epoch {event.epoch + 1}  dev {'  '.join(scores)}{best}"
+        )
+        if event.scores.directions:
+            directions = event.scores.directions.items()
+            shown = "  ".join(f"{name} {score:.2f}" for name, score in directions)
             console.say(f"    BLEU by direction: {shown}")
 
 
@@ -119,6 +126,9 @@ def started(event: Started) -> None:
         f"{event.preset}: {event.parameters:,} parameters, {event.vocabulary}, "
         f"{event.pairs:,} {event.unit}, {event.dev:,} for dev; {event.device}, {event.precision}"
     )
+    if event.metric and event.metric_is_auto:
+        why = "most dev targets are short" if event.metric == "exact" else "the default"
+        console.say(f"metric: {METRICS[event.metric].label} ({why}; set train.metric to change)")
     if event.empty or event.long:
         console.warn(
             f"{event.empty + event.long:,} {event.unit} are excluded: {event.empty:,} with an "
@@ -137,6 +147,5 @@ def started(event: Started) -> None:
 def _kept(kept: FinalModel, config: TrainConfig) -> str:
     if kept.score is None:
         return f"{kept.which}, of update {kept.step:,}"
-    shown = {"loss": f"{-kept.score:.3f}", "bleu": f"{kept.score:.2f}"}
-    score = f"{NAMES[config.metric]} {shown.get(config.metric, f'{kept.score:.3f}')}"
+    score = described(kept.score, kept.metric or config.metric)
     return f"{kept.which}, dev {score}, of update {kept.step:,}"

@@ -86,8 +86,9 @@ def dev_bleu(
     dev: DevTexts,
     report: Report,
 ) -> float:
-    """BLEU of what was kept, which training has measured already if it went by BLEU."""
-    if kept is not None and kept.score is not None and config.train.metric == "bleu":
+    """Return the dev BLEU of the final model: measured by training if BLEU was its metric."""
+    metric = (kept and kept.metric) or config.train.metric
+    if kept is not None and kept.score is not None and metric == "bleu":
         return kept.score
     outputs = translated(translator, dev.sources, report)
     return bleu(outputs, dev.references, config.train.bleu_tokenizer)

@@ -23,7 +23,7 @@ from attncli.training.events import (
     Stepped,
 )
 from attncli.training.finish import draw_curves, finish
-from attncli.training.folder import RunFolder, claim, with_stored_order
+from attncli.training.folder import RunFolder, claim, with_stored_choices
 from attncli.training.initial_model import weights_hash
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
@@ -56,7 +56,7 @@ def train(
     folder = RunFolder(path)
     with locked(path):
         claim(folder, config, fingerprints(config))
-        config = with_stored_order(folder, config)
+        config = with_stored_choices(folder, config)
         if finished := finished_before(folder):
             yield finished
             return

@@ -157,9 +157,11 @@ class TrainConfig:
     )
     evaluate_every: int = option(0, "updates between evaluations (0: once per epoch)")
     metric: str = option(
-        "bleu",
-        "metric of early stopping: bleu or cider (captions), measured by decoding, or loss",
-        choices=("bleu", "cider", "loss"),
+        "auto",
+        "metric of early stopping, measured by decoding the dev set: bleu, exact (exact match), "
+        "error_rate (of tokens), rouge_l or cider (captions); or loss; auto: exact if most dev "
+        "targets have at most 3 words, otherwise bleu",
+        choices=("auto", "bleu", "exact", "error_rate", "rouge_l", "cider", "loss"),
     )
     bleu_tokenizer: str = option(
         "13a",

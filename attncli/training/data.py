@@ -32,6 +32,9 @@ class DevSet(Protocol):
     def __len__(self) -> int:
         """Return the number of sources."""
 
+    def default_metric(self) -> str:
+        """Return the metric for train.metric = auto."""
+
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources that the model does not accept; their output is empty."""
 

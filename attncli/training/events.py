@@ -21,6 +21,8 @@ class Started(NamedTuple):
     dev_long: int  # of these, too long for the model: they count as an empty output
     device: str
     precision: str  # fp32 or bf16
+    metric: str  # by which weights are selected; "" without a dev set
+    metric_is_auto: bool  # True if it was chosen from the dev data
     step: int  # updates done before; 0: a fresh run
 
 
@@ -45,6 +47,9 @@ class Scores(NamedTuple):
     loss: float  # negative log-likelihood per target token, in nats
     bleu: float | None = None  # 0 to 100; of captions BLEU-4
     cider: float | None = None  # CIDEr-D of captions
+    exact: float | None = None  # percent of the outputs equal to a reference
+    error_rate: float | None = None  # token error rate in percent
+    rouge_l: float | None = None  # F1 in percent
     directions: dict[str, float] | None = None  # BLEU of each direction; `bleu` is their mean
 
     def as_record(self) -> dict[str, Any]:
@@ -75,6 +80,7 @@ class FinalModel(NamedTuple):
     which: str  # "best", "average of N" or "last"
     score: float | None  # on the dev set, by the metric
     step: int
+    metric: str = ""  # of the score; "" in runs of earlier versions
 
 
 class Finished(NamedTuple):

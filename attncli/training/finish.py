@@ -11,7 +11,7 @@ from attncli.training.data import Report
 from attncli.training.evaluation import averaged, dev_scores, using
 from attncli.training.events import FinalModel
 from attncli.training.log import read_log
-from attncli.training.loop import value_of
+from attncli.training.metrics import improves, value_of
 from attncli.training.run import Run
 from attncli.training.snapshots import remove_old, save_model
 from attncli.training.sources import training_source
@@ -20,11 +20,11 @@ from models.config import AlignConfig
 
 def finish(run: Run, report: Report) -> FinalModel:
     """Select the best weights, or the average of the last snapshots if it scores better."""
-    counters = run.state.counters
+    counters, metric = run.state.counters, run.config.train.metric
     if run.data.dev is None:
         final = FinalModel("last", None, counters.step)
     else:
-        best = FinalModel("best", counters.best, counters.best_step)
+        best = FinalModel("best", counters.best, counters.best_step, metric)
         final = save_average(run, report) or best
         choose_head(run)
     draw_curves(run)
@@ -45,11 +45,11 @@ def save_average(run: Run, report: Report) -> FinalModel | None:
     with using(run.state.model, mean):
         scores = dev_scores(run.state.model, run.data.prepared.tokenizer, dev, run.config, report)
         run.log.write("average", {"of": steps, **scores.as_record()})
-        value = value_of(scores, run.config.train)
-        if value <= best:
+        value = value_of(scores, run.config.train.metric)
+        if not improves(value, scores.loss, best, run.state.counters.best_loss):
             return None
         save_model(run, f"average of the evaluations at updates {', '.join(map(str, steps))}")
-    return FinalModel(f"average of {len(steps)}", value, steps[-1])
+    return FinalModel(f"average of {len(steps)}", value, steps[-1], run.config.train.metric)
 
 
 def choose_head(run: Run) -> None:

@@ -113,15 +113,18 @@ def read_config(folder: RunFolder) -> RunConfig:
     return from_dict(RunConfig, values)
 
 
-def with_stored_order(folder: RunFolder, config: RunConfig) -> RunConfig:
-    """Return the settings with the batch order that a run was started with.
+def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
+    """Return the settings with the batch order and the metric that a run was started with.
 
-    The order's default has changed; a run of an earlier version continues in its own.
+    Their defaults have changed; a run of an earlier version continues with its own.
     """
-    if config.train.sort != TrainConfig.sort:
-        return config
-    stored = read_config(folder).train.sort
-    return replace(config, train=replace(config.train, sort=stored))
+    stored = read_config(folder).train
+    kept = {
+        name: getattr(stored, name)
+        for name in ("sort", "metric")
+        if getattr(config.train, name) == getattr(TrainConfig, name)
+    }
+    return replace(config, train=replace(config.train, **kept))
 
 
 def _tidy(folder: RunFolder) -> None:
@@ -131,7 +134,7 @@ def _tidy(folder: RunFolder) -> None:
 
 
 def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
-    found = differences(with_stored_order(folder, config), read_config(folder))
+    found = differences(with_stored_choices(folder, config), read_config(folder))
     stored = _read_inputs(folder)
     found += [
         f"the {part} data is not the same"

@@ -18,6 +18,7 @@ from attncli.data.batching import Examples, epoch_plan, gather
 from attncli.training.config import TrainConfig
 from attncli.training.data import RewardLoss
 from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
+from attncli.training.metrics import improves, value_of
 from attncli.training.schedule import learning_rate
 from attncli.training.state import Counters, State
 from models.encoders.pretrained import pretrained_encoder
@@ -215,13 +216,17 @@ class Stepper:
 
 
 def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
-    """Take an evaluation into account: best score, plateau, early stopping."""
+    """Update best score, plateau and early stopping after an evaluation.
+
+    Of equal scores, the one with the lower dev loss is better: BLEU may be 0 for long.
+    """
     counters = state.counters
     counters.evaluated = counters.step
-    value = value_of(scores, config)
-    gained = counters.best is None or value > counters.best
+    value = value_of(scores, config.metric)
+    gained = improves(value, scores.loss, counters.best, counters.best_loss)
     if gained:
-        counters.best, counters.best_step = value, counters.step
+        counters.best, counters.best_loss = value, scores.loss
+        counters.best_step = counters.step
         counters.waits = counters.plateau_waits = 0
     else:
         counters.waits += 1
@@ -231,12 +236,6 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     if config.patience and counters.waits >= config.patience:
         counters.ended = f"no gain in {counters.waits} evaluations"
     return Evaluated(counters.step, counters.epoch, scores, gained)
-
-
-def value_of(scores: Scores, config: TrainConfig) -> float:
-    """What early stopping watches: the more, the better."""
-    found = scores.cider if config.metric == "cider" else scores.bleu
-    return -scores.loss if config.metric == "loss" or found is None else found
 
 
 def limit_reached(counters: Counters, config: TrainConfig) -> str:

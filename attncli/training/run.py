@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -31,6 +32,7 @@ class Run(NamedTuple):
     state: State
     dtype: torch.dtype  # of matrix products
     log: Log
+    metric_is_auto: bool = False  # True if train.metric was chosen from the dev data
 
     @property
     def device(self) -> torch.device:
@@ -40,13 +42,22 @@ class Run(NamedTuple):
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
     """The run of a folder, as its checkpoint left it; a fresh one if there is none."""
+    is_auto = config.train.metric == "auto"
+    if is_auto:
+        config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
     state = fresh_state(config, data.prepared, device)
     if folder.checkpoint.exists():
         checkpoint.restore(state, folder.checkpoint)
     counters = state.counters
     board = TensorBoardLog(folder.board, counters.step) if config.train.tensorboard else None
     dtype = precision(config.train, device)
-    return Run(folder, config, data, state, dtype, Log(folder.log, counters.log_bytes, board))
+    log = Log(folder.log, counters.log_bytes, board)
+    return Run(folder, config, data, state, dtype, log, is_auto)
+
+
+def with_metric(config: RunConfig, metric: str) -> RunConfig:
+    """Return the settings with another metric of early stopping."""
+    return replace(config, train=replace(config.train, metric=metric))
 
 
 def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
@@ -79,6 +90,8 @@ def started(run: Run) -> Started:
         dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
         device=str(run.device),
         precision="bf16" if run.dtype == torch.bfloat16 else "fp32",
+        metric=run.config.train.metric if dev else "",
+        metric_is_auto=run.metric_is_auto,
         step=run.state.counters.step,
     )
     if not run.log.size:

@@ -36,7 +36,8 @@ class Counters:
     cuts: int = 0  # times the plateau has cut the learning rate
     plateau_waits: int = 0  # evaluations since the last gain or cut
     waits: int = 0  # evaluations since the last gain
-    best: float | None = None  # best dev score
+    best: float | None = None  # best dev score; higher is better
+    best_loss: float | None = None  # dev loss at the best score
     best_step: int = 0
     evaluated: int = 0  # step of the last evaluation
     snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first

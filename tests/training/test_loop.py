@@ -192,26 +192,45 @@ def after_scores(config: TrainConfig, *scores: float | None) -> Counters:
 
 
 def test_early_stopping_counts_evaluations_without_gain() -> None:
-    config = TrainConfig(patience=3)
+    config = TrainConfig(patience=3, metric="bleu")
     counters = after_scores(config, 1.0, 5.0, 5.0, 4.0)
     assert (counters.best, counters.best_step, counters.waits, counters.ended) == (5.0, 20, 2, "")
     assert after_scores(config, 1.0, 5.0, 5.0, 4.0, 6.0).waits == 0
     assert after_scores(config, 5.0, 5.0, 4.0, 4.5).ended == "no gain in 3 evaluations"
-    assert not after_scores(TrainConfig(patience=0), 5.0, *[1.0] * 50).ended
+    assert not after_scores(TrainConfig(patience=0, metric="bleu"), 5.0, *[1.0] * 50).ended
 
 
 def test_a_loss_counts_downwards() -> None:
     state = Held()
     for loss in (3.0, 2.0, 2.5):
-        judged(state, Scores(loss, None), TrainConfig())  # type: ignore[arg-type]
+        judged(state, Scores(loss, None), TrainConfig(metric="loss"))  # type: ignore[arg-type]
     assert (state.counters.best, state.counters.waits) == (-2.0, 1)
 
 
 def test_the_plateau_cuts_after_its_patience_and_counts_anew() -> None:
-    config = TrainConfig(schedule="plateau", plateau_patience=2, patience=0)
+    config = TrainConfig(schedule="plateau", plateau_patience=2, patience=0, metric="bleu")
     assert [after_scores(config, *[5.0] * n).cuts for n in range(1, 8)] == [0, 0, 1, 1, 2, 2, 3]
     assert after_scores(config, 5.0, 4.0, 6.0, 4.0).cuts == 0
-    assert after_scores(TrainConfig(schedule="constant", patience=0), *[5.0] * 9).cuts == 0
+    constant = TrainConfig(schedule="constant", patience=0, metric="bleu")
+    assert after_scores(constant, *[5.0] * 9).cuts == 0
+
+
+def test_of_equal_scores_the_lower_loss_is_better_and_does_not_count_against_patience() -> None:
+    state, config = Held(), TrainConfig(patience=2, metric="bleu")
+    gained = []
+    for loss in (5.0, 4.0, 4.5, 3.0, 3.5):
+        state.counters.step += 10
+        gained.append(judged(state, Scores(loss, 0.0), config).gained)  # type: ignore[arg-type]
+    assert gained == [True, True, False, True, False]
+    assert (state.counters.best_step, state.counters.waits, state.counters.ended) == (40, 1, "")
+
+
+def test_a_lower_error_rate_is_better() -> None:
+    state, config = Held(), TrainConfig(metric="error_rate")
+    for rate in (80.0, 20.0, 30.0):
+        state.counters.step += 10
+        judged(state, Scores(1.0, 9.0, error_rate=rate), config)  # type: ignore[arg-type]
+    assert (state.counters.best, state.counters.best_step) == (-20.0, 20)
 
 
 @pytest.mark.parametrize(

@@ -97,10 +97,10 @@ def test_what_cannot_be_meant_is_refused(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("model.image.weights=none", "image.weights=none beside the model"),
+        ("model.image.weights=none", "image.weights=none with the initial model"),
         ("model.embedding=32", "weights of the model in .* do not fit these settings"),
         ("model.attention.coverage=true", r"1 weights .*first decoder\.attention"),
-        ("tokenizer.size=300", "settings of the tokenizer beside the model"),
+        ("tokenizer.size=300", "settings that differ from those of the initial model"),
     ],
 )
 def test_settings_that_do_not_fit_the_weights_are_refused(

@@ -10,9 +10,12 @@ import torch
 
 from attncli.data.caption_examples import Views
 from attncli.scoring.captions import bleu4, cider
+from attncli.scoring.rouge import rouge_l
+from attncli.scoring.sequences import error_rate, exact_match
 from attncli.training.config import TrainConfig
 from attncli.training.data import Report
 from attncli.training.events import Scores
+from attncli.training.metrics import metric_for
 from attncli.training.sources.image_features import half
 from models.bundle import Bundle
 from models.config import ModelConfig
@@ -38,6 +41,10 @@ class DevCaptions:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def default_metric(self) -> str:
+        """Return exact if most captions are short, otherwise bleu."""
+        return metric_for([texts[0] for texts in self.targets])
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return 0: every image is resized to the model's size."""
@@ -81,5 +88,13 @@ class DevCaptions:
         return found
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return BLEU-4 and CIDEr-D against all captions of each image, and the loss."""
-        return Scores(loss, bleu4(outputs, self.references), cider(outputs, self.references))
+        """Return BLEU-4, CIDEr-D, exact match, the metric of early stopping, and the loss."""
+        targets = self.targets
+        return Scores(
+            loss,
+            bleu4(outputs, self.references),
+            cider(outputs, self.references),
+            exact_match(outputs, targets),
+            error_rate(outputs, targets) if config.metric == "error_rate" else None,
+            rouge_l(outputs, targets) if config.metric == "rouge_l" else None,
+        )

@@ -57,7 +57,7 @@ class TextTraining(TrainingSource):
             if value := getattr(config.train, name):
                 raise ModelError(f"train.{name} = {value} for {named}", "0")
         if config.train.metric == "cider":
-            raise ModelError(f"train.metric = 'cider' for {named}", "bleu or loss")
+            raise ModelError(f"train.metric = 'cider' for {named}", "another metric")
         check_files(data)
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from attncli.scoring.rouge import rouge_l
+from attncli.scoring.sequences import error_rate, exact_match
 from attncli.training.config import TrainConfig
 from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
+from attncli.training.metrics import metric_for
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.inference.batching import length_batches, pad_pairs
@@ -33,6 +36,10 @@ class DevTexts:
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    def default_metric(self) -> str:
+        """Return exact if most references are short, otherwise bleu."""
+        return metric_for(self.references[0])
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources longer than model.max_source."""
@@ -72,8 +79,15 @@ class DevTexts:
         return list(islice(fitting, most))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return BLEU against all references, and the loss."""
-        return Scores(loss, bleu(outputs, self.references, config.bleu_tokenizer))
+        """Return BLEU, exact match, the metric of early stopping, and the loss."""
+        references = list(zip(*self.references, strict=True))  # one tuple per source
+        return Scores(
+            loss,
+            bleu(outputs, self.references, config.bleu_tokenizer),
+            exact=exact_match(outputs, references),
+            error_rate=error_rate(outputs, references) if config.metric == "error_rate" else None,
+            rouge_l=rouge_l(outputs, references) if config.metric == "rouge_l" else None,
+        )
 
 
 def choose_head(folder: Path, dev: DevSet, device: str) -> None:

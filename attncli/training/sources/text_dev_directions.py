@@ -9,12 +9,15 @@ from itertools import islice
 from attncli.training.config import TrainConfig
 from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
+from attncli.training.metrics import metric_for
 from attncli.training.sources.text_dev import DevTexts
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
 from models.types import Batch
+
+AVERAGED = ("bleu", "exact", "error_rate", "rouge_l")
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,10 @@ class DevDirections:
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
+
+    def default_metric(self) -> str:
+        """Return exact if most references of all directions are short, otherwise bleu."""
+        return metric_for([text for part in self.parts for text in part.references[0]])
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources that are longer than the model takes."""
@@ -51,13 +58,20 @@ class DevDirections:
         return lambda share: report((number + share) / len(self.parts))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return the BLEU of every direction, and their mean."""
+        """Return the BLEU of every direction, and the mean of each score over the directions."""
         remaining = iter(outputs)
-        found: dict[str, float] = {}
-        for part in self.parts:
-            score = part.scores(loss, list(islice(remaining, len(part))), config)
-            found[part.name] = score.bleu or 0.0
-        return Scores(loss, sum(found.values()) / len(found), directions=found)
+        found = {
+            part.name: part.scores(loss, list(islice(remaining, len(part))), config)
+            for part in self.parts
+        }
+        means = {name: _mean([getattr(s, name) for s in found.values()]) for name in AVERAGED}
+        directions = {name: score.bleu or 0.0 for name, score in found.items()}
+        return Scores(loss, **means, directions=directions)
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def first_direction(dev: DevSet) -> DevSet:

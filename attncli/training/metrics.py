@@ -1,0 +1,64 @@
+"""Metrics on the dev set that select the best weights and decide when training stops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from attncli.training.events import Scores
+
+SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
+
+
+class Metric(NamedTuple):
+    """A metric of early stopping."""
+
+    label: str
+    digits: int = 2
+    lower_is_better: bool = False
+
+
+METRICS = {
+    "bleu": Metric("BLEU"),
+    "exact": Metric("exact match"),
+    "error_rate": Metric("token error rate", lower_is_better=True),
+    "rouge_l": Metric("ROUGE-L"),
+    "cider": Metric("CIDEr", digits=3),
+    "loss": Metric("loss", digits=3, lower_is_better=True),
+}
+
+
+def value_of(scores: Scores, metric: str) -> float:
+    """Return the value of a metric such that higher is better; of the loss if it is missing."""
+    found = getattr(scores, metric)
+    if found is None:
+        return -scores.loss
+    return -float(found) if METRICS[metric].lower_is_better else float(found)
+
+
+def improves(value: float, loss: float, best: float | None, best_loss: float | None) -> bool:
+    """Return True if a value is higher than the best, or equal with a lower loss."""
+    if best is None or value > best:
+        return True
+    return value == best and best_loss is not None and loss < best_loss
+
+
+def described(value: float, metric: str) -> str:
+    """Return a value of `value_of` as text, with the metric's name."""
+    kind = METRICS[metric]
+    return f"{kind.label} {-value if kind.lower_is_better else value:.{kind.digits}f}"
+
+
+def metric_for(references: Sequence[str]) -> str:
+    """Return exact if most references are short, otherwise bleu.
+
+    Up to three words are short: without a fourth word, BLEU-4 is 0. Languages written without
+    spaces are recognised by their letters: a kana or Chinese character counts as a word, and more
+    than 40 letters are never short.
+    """
+    from attncli.scoring.rouge import rouge_words
+
+    short = [
+        len(text) <= SHORT_LETTERS and len(rouge_words(text)) <= SHORT_WORDS for text in references
+    ]
+    return "exact" if sum(short) > len(short) / 2 else "bleu"
