@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
+
 
 class Dropout(nn.Module):
     """Zeroes elements at random while training; does nothing in evaluation."""
@@ -26,7 +28,7 @@ class Dropout(nn.Module):
         """The same shape, with a share of the elements zeroed and the rest scaled up."""
         if not self.training or self.rate == 0:
             return x
-        if x.device.type != "cpu":
+        if x.device.type != "cpu" or self.rate < SMALLEST:
             return nn.functional.dropout(x, self.rate)
         return ByteDropout.apply(x, self.rate)
 

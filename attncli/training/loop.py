@@ -109,6 +109,7 @@ class Stepper:
         self.device = self.parameters[0].device
         self.loss = LossSum(config.label_smoothing)
         self.attention_loss = AttentionLoss(config.attention, state.model)
+        self.baselines: list[float] = []  # of the REINFORCE baseline, after each batch
 
     def update(self, batches: list[Batch], progress: float) -> Stepped:
         """One update from the gradients of some batches."""
@@ -157,6 +158,9 @@ class Stepper:
         counters = self.state.counters
         rate = learning_rate(counters.step, counters.cuts, self.config) * share
         norm = self.apply(rate)
+        if self.baselines:  # one per batch of the update: the baseline decays once per update
+            counters.baseline = sum(self.baselines) / len(self.baselines)
+            self.baselines.clear()
         seconds = time.perf_counter() - started
         counters.tokens += tokens
         counters.seconds += seconds
@@ -190,7 +194,9 @@ class Stepper:
         features = forced.features[batch.target_mask]  # (N, D)
         target = batch.target_out[batch.target_mask]  # (N,)
         loss, nll = self.loss.by_token(features, target, output.weight, output.bias)
-        more, counters.baseline = self.attention_loss(forced, batch, nll, counters.baseline)
+        more, after = self.attention_loss(forced, batch, nll, counters.baseline)
+        if after is not None:
+            self.baselines.append(after)
         return features, loss, nll, more
 
     def apply(self, rate: float) -> float:

@@ -270,6 +270,8 @@ def most_probable(probabilities: Tensor, config: SearchConfig) -> Tensor:
     ranked, tokens = probabilities.sort(-1, descending=True)
     if config.top_k > 0:
         ranked[:, config.top_k :] = 0
+    if config.top_k > 0 and config.top_p < 1:
+        ranked /= ranked.sum(-1, keepdim=True)  # top-p is a share of what top-k leaves
     before = ranked.cumsum(-1) - ranked
     ranked[before >= max(config.top_p, 1e-9)] = 0  # the most probable token always stays
     return torch.zeros_like(probabilities).scatter(-1, tokens, ranked)

@@ -14,7 +14,14 @@ from torch import Tensor
 
 from models.config import SearchConfig
 from models.errors import ModelError
-from models.inference.search import Finished, is_done, length_penalty, sample_tokens, search
+from models.inference.search import (
+    Finished,
+    is_done,
+    length_penalty,
+    most_probable,
+    sample_tokens,
+    search,
+)
 from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.registry import source_name
@@ -332,3 +339,9 @@ def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translat
     for config in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
         with pytest.raises(ModelError, match="search.nbest"):
             tiny_translator.translate(["The dog sleeps."], search=config)
+
+
+def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
+    probabilities = torch.tensor([[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]])
+    kept = most_probable(probabilities, SearchConfig(method="sample", top_k=2, top_p=0.55))
+    assert (kept > 0).tolist() == [[True] + [False] * 6]  # 0.3 / 0.5 is more than 0.55
