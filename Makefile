@@ -17,16 +17,29 @@ $(READY): pyproject.toml constraints.txt
 
 install: $(READY)  ## Install attn and its tools into .venv
 
-demo: $(READY)  ## Train on the embedded grammar for two minutes, then translate
+demo: $(READY) box  ## Use the models in the box, then train one on embedded data for two minutes
 	$(RUN)/attn train -o runs/demo
 	printf 'Does the old woman see the red car?\nThe young girl did not open the old door.\n' \
 	  | $(RUN)/attn translate -m runs/demo
+	echo 'The old woman sees the car. ||| Die alte Frau sieht das Auto.' \
+	  | $(RUN)/attn align -m runs/demo --show
 	@echo
 	@echo 'Next:  . .venv/bin/activate'
 	@echo '       attn translate -m runs/demo          # type English, read German'
 	@echo '       attn evaluate -m runs/demo runs/demo/test.tsv --by-length'
 	@echo '       attn models                          # what else can be trained'
 	@echo '       attn train --help'
+
+BOX := models/pretrained
+.PHONY: box
+box: $(READY)  ## Translate, caption a drawn scene and draw attention with the models in the box
+	@if [ -d $(BOX)/everyday ]; then set -x; \
+	  $(RUN)/attn translate --to de 'The shop is closed on Sundays.' --show; fi
+	@if [ -d $(BOX)/photos ]; then set -x; mkdir -p runs; \
+	  $(RUN)/python -c 'from attncli.embedded import scenes; \
+	    [scene] = scenes.split(0, 0, 1, seed=1).test; \
+	    open("runs/scene.png", "wb").write(scenes.png(scene))'; \
+	  $(RUN)/attn caption runs/scene.png --show; fi
 
 test: $(READY)  ## Run the tests
 	$(RUN)/python -m pytest
