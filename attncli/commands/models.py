@@ -1,4 +1,4 @@
-"""``attn models``: what there is, and one of it at a time."""
+"""``attn models`` and ``attn models show``: list models and parts; describe one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Name = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", "-s", help="Of a preset: a setting, section.key=value."),
+    typer.Option("--set", "-s", help="Presets: change a setting, section.key=value."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 
@@ -48,7 +48,7 @@ def show(
     name: Name,
     *,
     vocabulary: Annotated[
-        int, typer.Option(min=1, help="Of a preset: pieces of each language, for its size.")
+        int, typer.Option(min=1, help="Presets: tokens per vocabulary, for the parameter count.")
     ] = 8000,
     set: Set = None,
 ) -> None:
@@ -98,7 +98,7 @@ def _list_as_text(entries: list[Entry]) -> str:
 
 
 def _summary(entry: Entry) -> str:
-    """One line, the paper at its end; what a preset says of itself names its own."""
+    """Return the summary in one line, with the paper; the summary of a preset names it already."""
     named = entry.kind == "preset" or not entry.source
     return entry.summary if named else f"{entry.summary.rstrip('.')} ({entry.source})"
 
@@ -133,13 +133,13 @@ def _part(entry: Entry) -> str:
 
 
 def _about(entry: Entry) -> list[str]:
-    """What a part says of itself; its options come with more than their names elsewhere."""
+    """Return the lines of a part's docstring without its options, which are listed separately."""
     said = [line for line in entry.detail.splitlines() if not line.startswith("Options:")]
     return [f"{entry.kind} {entry.name}", entry.summary, *said]
 
 
 def _model(shown: Shown) -> str:
-    """TOML, what else there is to say above it as comments."""
+    """Return the settings as TOML; size, facts and card are comments above them."""
     source, target, joint = shown.vocabulary
     pieces = f"{source:,} joint" if joint else f"{source:,} source and {target:,} target"
     pieces = pieces if source else f"{target:,}"

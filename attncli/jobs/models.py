@@ -1,4 +1,4 @@
-"""What the zoo holds, and what one name of it, or one trained model, is made of."""
+"""List the names of the zoo; describe one name or one trained model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """How many pieces each language has."""
+    """Vocabulary sizes of source and target, in tokens."""
 
     source: int
     target: int
@@ -56,7 +56,7 @@ class Vocabulary(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A whole model: what it is, how it is configured, how large it is."""
+    """A model with its settings and size."""
 
     title: str
     family: Entry
@@ -69,7 +69,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class BundleConfig:
-    """What a bundle says of itself."""
+    """The settings in a bundle's config.json."""
 
     model: ModelConfig = option(ModelConfig, "model")
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
@@ -77,7 +77,7 @@ class BundleConfig:
 
 
 def catalogue() -> list[Entry]:
-    """Everything that has a name, presets first. Imports no torch."""
+    """Return every name of the zoo, presets first. Imports no torch."""
     presets = [_preset(name) for name in zoo.PRESETS]
     return presets + [
         _part(kind, name) for kind in registry.TABLES for name in registry.names(kind)
@@ -85,9 +85,9 @@ def catalogue() -> list[Entry]:
 
 
 def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
-    """A preset or the model in a folder whole, or the parts of that name.
+    """Describe a preset, a trained model, or the parts with a name.
 
-    A preset goes before a family of its name, and both before a folder; ``./name`` is the folder.
+    A preset has precedence over a part, and both over a model; ``./name`` is a folder.
     """
     if name in zoo.PRESETS:
         return show_preset(name, vocabulary=vocabulary, assignments=assignments)
@@ -100,7 +100,7 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
 
 
 def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown:
-    """A preset, as a file for `attn train`, and its size with so many pieces."""
+    """Describe a preset, with its size for a vocabulary of so many tokens."""
     config = run_config(name, assignments=assignments)
     joint = config.tokenizer.joint
     sizes = Vocabulary(*vocabulary_sizes(config.model.family, vocabulary, vocabulary, joint))
@@ -114,7 +114,7 @@ def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) 
 
 
 def show_bundle(folder: Path) -> Shown:
-    """The model in a folder."""
+    """Describe the model in a folder."""
     from models.bundle import read_settings
 
     settings = read_settings(folder)
@@ -147,12 +147,12 @@ def _facts(facts: Facts) -> Iterator[str]:
 
 
 def presets_of(family: str) -> list[str]:
-    """The presets of a family."""
+    """Return the presets of a family."""
     return [name for name in zoo.PRESETS if zoo.model_config(name).family == family]
 
 
 def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:
-    """The parameters of a model, shared ones once; none of them is given any memory."""
+    """Return the number of parameters, shared ones once, without allocating them."""
     import torch
 
     from models.bundle import build
@@ -177,6 +177,6 @@ def _part(kind: str, name: str) -> Entry:
 
 
 def _setting(name: str) -> Setting:
-    """One of a part's options, with default and doc from where they are written."""
+    """Return one option of a part, with the default and doc of its configuration field."""
     field = fields_of(AttentionConfig)[name]
     return Setting(f"model.attention.{name}", str(field.default).lower(), field.metadata["doc"])
