@@ -1,7 +1,7 @@
-"""Text to ids and back, by SentencePiece, so that nothing is ever unknown.
+"""SentencePiece tokenizer: text to token ids and back, without unknown tokens.
 
-Trained from the raw training text, with a piece for every byte as a fallback (Kudo and Richardson
-2018). The text is taken as it is, spaces included, so that decoding gives back what was encoded.
+The vocabulary is trained on the raw training text and has a token for every byte as a fallback
+(Kudo and Richardson 2018). Text is not normalised, so decoding returns exactly the encoded text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NEVER_OUTPUT = (PAD, UNKNOWN, START)  # ids that no output may contain
 
 
 class Tokenizer:
-    """Pieces of the source and of the target language, or one joint set for both."""
+    """Vocabularies of the source and the target language, or one joint vocabulary."""
 
     def __init__(self, source: bytes, target: bytes | None = None) -> None:
         self._models = (source, target)
@@ -29,7 +29,7 @@ class Tokenizer:
 
     @property
     def joint(self) -> bool:
-        """Whether both languages share their pieces."""
+        """True if both languages share one vocabulary."""
         return self._models[1] is None
 
     def encode(self, text: str, to: str = "") -> list[int]:
@@ -53,23 +53,23 @@ class Tokenizer:
         return number
 
     def encode_target(self, text: str) -> list[int]:
-        """Ids of a target text, end mark included."""
+        """Return the ids of a target text, end mark included."""
         return [*self.target.encode(text), END]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The target text of ids; control marks are dropped."""
+        """Return the target text of ids, without control tokens."""
         return self.target.decode([i for i in ids if i > END])
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Target ids as pieces, with the space mark U+2581."""
+        """Return target ids as SentencePiece pieces, with the space mark U+2581."""
         return tuple(self.target.id_to_piece(i) for i in ids)
 
     def source_pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Source ids as pieces, with the space mark U+2581."""
+        """Return source ids as SentencePiece pieces, with the space mark U+2581."""
         return tuple(self.source.id_to_piece(i) for i in ids)
 
     def files(self) -> dict[str, bytes]:
-        """File names and contents, as a bundle keeps them."""
+        """Return file names and contents as stored in a bundle."""
         source, target = self._models
         if target is None:
             return {"tokenizer.model": source}
@@ -77,7 +77,7 @@ class Tokenizer:
 
     @classmethod
     def read(cls, folder: Path) -> Tokenizer:
-        """The tokenizer of a bundle; a ModelError if it is missing or damaged."""
+        """Read the tokenizer of a bundle; raise a ModelError if it is missing or damaged."""
         joint = folder / "tokenizer.model"
         try:
             if joint.exists():
@@ -134,7 +134,7 @@ def _train(lines: Iterable[str], size: int, config: TokenizerConfig) -> bytes:
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise ModelError(
-            f"SentencePiece could not make {size} pieces ({reason})",
+            f"SentencePiece could not train {size} tokens ({reason})",
             "more text or another number",
             "set tokenizer.size, or leave it at 0 to have it chosen",
         ) from None

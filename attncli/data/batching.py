@@ -33,7 +33,7 @@ class Examples(Protocol):
         """Group id of each example, (N,). Examples of one group are batched together."""
 
     def at(self, epoch: int) -> Examples:
-        """Return the examples of an epoch, counted from 0; number and lengths never change."""
+        """Return the examples of an epoch, counted from 0; each epoch may have other ones."""
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return some examples, padded."""

@@ -1,9 +1,9 @@
 r"""Parallel text for training and evaluation: aligned lines of files, plain or compressed.
 
-A corpus is a source file and one or more reference files with as many lines, or one table of
-columns with tabs between, or ` ||| `: source, reference, further references. Nothing is kept in
-memory but the line being read. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark
-are no text. Compression is recognised by what a file begins with, not by its name.
+A corpus is a source file and one or more reference files with the same number of lines, or one
+table whose columns (source, reference, further references) are separated by tabs or ` ||| `. Only
+the current line is in memory. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark
+are removed. Compression is recognised by the first bytes of a file, not by its name.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 class Pair(NamedTuple):
-    """A source line and what it may be translated to."""
+    """A source line and its reference translations."""
 
     source: str
     references: tuple[str, ...]  # at least one
 
 
 def read_pairs(paths: Sequence[Path | str]) -> Iterator[Pair]:
-    """The pairs of a corpus, in order.
+    """Yield the pairs of a corpus, in order.
 
-    paths: source and references in files of their own, or a single table. Raises ModelError for
-    what cannot be read, is empty, or is not aligned.
+    paths: one file for the source and one for each reference, or a single table. Raises ModelError
+    for files that cannot be read, are empty, or have different numbers of lines.
     """
     columns = _table(Path(paths[0])) if len(paths) == 1 else aligned([Path(path) for path in paths])
     for source, *references in columns:
@@ -54,13 +54,13 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[Pair]:
 
 
 def count_lines(path: Path | str) -> int:
-    """The number of lines of a file."""
+    """Return the number of lines of a file."""
     with open_text(path) as lines:
         return sum(1 for _ in lines)
 
 
 def fingerprint(paths: Sequence[Path | str]) -> str:
-    """A hash of a corpus, the same wherever its files lie and whether they are compressed."""
+    """Return a hash of a corpus that depends on its content, not on paths or compression."""
     digest = hashlib.sha256()
     for column, path in zip(_columns(len(paths)), paths, strict=True):
         digest.update(f"{column} {_content_hash(Path(path))}\n".encode())
@@ -69,7 +69,7 @@ def fingerprint(paths: Sequence[Path | str]) -> str:
 
 @contextmanager
 def open_text(path: Path | str) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of standard input for ``-``, decompressed where it is needed."""
+    """Open a file, or standard input for ``-``, as decompressed lines."""
     path = Path(path)
     with open_input(path) as stream:
         yield _texts(path, _split(_content(path, stream)))
@@ -112,7 +112,7 @@ class _Blocks(io.RawIOBase):
 
 
 def read_content(path: Path | str) -> bytes:
-    """All that a file holds, decompressed where it is needed, without a byte order mark."""
+    """Return the decompressed content of a file, without a byte order mark."""
     path, content = Path(path), bytearray()
     with open_input(path) as stream:
         for block in _content(path, stream):
@@ -123,14 +123,14 @@ def read_content(path: Path | str) -> bytes:
 
 
 def read_head(path: Path | str) -> bytes:
-    """What a file begins with, decompressed where it is needed, without a byte order mark."""
+    """Return the first decompressed bytes of a file, without a byte order mark."""
     path = Path(path)
     with open_input(path) as stream:
         return next(_content(path, stream), b"").removeprefix(MARK)
 
 
 def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
-    """The lines of several files side by side; a ModelError if one has more than another."""
+    """Yield the lines of several files in parallel; ModelError if their numbers differ."""
     with _opened(list(paths)) as columns:
         for number in itertools.count(1):
             row = [next(column, None) for column in columns]
@@ -144,12 +144,12 @@ def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
 
 
 def separator_of(line: str) -> str:
-    """What stands between the columns of a line: a tab or, where there is none, `|||`."""
+    """Return the column separator of a line: a tab or, in a line without tabs, `|||`."""
     return BARS if BARS in line and "\t" not in line else "\t"
 
 
 def cells(line: str, separator: str) -> list[str]:
-    """The columns of a line, without the spaces that go with bars."""
+    """Return the columns of a line, without the spaces around `|||`."""
     row = line.split(separator)
     return [cell.strip(" ") for cell in row] if separator == BARS else row
 
@@ -208,7 +208,7 @@ def _texts(path: Path, lines: Iterator[bytes]) -> Iterator[str]:
 
 
 def _split(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Lines with their ends; one that is far too long is cut just above the limit of `decode`."""
+    """Yield lines with their ends; an over-long line is cut just above the limit of `decode`."""
     partial = bytearray()
     for block in blocks:
         first, *others = block.split(b"\n")
@@ -222,7 +222,7 @@ def _split(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _content(path: Path, stream: BinaryIO) -> Iterator[bytes]:
-    """Blocks of what a stream holds, decompressed; a ModelError if it is damaged."""
+    """Yield decompressed blocks of a stream; raise a ModelError if it is damaged."""
     head = stream.read(BLOCK)
     blocks = itertools.chain([head], iter(lambda: stream.read(BLOCK), b""))
     decoder = _decoder(head)
@@ -233,7 +233,7 @@ def _content(path: Path, stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _decoder(head: bytes) -> Callable[[], Any] | None:
-    """What decompresses one frame of a file that begins so; None for plain text."""
+    """Return a function that makes decoders for a file with these first bytes; None for text."""
     if head.startswith(b"\x1f\x8b"):
         return lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     if head.startswith(b"\xfd7zXZ\0"):
@@ -244,7 +244,7 @@ def _decoder(head: bytes) -> Callable[[], Any] | None:
 
 
 def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> Iterator[bytes]:
-    """The content of one frame after another; a file may be several written end to end.
+    """Yield the content of each frame; a file may consist of several compressed files.
 
     zstandard's own reader takes a file that was cut off for a shorter one, so this asks each
     decoder whether its frame has ended.

@@ -1,7 +1,7 @@
-"""Word links of training pairs, which guide an attention head: a Pharaoh file beside the corpus.
+"""Word links of training pairs that guide an attention head, read from a Pharaoh file.
 
-As programs write it, `attn align` among them: a line for each pair, counted from 0. Links of words
-become links of all their pieces; punctuation glued to a word is left out.
+The file has one line per pair, counted from 0, as `attn align` and other programs write it. A link
+between words becomes links between all their tokens; punctuation attached to a word is left out.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from models.tokenizer import Tokenizer
 
 
 class Guide(NamedTuple):
-    """The links of one pair, and where they stand."""
+    """The word links of one pair, and their place in the file for messages."""
 
     place: str
     links: tuple[tuple[int, int], ...]  # source word, target word, counted from 0
 
 
 def read_guides(path: Path, total: int) -> Iterator[Guide]:
-    """The links of every pair of a corpus of `total`; a ModelError if they cannot be its links."""
+    """Yield the links of each of `total` pairs; a ModelError if they cannot belong to them."""
     number, linked, lowest = 0, False, False
     with open_text(path) as lines:
         for number, text in enumerate(lines, 1):
@@ -62,7 +62,7 @@ def _links(path: Path, number: int, text: str) -> tuple[tuple[int, int], ...]:
 def piece_links(
     guide: Guide, source: Sequence[int], target: Sequence[int], tokenizer: Tokenizer
 ) -> list[int]:
-    """The pieces that a pair's links link, end to end: source, target, source, target, .."""
+    """Return the linked tokens of a pair as one list: source, target, source, target, .."""
     pieces = [
         units(processor, ids, marks=False).shares.T.numpy() > 0  # (N, P)
         for processor, ids in ((tokenizer.source, source), (tokenizer.target, target))
@@ -72,7 +72,7 @@ def piece_links(
     for i, j in guide.links:
         if i >= words[0] or j >= words[1]:
             raise ModelError(
-                f"{guide.place}: {i}-{j} links what is not there",
+                f"{guide.place}: {i}-{j} is outside the pair",
                 f"links of {words[0]} source and {words[1]} target words, counted from 0",
             )
         for s, t in product(pieces[0][i].nonzero()[0], pieces[1][j].nonzero()[0]):
@@ -81,7 +81,7 @@ def piece_links(
 
 
 def guide_table(rows: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """Where to look (B, T, S), from the piece links of each pair: linked pieces share a row."""
+    """Return target weights (B, T, S) from token links; the linked tokens of a row share it."""
     table = np.zeros((len(rows), *shape), np.float32)
     for number, flat in enumerate(rows):
         source, target = flat.reshape(-1, 2).T

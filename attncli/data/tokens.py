@@ -1,8 +1,8 @@
-"""Tokenised sentence pairs on disk, memory-mapped: ten million pairs cost no more than their ids.
+"""Tokenised sentence pairs on disk, memory-mapped, so that memory does not limit their number.
 
-A side is two files: `.ids`, all ids end to end, two bytes each (four from 65,536 pieces on), and
-`.offsets`, where each sentence starts. Links that guide the attention, where there are some, are a
-third such pair of files.
+A side is two files: `.ids`, the ids of all sentences one after another, two bytes each (four bytes
+from 65,536 tokens on), and `.offsets`, the position of each sentence. Word links that guide an
+attention head, if there are any, are stored in a third pair of files.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ CHUNK = 10_000  # pairs tokenised at a time
 
 @dataclass(frozen=True)
 class Side:
-    """One language of a corpus."""
+    """Token ids of one side of a corpus."""
 
-    ids: np.ndarray  # all sentences end to end
+    ids: np.ndarray  # of all sentences, one after another
     offsets: np.ndarray  # (N + 1,)
 
     def __getitem__(self, index: int) -> np.ndarray:
-        """The ids of one sentence, end mark included."""
+        """Return the ids of one sentence, end mark included."""
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
     @property
     def lengths(self) -> np.ndarray:
-        """Pieces of every sentence (N,)."""
+        """Length of every sentence in tokens, (N,)."""
         return np.diff(self.offsets)
 
     def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Ids (B, T) of some sentences, and the mask (B, T) of what is real."""
+        """Return the ids (B, T) of some sentences, and their mask (B, T)."""
         lengths = self.offsets[numbers + 1] - self.offsets[numbers]
         ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
         for row, number in enumerate(numbers):
@@ -59,7 +59,7 @@ class TokenPairs:
 
     source: Side
     target: Side
-    links: Side | None = None  # source piece, target piece, and so on: where to look
+    links: Side | None = None  # of each pair: source token, target token, source token, ..
 
     @property
     def count(self) -> int:
@@ -68,19 +68,19 @@ class TokenPairs:
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pieces (N,) of every source and of every target."""
+        """Lengths (N,) of every source and of every target, in tokens."""
         return self.source.lengths, self.target.lengths
 
     @property
     def shared(self) -> None:
-        """Nothing: every pair has a source of its own."""
+        """None: every pair has a source of its own."""
 
     def at(self, epoch: int) -> TokenPairs:
-        """The same in every epoch."""
+        """Return the same pairs in every epoch."""
         return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
-        """The padded batch of some pairs."""
+        """Return the padded batch of some pairs."""
         batch = teacher_forcing_batch(*self.source.padded(numbers), *self.target.padded(numbers))
         if self.links is None:
             return batch
@@ -90,7 +90,7 @@ class TokenPairs:
 
 
 class Dropped(NamedTuple):
-    """Pairs left out of training, by reason."""
+    """Numbers of pairs that are left out of training, by reason."""
 
     empty: int
     long: int
@@ -105,9 +105,10 @@ def write_pairs(
     guides: Iterable[Guide] | None = None,
     advance: Callable[[int], None] = lambda done: None,
 ) -> Dropped:
-    """Tokenise pairs into a folder; those with an empty or over-long side are left out, counted.
+    """Tokenise pairs into a folder; return how many are left out.
 
-    guides: the links of each pair, which are kept with it.
+    A pair is left out if a side is empty, or longer than `max_length` tokens. guides: word links of
+    each pair, stored with it. advance: receives the number of pairs done.
     """
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with refused(folder):
@@ -137,28 +138,28 @@ def write_pairs(
 
 
 def read_pairs(folder: Path) -> TokenPairs:
-    """The memory-mapped corpus that `write_pairs` left in a folder.
+    """Return the memory-mapped corpus that `write_pairs` wrote.
 
-    Raises OSError or ValueError where a file is missing or damaged.
+    Raises OSError or ValueError if a file is missing or damaged.
     """
     names = ["source", "target", *(["links"] if (folder / "links.ids").exists() else [])]
     return TokenPairs(*(read_side(folder, name) for name in names))
 
 
 def id_type(pieces: int) -> np.dtype:
-    """The type in which ids of so many pieces are written."""
+    """Return the integer type of the ids of a vocabulary of so many tokens."""
     return np.dtype("<u4" if pieces > 2**16 else "<u2")
 
 
 def read_side(folder: Path, side: str) -> Side:
-    """The memory-mapped side that a `SideWriter` left; OSError or ValueError if it is damaged."""
+    """Return the side that a `SideWriter` wrote; raise OSError or ValueError if it is damaged."""
     offsets = np.load(folder / f"{side}.offsets.npy", mmap_mode="r", allow_pickle=False)
     path = folder / f"{side}.ids"
     if not offsets[-1]:
         return Side(np.zeros(0, "<u2"), offsets)
     kind = {2 * int(offsets[-1]): "<u2", 4 * int(offsets[-1]): "<u4"}.get(path.stat().st_size)
     if kind is None:
-        raise ValueError(f"{path.name} has not the size that its offsets say")
+        raise ValueError(f"{path.name} does not have the size given by its offsets")
     return Side(np.memmap(path, dtype=kind, mode="r"), offsets)
 
 
@@ -174,7 +175,7 @@ def _chunks(pairs: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
 
 
 class SideWriter:
-    """Appends sentences to one side's files."""
+    """Writer of one side's files."""
 
     def __init__(self, folder: Path, side: str, kind: np.dtype) -> None:
         self.offsets_path, self.kind = folder / f"{side}.offsets.npy", kind
@@ -194,7 +195,7 @@ class SideWriter:
         self.pending.clear()
 
     def close(self) -> None:
-        """Write the rest, and where each sentence starts."""
+        """Write the remaining sentences and the offsets."""
         if self.pending:
             self._write()
         with self.file as file:
