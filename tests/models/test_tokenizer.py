@@ -160,9 +160,9 @@ def test_a_small_text_has_fewer_pieces_than_asked_for(kind: str) -> None:
 @pytest.mark.parametrize(
     ("texts", "size", "kind", "seen"),
     [
-        (["a b c"] * 10, 20, "unigram", "20 pieces"),
-        (["a b c"] * 10, 20, "bpe", "20 pieces"),
-        ([], 500, "unigram", "500 pieces"),
+        (["a b c"] * 10, 20, "unigram", "20 tokens"),
+        (["a b c"] * 10, 20, "bpe", "20 tokens"),
+        ([], 500, "unigram", "500 tokens"),
         (["a b c"] * 10, 300, "bqe", "'bqe'"),
     ],
 )
