@@ -45,6 +45,9 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     is_auto = config.train.metric == "auto"
     if is_auto:
         config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
+    source = training_source(config.model.family)
+    search = source.search_settings(config.search, data.prepared.examples)
+    config = replace(config, search=search)
     state = fresh_state(config, data.prepared, device)
     if folder.checkpoint.exists():
         checkpoint.restore(state, folder.checkpoint)

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from attncli.data.batching import Examples
     from attncli.training.config import DataConfig, RunConfig
     from attncli.training.data import Data, DevSet, Progress
+    from models.config import SearchConfig
     from models.types import VocabularySizes
 
 
@@ -43,6 +45,10 @@ class TrainingSource:
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return the run's data; prepare them in the run folder the first time."""
         raise NotImplementedError
+
+    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+        """Return the search settings with limits that fit the training data."""
+        return search
 
     def tune_alignment(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best; only text can be aligned."""

@@ -11,8 +11,10 @@ from attncli.training.sources.base import TrainingSource
 from models.errors import ModelError
 
 if TYPE_CHECKING:
+    from attncli.data.batching import Examples
     from attncli.training.config import DataConfig, RunConfig
     from attncli.training.data import Data, DevSet, Progress
+    from models.config import SearchConfig
     from models.types import VocabularySizes
 
 CAPTION_SETTINGS = ("encoder_from", "self_critical_from")  # of [train], for captioners only
@@ -78,6 +80,12 @@ class TextTraining(TrainingSource):
         if config.data.corpora:
             return text_corpora.load(config, folder, progress)
         return text_data.load(config, folder, progress)
+
+    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+        """Return the search settings with an output length limit that fits the training pairs."""
+        from attncli.training.output_length import fit_limits
+
+        return fit_limits(search, *examples.lengths)
 
     def tune_alignment(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best, by sentence pairs of the dev set."""

@@ -1,0 +1,29 @@
+"""Outputs may be as long as the training targets, unless the user sets a limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from attncli.training.output_length import fit_limits
+from models.config import SearchConfig
+
+DEFAULT = SearchConfig()
+SOURCES = np.arange(1, 101)
+
+
+def test_pairs_of_like_lengths_keep_the_default_limit() -> None:
+    assert fit_limits(DEFAULT, SOURCES, SOURCES + 5) == DEFAULT
+
+
+@pytest.mark.parametrize("targets", [5 * SOURCES, SOURCES + 200, np.full(100, 300)])
+def test_every_training_target_fits_with_a_margin(targets: np.ndarray) -> None:
+    found = fit_limits(DEFAULT, SOURCES, targets)
+    assert (SOURCES * found.max_ratio + found.max_extra >= 1.15 * targets).all()
+
+
+def test_a_limit_that_the_user_sets_is_kept() -> None:
+    given = replace(DEFAULT, max_extra=3)
+    assert fit_limits(given, SOURCES, 5 * SOURCES) == given
