@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
 from attncli import console
-from attncli.commands.drawing import Drawing, Picture, check_drawing, screen
+from attncli.commands.drawing import Drawing, Picture, check_drawing
 from attncli.data.lines import read_chunks
 from attncli.data.links import Index
 from attncli.data.pairs import PairLine, pairs_of_files, pairs_of_lines
@@ -33,11 +33,10 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import AlignOverrides
-from attncli.render.alignment.writers import FORMATS, Style, format_of, written
+from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
+from attncli.render.screen import current_screen
 from models.config import MAX_BATCH_TOKENS
 from models.installed import default_model, find_model
-
-Name = Literal["pharaoh", "talp", "naacl", "jsonl", "npz", "terminal", "svg", "png", "pdf", "html"]
 
 Files = Annotated[
     list[Path] | None,
@@ -57,8 +56,8 @@ ReverseModel = Annotated[
     Path | None,
     typer.Option(help="A model from target to source; the links of both are symmetrised."),
 ]
-FormatName = Annotated[
-    Name | None,
+FormatOption = Annotated[
+    FormatName | None,
     typer.Option("--format", help="How to write; without it, as the name of -o says, or pharaoh."),
 ]
 Probabilities = Annotated[
@@ -99,7 +98,7 @@ def align(
     to: To = "",
     source: From = "",
     overrides: AlignOverrides,
-    format: FormatName = None,
+    format: FormatOption = None,
     probabilities: Probabilities = False,
     output: Output = None,
     show: Show = False,
@@ -145,7 +144,7 @@ def align(
             aligned = _views(chunks, bool(files), aligner, view, index, skip_bad, heads)
         else:
             aligned = align_chunks(chunks, aligner.load(heads=heads))
-        style = Style(probabilities, screen())
+        style = Style(probabilities, current_screen())
         out = Out(None if show and output is None else name, output, show, style, drawing)
         refused = _write_all(aligned, out)
     if refused:

@@ -34,6 +34,7 @@ from attncli.options import (
 )
 from attncli.overrides import SearchOverrides
 from attncli.render.captions import Format, Layout, Outcome, closing, opening, rendered
+from attncli.render.screen import current_screen
 
 Pictures = Annotated[
     list[str] | None,
@@ -192,9 +193,9 @@ def _write_all(
 
 def _shown(outcomes: list[Outcome], layout: Layout) -> bytes:
     """The rows, with the maps under them."""
-    from attncli.render.image_attention.terminal import current_screen, drawn_as_text
+    from attncli.render.image_attention.terminal import drawn_as_text
 
-    screen = current_screen(is_terminal=sys.stdout.isatty())
+    screen = current_screen()
     parts = []
     for outcome in outcomes:
         parts.append(rendered([outcome], layout))

@@ -1,10 +1,7 @@
-"""Pictures that a command draws beside its results, and the terminal it draws on."""
+"""Pictures of alignments that a command draws into a file, beside its results."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,11 +12,8 @@ from attncli import console
 from attncli.data.pairs import numbers
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_output
-from attncli.render.alignment.terminal import Screen
 from attncli.render.alignment.writers import FORMATS, format_of, trouble, written
 from models.errors import ModelError
-
-WIDTH = 100  # columns where nobody says how wide a line may be
 
 
 class Drawing(NamedTuple):
@@ -91,11 +85,3 @@ def check_drawing(path: Path | None, pairs: str | None, *, drawn: bool = True) -
     if not path.parent.is_dir():
         raise ModelError(f"cannot write {path}: no folder {path.parent}")
     return Drawing(path, name, chosen)
-
-
-def screen() -> Screen:
-    """What standard output can show: its width, and colour unless NO_COLOR forbids it."""
-    watched = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    wanted = watched or bool(os.environ.get("FORCE_COLOR"))
-    columns = shutil.get_terminal_size((WIDTH, 24)).columns
-    return Screen(columns, wanted and not os.environ.get("NO_COLOR"))

@@ -12,7 +12,7 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple
 import typer
 
 from attncli import console
-from attncli.commands.drawing import Picture, check_drawing, screen
+from attncli.commands.drawing import Picture, check_drawing
 from attncli.data.corpus import open_bytes
 from attncli.data.lines import Outcome, read_chunks
 from attncli.data.streams import Write, open_output, texts_as_stream
@@ -38,9 +38,9 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import AlignOverrides, SearchOverrides
-from attncli.render.alignment.terminal import Screen
 from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
+from attncli.render.screen import Screen, current_screen
 from models.config import MAX_BATCH_TOKENS
 
 Text = Annotated[
@@ -190,7 +190,7 @@ def translate(
             )
             outcomes = with_alignments(outcomes, aligner)
         layout = Layout(format, translator.search.nbest > 1, scores, translator.read_mode, align)
-        shown = Shown(layout, Picture(drawing), screen() if show else None)
+        shown = Shown(layout, Picture(drawing), current_screen() if show else None)
         with open_output(output) as write, _progress(stream, shown=output is not None) as advance:
             refused = _write_all(outcomes, shown, write, advance)
         shown.picture.draw()

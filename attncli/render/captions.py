@@ -15,20 +15,16 @@ or tab inside a caption or a name becomes a space where it would break the forma
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.picture_files import PictureFile
 from attncli.escapes import printable
+from attncli.render.json import as_json_line
 from models.types import Hypothesis
 
 if TYPE_CHECKING:
     from attncli.render.image_attention.look import Look
-
-CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-Format = Literal["text", "tsv", "jsonl", "html"]
 
 
 class Outcome(NamedTuple):
@@ -48,7 +44,7 @@ class Outcome(NamedTuple):
 class Layout(NamedTuple):
     """How outcomes are written."""
 
-    format: Format = "text"
+    format: str = "text"  # a key of WRITERS
     alone: bool = False  # whether there is one picture and no more
     nbest: bool = False  # whether a picture may have more than one caption
     scores: bool = False  # whether plain text has scores
@@ -119,9 +115,7 @@ def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
         record["read"] = layout.read
     if outcome.note:
         record["error"] = outcome.note
-    row = json.dumps(record, ensure_ascii=False)
-    # line ends to some readers of JSON lines, and characters that control a terminal
-    yield CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", row)
+    yield as_json_line(record)
 
 
 def _html(outcome: Outcome, layout: Layout) -> Iterator[str]:
@@ -140,6 +134,11 @@ WRITERS: dict[str, Callable[[Outcome, Layout], Iterator[str]]] = {
     "jsonl": _jsonl,
     "html": _html,
 }
+
+if TYPE_CHECKING:
+    Format = str
+else:  # for the command line
+    Format = Literal[tuple(WRITERS)]
 
 
 def _record(hypothesis: Hypothesis) -> dict[str, object]:

@@ -15,22 +15,20 @@ becomes a space where it would break the format.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.lines import Outcome
 from attncli.render.alignment.lines import linked, record_of
+from attncli.render.json import as_json_line
 from models.inference.repetition import repetition
 from models.types import Hypothesis
-
-Format = Literal["text", "tsv", "jsonl"]
 
 
 class Layout(NamedTuple):
     """How outcomes are written."""
 
-    format: Format = "text"
+    format: str = "text"  # a key of WRITERS
     nbest: bool = False  # whether a line may have more than one output
     scores: bool = False  # whether plain text has scores
     read: str = ""  # how the model read its memory
@@ -78,10 +76,7 @@ def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
         record["read"] = layout.read
     if outcome.translation is None:
         record["error"] = outcome.note
-    row = json.dumps(record, ensure_ascii=False)
-    for mark in "\x85\u2028\u2029":  # line ends to some readers of JSON lines
-        row = row.replace(mark, f"\\u{ord(mark):04x}")
-    yield row
+    yield as_json_line(record)
 
 
 WRITERS: dict[str, Callable[[Outcome, Layout], Iterator[str]]] = {
@@ -89,6 +84,11 @@ WRITERS: dict[str, Callable[[Outcome, Layout], Iterator[str]]] = {
     "tsv": _tsv,
     "jsonl": _jsonl,
 }
+
+if TYPE_CHECKING:
+    Format = str
+else:  # for the command line
+    Format = Literal[tuple(WRITERS)]
 
 
 def _hypotheses(outcome: Outcome) -> tuple[Hypothesis, ...]:

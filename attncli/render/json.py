@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
-LINE_ENDS = "\x85\u2028\u2029"  # ends of lines for some readers of JSON lines
+# Ends of lines for some readers of JSON lines, and characters that control a terminal
+SPECIAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def as_json(record: object) -> str:
@@ -13,8 +15,6 @@ def as_json(record: object) -> str:
 
 
 def as_json_line(record: object) -> str:
-    """Return a record as one line, without a line end; characters in LINE_ENDS are escaped."""
+    """Return a record as one line, without a line end; SPECIAL and control characters escaped."""
     row = json.dumps(record, ensure_ascii=False)
-    for letter in LINE_ENDS:
-        row = row.replace(letter, f"\\u{ord(letter):04x}")
-    return row
+    return SPECIAL.sub(lambda found: f"\\u{ord(found[0]):04x}", row)

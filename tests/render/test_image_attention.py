@@ -15,12 +15,8 @@ from PIL import Image
 from attncli.render.image_attention import WRITERS, writer_of
 from attncli.render.image_attention.look import DARK, Look, lit, sameness, smooth
 from attncli.render.image_attention.page import Other, fault, figure
-from attncli.render.image_attention.terminal import (
-    SHADES,
-    Screen,
-    drawn_as_text,
-    screen_of,
-)
+from attncli.render.image_attention.terminal import SHADES, drawn_as_text
+from attncli.render.screen import Screen
 from models.errors import ModelError
 
 WORDS = ("a", "<b>red</b>", "円", "on")
@@ -176,23 +172,6 @@ def test_shades_are_dark_where_the_word_looked() -> None:
     lines = drawn_as_text(look, Screen(32)).splitlines()
     assert lines[0].startswith(SHADES[-1]) and set(lines[-4]) <= {" "}
     assert [line.strip() for line in lines[-3:-1]] == ["corner", "H 0.00"]
-
-
-@pytest.mark.parametrize(
-    "environment, is_terminal, colours",
-    [
-        ({}, True, 256),
-        ({"COLORTERM": "truecolor"}, True, 1 << 24),
-        ({"COLORTERM": "truecolor", "NO_COLOR": "1"}, True, 0),
-        ({"TERM": "dumb"}, True, 0),
-        ({"COLORTERM": "truecolor"}, False, 0),
-    ],
-)
-def test_colours_are_those_of_the_terminal(
-    environment: dict[str, str], is_terminal: bool, colours: int
-) -> None:
-    found = screen_of(80, is_terminal=is_terminal, environment=environment)
-    assert found == Screen(80, colours)
 
 
 def test_the_256_colours_are_near_the_24_bit_ones() -> None:

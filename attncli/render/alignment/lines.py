@@ -9,13 +9,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from attncli.data.links import Link
 from attncli.data.panels import AlignedPair, Panel
+from attncli.render.json import as_json_line
 
-LINE_ENDS = "\x85\u2028\u2029"  # to some readers of JSON lines
 DIGITS = 4
 
 
@@ -48,10 +47,7 @@ def jsonl(pair: AlignedPair) -> str:
         record["note"] = pair.note
     if others:
         record["views"] = {panel.name: record_of(panel) for panel in others}
-    row = json.dumps(record, ensure_ascii=False)
-    for mark in LINE_ENDS:
-        row = row.replace(mark, f"\\u{ord(mark):04x}")
-    return row + pair.ending
+    return as_json_line(record) + pair.ending
 
 
 def linked(panel: Panel, base: int, probabilities: bool) -> str:

@@ -12,22 +12,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from attncli.data.panels import AlignedPair, Panel
+from attncli.render.screen import GROUND, Screen, colour_code
 from attncli.render.width import fitted, padded, printable, width
 
 NUMBERS, SHADES = 5, 2  # columns of a cell
 GAP = "   "  # between panels side by side
 MARKS = " ░▒▓█"
 FAINT = 0.05
-GREY, BLUE = (115, 125, 140), (0, 95, 255)  # from no weight to all of it
-
-
-class Screen(NamedTuple):
-    """What is drawn on."""
-
-    width: int = 80
-    colour: bool = False
-
-
+GREY, BLUE = (115, 125, 140), (0, 95, 255)  # colours of weight 0 and 1
 SCREEN = Screen()
 
 
@@ -116,8 +108,10 @@ def _cell(panel: Panel, i: int, j: int, cell: int, screen: Screen) -> str:
     weight, linked = panel.weight(i, j), (i, j) in panel.links
     if panel.weights is None:
         return ("■" if linked else "·").center(cell)
-    text = _number(weight, linked) if cell == NUMBERS else _mark(weight, linked, screen.colour)
-    return _coloured(text, weight) if screen.colour else text
+    text = (
+        _number(weight, linked) if cell == NUMBERS else _mark(weight, linked, bool(screen.colours))
+    )
+    return _coloured(text, weight, screen) if screen.colours else text
 
 
 def _number(weight: float, linked: bool) -> str:
@@ -134,12 +128,12 @@ def _mark(weight: float, linked: bool, colour: bool) -> str:
     return mark * 2 if colour or mark != " " else "· "
 
 
-def _coloured(text: str, weight: float) -> str:
-    """A cell on its colour; small weights on none, whether the terminal is dark or light."""
+def _coloured(text: str, weight: float, screen: Screen) -> str:
+    """Return a cell on its colour; small weights have none, to suit dark and light terminals."""
     if weight < FAINT:
         return text
-    colour = ";".join(str(round(a + weight * (b - a))) for a, b in zip(GREY, BLUE, strict=True))
-    return f"\x1b[97;48;2;{colour}m{text}\x1b[0m"
+    colour = [round(a + weight * (b - a)) for a, b in zip(GREY, BLUE, strict=True)]
+    return f"\x1b[97;{colour_code(colour, screen, GROUND)}m{text}\x1b[0m"
 
 
 def _beside(blocks: Sequence[Block]) -> list[str]:

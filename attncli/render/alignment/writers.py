@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attncli.data.panels import AlignedPair
 from attncli.render.alignment import arrays, html, lines, svg
-from attncli.render.alignment.terminal import SCREEN, Screen, heat_maps
+from attncli.render.alignment.terminal import SCREEN, heat_maps
+from attncli.render.screen import Screen
 from models.errors import ModelError, unknown_name
 
 
@@ -67,6 +68,11 @@ FORMATS: dict[str, Format] = {
         heads=True,
     ),
 }
+
+if TYPE_CHECKING:
+    FormatName = str
+else:  # for the command line
+    FormatName = Literal[tuple(FORMATS)]
 
 
 def format_of(path: Path, *, pictures: bool = False) -> str:

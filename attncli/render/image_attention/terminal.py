@@ -1,20 +1,19 @@
-"""Maps in the terminal: the picture, then one panel for each word, as many in a row as fit.
+"""Attention maps over a picture in the terminal: the picture, then a panel for each word.
 
-In colour a character is two pixels of the lit picture, one above the other (a half block). Without
-colour (NO_COLOR, or no terminal) it is a shade of the map alone. Colours are 24-bit where COLORTERM
-says so, else the nearest of the 256 of xterm.
+In colour, a character is a half block: two pixels of the lit picture, one above the other. Without
+colour, it is a shade of the map alone.
 """
 
 from __future__ import annotations
 
-import os
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attncli.render.image_attention.look import Look, lit, smooth
+from attncli.render.screen import GROUND, LETTER, Screen, colour_code
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,29 +21,6 @@ if TYPE_CHECKING:
 SHADES = " ░▒▓█"
 WIDEST, NARROWEST, GAP = 32, 12, 2  # columns of a panel, and between panels
 RESET = "\x1b[0m"
-
-
-class Screen(NamedTuple):
-    """What maps are drawn on."""
-
-    width: int  # columns
-    colours: int = 0  # 0, 256 or 2 ** 24
-
-
-def screen_of(width: int, *, is_terminal: bool, environment: Mapping[str, str]) -> Screen:
-    """The screen that the environment speaks of."""
-    if not is_terminal or environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
-        return Screen(width)
-    many = environment.get("COLORTERM") in ("truecolor", "24bit")
-    return Screen(width, 1 << 24 if many else 256)
-
-
-def current_screen(*, is_terminal: bool) -> Screen:
-    """The screen at hand."""
-    import shutil
-
-    width = shutil.get_terminal_size().columns
-    return screen_of(width, is_terminal=is_terminal, environment=os.environ)
 
 
 def drawn_as_text(look: Look, screen: Screen) -> str:
@@ -80,22 +56,11 @@ def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
     lines = []
     for upper, lower in zip(pixels[::2], pixels[1::2], strict=False):
         cells = (
-            f"\x1b[{_colour(one, screen, 38)};{_colour(two, screen, 48)}m▀"
+            f"\x1b[{colour_code(one, screen, LETTER)};{colour_code(two, screen, GROUND)}m▀"
             for one, two in zip(upper, lower, strict=True)
         )
         lines.append("".join(cells) + RESET)
     return lines
-
-
-def _colour(pixel: Sequence[int], screen: Screen, ground: int) -> str:
-    """The code of a colour, for the letter (38) or what is behind it (48)."""
-    red, green, blue = (int(part) for part in pixel)
-    if screen.colours > 256:
-        return f"{ground};2;{red};{green};{blue}"
-    if max(red, green, blue) - min(red, green, blue) < 12:  # one of 24 greys
-        return f"{ground};5;{232 + min(23, (red + green + blue) // 3 * 24 // 256)}"
-    steps = (round(part / 51) for part in (red, green, blue))
-    return f"{ground};5;{16 + sum(s * f for s, f in zip(steps, (36, 6, 1), strict=True))}"
 
 
 def _shaded(weights: NDArray[np.float32], columns: int) -> list[str]:

@@ -9,7 +9,8 @@ import numpy
 import pytest
 
 from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.terminal import Screen, heat_maps
+from attncli.render.alignment.terminal import heat_maps
+from attncli.render.screen import TRUE_COLOUR, Screen
 from attncli.render.width import fitted, padded, printable, width
 
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")
@@ -77,7 +78,7 @@ def test_right_to_left_words_are_isolated() -> None:
 
 def test_colour_only_where_it_is_wanted() -> None:
     assert "\x1b" not in heat_maps(pair("a b", "c d"), Screen(60))
-    coloured = heat_maps(pair("a b", "c d"), Screen(60, colour=True))
+    coloured = heat_maps(pair("a b", "c d"), Screen(60, TRUE_COLOUR))
     assert "\x1b[" in coloured
     assert ESCAPE.sub("", coloured) == heat_maps(pair("a b", "c d"), Screen(60))
 
