@@ -298,6 +298,8 @@ class AlignConfig:
     )
     flavour: str = option(
         "moses",
-        "program whose growing rule is followed: moses, fast_align, or both-free as in NLTK",
-        choices=("moses", "fast_align", "both-free"),
+        "rule by which links grow: that of moses or fast_align, or one-to-one (a link is added "
+        "only if neither of its words has one)",
+        choices=("moses", "fast_align", "one-to-one"),
+        aliases={"both-free": "one-to-one"},
     )

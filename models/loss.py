@@ -20,7 +20,7 @@ from torch.nn.functional import linear
 
 from models.attention.hard import Hard
 from models.config import AttentionLossConfig
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.model import EncoderDecoder, TeacherForcingOutput
 from models.settings import check_limits
 from models.types import Batch
@@ -131,13 +131,13 @@ class AttentionLoss:
         self.model = model
         check_limits(config, where="train.attention")
         if self.wants_weights and not model.decoder.attends:
-            raise ModelError(
+            raise ConfigurationError(
                 f"train.attention.coverage={config.coverage} for a model without attention",
                 "a family that has weights to cover with",
                 "set train.attention.coverage=none",
             )
         if self.wants_weights and any(isinstance(part, Hard) for part in model.modules()):
-            raise ModelError(
+            raise ConfigurationError(
                 f"train.attention.coverage={config.coverage} with read 'hard'",
                 "weights that have a gradient, as those of read 'soft'",
                 "set train.attention.coverage=none",
@@ -182,7 +182,7 @@ def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int
     """Layer and head, from 0, that given links guide; a ModelError if there is no such head."""
     attention = model.config.attention
     if not model.decoder.attends or attention.read == "hard" or attention.normalise != "softmax":
-        raise ModelError(
+        raise ConfigurationError(
             f"train.attention.guide={config.guide} for a model without soft weights above 0",
             "attention with normalise softmax and read soft",
             "set train.attention.guide=0",
@@ -191,7 +191,7 @@ def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int
     layer = config.guide_layer - 1 if config.guide_layer else model.decoder.shown_layer
     for name, number, most in (("layer", layer, layers), ("head", config.guide_head - 1, heads)):
         if not 0 <= number < most:
-            raise ModelError(
+            raise ConfigurationError(
                 f"train.attention.guide_{name}={number + 1} of a model with {most}", f"1 to {most}"
             )
     return layer, config.guide_head - 1

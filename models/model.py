@@ -16,7 +16,7 @@ from models.attention.hard import Hard, described, input_key
 from models.config import ModelConfig
 from models.decoders.base import Decoder
 from models.deferred import deferred_gradients
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.layers import Embedding
 from models.registry import DEFAULT_SOURCE
 from models.types import Batch, DecodingStep, Memory
@@ -123,7 +123,7 @@ class EncoderDecoder(nn.Module):
         """
         config = self.config
         if config.attention.read != "hard" or not self.decoder.attends:
-            raise ModelError(
+            raise ConfigurationError(
                 f"attention read by {decode} of a model that is not hard",
                 "a model trained with model.attention.read=hard",
                 "leave the choice out",

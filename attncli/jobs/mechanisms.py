@@ -18,7 +18,7 @@ from typing import NamedTuple
 from attncli.training.config import RunConfig, TrainConfig, check
 from models import registry, zoo
 from models.config import AttentionConfig
-from models.errors import ModelError, unknown_name
+from models.errors import ConfigurationError, unknown_name
 from models.settings import fields_of, merged, overridden
 from models.sources import source_of
 
@@ -57,7 +57,9 @@ def mechanisms(
         mechanism = find(name, base, assignments)
         other = found.setdefault(mechanism.folder, mechanism)
         if other.name != mechanism.name:
-            raise ModelError(f"mechanisms {other.name} and {name}", "names that differ in letters")
+            raise ConfigurationError(
+                f"mechanisms {other.name} and {name}", "names that differ in letters"
+            )
     return list(found.values())
 
 
@@ -69,7 +71,7 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
         model = replace(base.model, family="seq2seq", attention=AttentionConfig())
         mechanism = Mechanism(name, replace(base, model=model))
     elif base.model.family not in ATTEND:
-        raise ModelError(
+        raise ConfigurationError(
             f"mechanism '{name}' in preset {base.preset} of family {base.model.family}",
             f"a family whose attention can be chosen, {' or '.join(ATTEND)}",
             "choose another --preset",
@@ -81,7 +83,7 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
     for preset, config in ((base.preset, base), (name, mechanism.config)):
         source = source_of(config.model.family)
         if source.task != "translate":
-            raise ModelError(
+            raise ConfigurationError(
                 f"preset {preset}, which {source.ability}, in a comparison of translations",
                 "presets for texts",
             )

@@ -13,7 +13,7 @@ from attncli.embedded.grammar import LANGUAGES
 from attncli.scoring.translations import Tokenizer
 from attncli.training.corpora import CorpusConfig
 from models.config import MAX_SEED, AttentionLossConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.parsing import parse_toml
 from models.settings import check_limits, fields_of, merged, option, overridden, to_dict
 from models.zoo import preset as find_preset
@@ -252,7 +252,7 @@ def check(config: RunConfig) -> None:
     stops_early = train.patience and (data.has_dev or not data.is_given)
     if not (train.steps or train.epochs or stops_early):
         seen = "train.steps and train.epochs are 0, and no patience with a dev set ends the run"
-        raise ModelError(seen, "an end")
+        raise ConfigurationError(seen, "an end")
 
 
 PATHS = ("train", "dev", "alignments", "images", "captions", "dev_captions", "features")  # of data
@@ -314,4 +314,6 @@ def from_toml(text: str, name: str) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ValueError as error:
-        raise ModelError(f"{name} is not TOML ({error})", "key = value lines in tables") from None
+        raise ConfigurationError(
+            f"{name} is not TOML ({error})", "key = value lines in tables"
+        ) from None

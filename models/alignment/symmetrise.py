@@ -12,7 +12,7 @@ moses        symal.cpp: goes round the links that are in, target by target, and 
              beside them
 fast_align   atools.cc: goes round the links that are not in, source by source, and takes in those
              that lie beside one that is
-both-free    nltk.translate.gdfa: a link grows only if both its words have none
+one-to-one   a link is added only if neither of its words has a link
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Set
 from models.alignment.links import Link, Links
 from models.config import SYMMETRISE, AlignConfig
 from models.errors import unknown_name
-from models.settings import limits_of
+from models.settings import limits_of, within
 
 METHODS = SYMMETRISE
 FLAVOURS = limits_of(AlignConfig, "flavour").choices
@@ -35,8 +35,7 @@ def symmetrise(
     """One set of links from those of a model and of a reverse model, both as (source, target)."""
     if method not in METHODS:
         raise unknown_name("symmetrise", method, METHODS)
-    if flavour not in FLAVOURS:
-        raise unknown_name("flavour", flavour, FLAVOURS)
+    flavour = within(limits_of(AlignConfig, "flavour"), flavour, "alignment.flavour")
     if method == "union":
         return frozenset(forward | reverse)
     grown = Grown(forward & reverse)
@@ -125,5 +124,5 @@ def by_target(link: Link) -> tuple[int, int]:
 GROW: dict[str, Callable[[Grown, Set[Link]], None]] = {
     "moses": lambda grown, union: from_links(grown, union, grown.one_free),
     "fast_align": from_candidates,
-    "both-free": lambda grown, union: from_links(grown, union, grown.both_free),
+    "one-to-one": lambda grown, union: from_links(grown, union, grown.both_free),
 }

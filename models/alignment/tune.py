@@ -21,7 +21,7 @@ from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengt
 from models.alignment.score import GoldLinks
 from models.alignment.weights import Looked, attention_shape, every_head, pooled, shifted
 from models.config import MAX_BATCH_TOKENS, AlignConfig
-from models.errors import ModelError
+from models.errors import InputError
 from models.inference.translator import Translator
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
@@ -67,7 +67,7 @@ def trials(
     """Every setting that was tried on gold, the best first."""
     pairs, gold = list(pairs), list(gold)
     if len(pairs) != len(gold) or not any(links.sure for links in gold):
-        raise ModelError(
+        raise InputError(
             f"{len(pairs)} pairs and gold links of {sum(bool(g.sure) for g in gold)}",
             "sure links for every pair",
         )
@@ -225,7 +225,7 @@ def as_table(links: Iterable[tuple[int, int]], shape: Sequence[int]) -> Tensor:
     table = torch.zeros(*shape)
     for i, j in links:
         if not (0 <= j < shape[0] and 0 <= i < shape[1]):
-            raise ModelError(
+            raise InputError(
                 f"gold link {i}-{j} of a pair with {shape[1]} and {shape[0]} words",
                 "links between them, counted from 0",
             )

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import AttentionConfig
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.registry import find
 from models.settings import check_limits
 from models.types import AttentionOutput, Memory
@@ -56,13 +56,13 @@ class Score(nn.Module):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__()
         if config.coverage and not self.supports_coverage:
-            raise ModelError(
+            raise ConfigurationError(
                 f"attention.coverage with score '{config.score}', which has no hidden layer for it",
                 "score additive, concat or location_aware",
                 "or leave the feature out and train with train.attention.coverage=see",
             )
         if self.needs_equal_sizes and query_size != key_size:
-            raise ModelError(
+            raise ConfigurationError(
                 f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
                 "equal sizes",
                 "use score 'general', or 2 heads or more, which project both",

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from models.attention.base import Attention, History, PreparedMemory
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.types import AttentionOutput, Memory
 
 
@@ -65,7 +65,7 @@ class Heads(nn.Module):
         count = config.heads
         for size, what in ((query_size, "a query"), (value_size, "values")):
             if count < 1 or size % count:
-                raise ModelError(
+                raise ConfigurationError(
                     f"{count} attention heads over {what} of {size}",
                     "a size that the heads divide evenly",
                     "set model.attention.heads",

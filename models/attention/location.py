@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from models.attention.base import Score
 from models.config import AttentionConfig
-from models.errors import ModelError
+from models.errors import InputError
 
 
 class Location(Score):
@@ -32,7 +32,7 @@ class Location(Score):
     def prepare(self, values: Tensor) -> Tensor:
         """No features (B, S, 0), only their number."""
         if values.shape[1] > self.logits.out_features:
-            raise ModelError(
+            raise InputError(
                 f"a source of {values.shape[1]} slots",
                 f"at most {self.logits.out_features}, for which score 'location' has logits",
                 "shorten it, or train with a larger model.attention.positions",

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from models.attention.additive import Additive, AdditiveEnergy
 from models.attention.base import History
 from models.config import AttentionConfig
-from models.errors import ModelError
+from models.errors import ConfigurationError
 
 
 class LocationAware(Additive):
@@ -29,7 +29,7 @@ class LocationAware(Additive):
         self.needs_history = True
         filters, width, size = config.filters, config.filter_width, self.energy.shape[0]
         if filters < 1 or width < 1 or width % 2 == 0:
-            raise ModelError(
+            raise ConfigurationError(
                 f"{filters} filters of width {width} for score '{config.score}'",
                 "at least 1 filter, of an odd width",
                 "set model.attention.filters and model.attention.filter_width",

@@ -17,7 +17,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from models.attention.base import masked_softmax
 from models.dropout import Dropout
-from models.errors import ModelError
+from models.errors import ConfigurationError
 
 
 class KeyValue(NamedTuple):
@@ -43,7 +43,7 @@ class MultiHead(nn.Module):
     def __init__(self, size: int, heads: int, dropout: float, *, fused_input: bool) -> None:
         super().__init__()
         if size % heads:
-            raise ModelError(
+            raise ConfigurationError(
                 f"{heads} heads over a size of {size}", "a size that the heads divide evenly"
             )
         self.heads = heads

@@ -13,7 +13,7 @@ from models.config import ModelConfig
 from models.dropout import Dropout
 from models.encoders.image import ImageEncoder
 from models.encoders.transformer import EncoderLayer
-from models.errors import ModelError
+from models.errors import InputError
 from models.types import Memory
 
 
@@ -36,7 +36,7 @@ class ImageTransformerEncoder(ImageEncoder):
         places = (self.row_embedding + self.column_embedding).flatten(0, 1)  # (rows * columns, D)
         count = memory.values.shape[1]
         if count > len(places):
-            raise ModelError(
+            raise InputError(
                 f"{count} cells", f"{len(places)}, of a grid of {self.grid[0]} x {self.grid[1]}"
             )
         x = self.dropout(self.project(memory.values) + places[:count])

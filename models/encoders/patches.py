@@ -8,7 +8,7 @@ from torch.nn.functional import pixel_unshuffle
 
 from models.config import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
-from models.errors import ModelError
+from models.errors import ConfigurationError
 
 SIZE = 8  # pixels of a patch's side, where the grid does not say
 
@@ -29,7 +29,7 @@ class Patches(Cnn):
         grid = config.grid or str(SIZE)
         self.side = int(grid) if grid.isdecimal() else 0
         if self.side < 1 or config.size % self.side:
-            raise ModelError(
+            raise ConfigurationError(
                 f"grid '{config.grid}' of patches in pictures of {config.size} pixels",
                 "a patch's side in pixels, which divides the picture's",
             )

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from models.config import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
 from models.encoders.edgetpu import Convolution
-from models.errors import ModelError
+from models.errors import ConfigurationError
 
 CHANNELS = (32, 48, 64)
 
@@ -25,7 +25,7 @@ class SmallCnn(Cnn):
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()
         if config.grid:
-            raise ModelError(
+            raise ConfigurationError(
                 f"grid '{config.grid}' of small-cnn", "none: it has one", "leave image.grid empty"
             )
         sizes = zip((3, *CHANNELS), CHANNELS, strict=False)
@@ -43,7 +43,7 @@ class SmallCnn(Cnn):
 
     def load(self, weights: str) -> None:
         """There are none."""
-        raise ModelError(
+        raise ConfigurationError(
             f"weights '{weights}' for small-cnn, which is trained from scratch",
             "image.weights=none",
         )

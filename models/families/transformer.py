@@ -8,7 +8,7 @@ from models.config import AttentionConfig, ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.pretrained import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.families.base import embeddings
 from models.model import EncoderDecoder, Output
 from models.types import VocabularySizes
@@ -38,7 +38,7 @@ class Transformer(EncoderDecoder):
 def refuse_attention_settings(config: ModelConfig, instead: str) -> None:
     """Raise ModelError if the recurrent attention is configured, which would have no effect."""
     if config.attention != AttentionConfig():
-        raise ModelError(
+        raise ConfigurationError(
             "settings of model.attention with the Transformer, whose attention is multi-head",
             f"a recurrent family ({instead}) for them",
             "the Transformer's own are model.heads and model.attention_dropout",

@@ -13,7 +13,7 @@ import torch
 
 from models.bundle import Bundle, read
 from models.config import MAX_BATCH_TOKENS, ModelConfig, SearchConfig
-from models.errors import ModelError
+from models.errors import InputError
 from models.inference.batching import in_order, length_batches, pad, windows
 from models.inference.search import Finished, search
 from models.languages import check_direction, is_zero_shot
@@ -121,7 +121,7 @@ class Translator:
         """Translate texts; see `stream`. All of them are batched by length together."""
         texts = list(texts)
         if not isinstance(to, str) and len(to) != len(texts):
-            raise ModelError(f"{len(to)} target languages for {len(texts)} texts", "one for each")
+            raise InputError(f"{len(to)} target languages for {len(texts)} texts", "one for each")
         return list(
             self.stream(
                 texts,
@@ -170,7 +170,7 @@ class Translator:
         for number, (text, to) in enumerate(texts, first):
             ids = self.tokenizer.encode(text, languages[to]) if text.strip() else []
             if len(ids) > self.max_source_length:
-                raise ModelError(
+                raise InputError(
                     f"text {number} has {len(ids)} tokens",
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",

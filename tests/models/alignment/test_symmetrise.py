@@ -8,7 +8,9 @@ import pytest
 
 from models.alignment import symmetrise
 from models.alignment.symmetrise import FLAVOURS, METHODS
+from models.config import AlignConfig
 from models.errors import ModelError
+from models.settings import from_dict
 
 FORWARD = {(0, 1), (1, 0)}  # (source, target)
 REVERSE = {(0, 1), (1, 1), (2, 0)}
@@ -23,7 +25,7 @@ ALL = FORWARD | REVERSE
         # source by source: (1, 0) first, with both free; then (1, 1) has no free word; (2, 0)
         ("fast_align", ALL - {(1, 1)}),
         # (1, 1) and (2, 0) each have a word that is linked
-        ("both-free", {(0, 1), (1, 0)}),
+        ("one-to-one", {(0, 1), (1, 0)}),
     ],
 )
 def test_grow_diag_where_all_flavours_differ(flavour: str, links: set[tuple[int, int]]) -> None:
@@ -36,7 +38,7 @@ def test_grow_diag_where_all_flavours_differ(flavour: str, links: set[tuple[int,
     [
         ("moses", {(0, 1), (0, 2), (1, 0), (1, 1)}),  # (1, 1) beside (0, 2), then both its own
         ("fast_align", {(0, 1), (0, 2), (1, 0)}),  # (0, 1), (1, 0), and (1, 1) comes too late
-        ("both-free", {(0, 2), (1, 1), (1, 0)}),  # (1, 1), then (1, 0), and (0, 1) comes too late
+        ("one-to-one", {(0, 2), (1, 1), (1, 0)}),  # (1, 1), then (1, 0), and (0, 1) comes too late
     ],
 )
 def test_grow_diag_final_where_all_flavours_differ(
@@ -86,5 +88,12 @@ def test_every_way_lies_between_intersection_and_union(flavour: str) -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ModelError, match="grow-diag"):
         symmetrise(FORWARD, REVERSE, "grow-dig")
-    with pytest.raises(ModelError, match="both-free"):
+    with pytest.raises(ModelError, match="one-to-one"):
         symmetrise(FORWARD, REVERSE, "union", "both")
+
+
+def test_the_old_name_of_a_flavour_is_still_read() -> None:
+    forward, reverse = {(0, 0), (0, 1)}, {(0, 0), (1, 1)}
+    found = symmetrise(forward, reverse, "grow-diag", "both-free")
+    assert found == symmetrise(forward, reverse, "grow-diag", "one-to-one")
+    assert from_dict(AlignConfig, {"flavour": "both-free"}).flavour == "one-to-one"
