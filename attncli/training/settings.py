@@ -69,6 +69,8 @@ def settings(
         values["data"] = {**_table(values, "data"), **named}
     image = {"encoder": pictures.encoder, "weights": pictures.encoder_weights}
     assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
+    if pictures.encoder:  # the preset's grid is a layer of the preset's encoder
+        assignments.insert(0, "model.image.grid=")
     if start:
         _no_preset(preset, start)
         values = _begun(values, find_model(start))

@@ -19,7 +19,8 @@ from attncli.training.config import (
     to_toml,
 )
 from attncli.training.lock import locked
-from attncli.training.settings import settings
+from attncli.training.settings import Pictures, settings
+from attncli.training.validation import check_buildable
 from models.errors import ModelError
 from models.settings import from_dict
 from models.zoo import PRESETS, reads_images
@@ -220,3 +221,15 @@ def test_a_run_without_a_name_is_called_after_its_data() -> None:
         "runs/en-de-seq2seq"
     )
     assert default_folder(run_config("seq2seq")) == Path("runs/demo")
+
+
+@pytest.mark.parametrize("encoder", ["resnet50", "vgg19", "small-cnn", "patches"])
+def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path) -> None:
+    captions = tmp_path / "captions.tsv"
+    captions.write_text("a.png\ta dog\n")
+    pictures = Pictures(tmp_path, captions, captions, encoder, "none")
+    config = settings([], [], None, pictures=pictures)
+    assert config.model.image.encoder == encoder and config.model.image.grid == ""
+    check_buildable(config)
+    given = settings([], [], None, ["model.image.grid=x"], pictures=pictures)
+    assert given.model.image.grid == "x"
