@@ -24,6 +24,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.decoders"],
     ["models.model"],
     ["models.loss"],
+    ["models.r_drop", "models.subwords"],
     ["models.families", "models.inference.backend"],
     ["models.inference.search"],
     ["models.bundle"],

@@ -1,11 +1,11 @@
-"""A cache of what a frozen encoder makes of pictures: rows of one shape that later runs find again.
+"""Cache of image features, computed once and reused by later runs: rows of one shape.
 
 FOLDER/rows.bin      the rows end to end, memory-mapped; it only grows
 FOLDER/keys.txt      the content hash of each row's picture: a row counts once its line is whole
 FOLDER/about.json    shape and type of a row, and what made it
 
-A process that is killed leaves the rows it had noted, and the next one goes on there. One process
-writes at a time; any number read.
+A killed process leaves the rows whose keys it has written, and the next process continues there.
+One process writes at a time; any number may read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAIT = 0.5  # seconds between two looks at whether another process has ended
 
 
 class RowKind(NamedTuple):
-    """What the rows of a cache are."""
+    """Shape, type and origin of the rows of a cache."""
 
     shape: tuple[int, ...]
     type: str  # a numpy type: float16 for features, uint8 for pixels
@@ -38,7 +38,7 @@ class RowKind(NamedTuple):
 
 
 def cache_folder() -> Path:
-    """Where caches go: $ATTN_CACHE, or attn in the user's cache folder."""
+    """Return the folder of all caches: $ATTN_CACHE, or attn in the user's cache folder."""
     if named := os.environ.get(CACHE):
         return Path(named)
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -46,7 +46,7 @@ def cache_folder() -> Path:
 
 
 class FeatureCache:
-    """Rows by the content of their pictures."""
+    """Rows keyed by the content hash of their picture."""
 
     def __init__(self, folder: Path, kind: RowKind) -> None:
         self.folder, self.kind = folder, kind
@@ -61,7 +61,7 @@ class FeatureCache:
         self.refresh()
 
     def refresh(self) -> None:
-        """Learn of the rows that are there by now."""
+        """Read the keys of the rows that are stored now."""
         keys = self.keys_path.read_bytes() if self.keys_path.exists() else b""
         size = self.rows_path.stat().st_size if self.rows_path.exists() else 0
         whole = min(len(keys) // (KEY + 1), size // self.row_bytes)
@@ -72,15 +72,15 @@ class FeatureCache:
         self.count = whole
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """The keys without a row, each once, in order."""
+        """Return the keys without a row, each once, in order."""
         return [key for key in dict.fromkeys(keys) if key not in self.places]
 
     def rows(self, keys: Iterable[str]) -> np.ndarray:
-        """The row numbers (N,) of pictures that are there."""
+        """Return the row numbers (N,) of stored pictures."""
         return np.array([self.places[key] for key in keys], np.int64)
 
     def table(self) -> np.ndarray:
-        """All rows, memory-mapped: (rows, *shape)."""
+        """Return all rows, memory-mapped: (rows, *shape)."""
         if not self.count:
             return np.zeros((0, *self.kind.shape), self.kind.type)
         shape = (self.count, *self.kind.shape)
@@ -88,7 +88,7 @@ class FeatureCache:
 
     @contextmanager
     def writing(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Hold the cache for `add`, after whoever holds it now; `waiting` is called meanwhile."""
+        """Lock the cache for `add`; call `waiting` while another process has locked it."""
         with refused(self.folder):
             file = open_append(self.folder / ".lock")
         with file:
@@ -100,7 +100,7 @@ class FeatureCache:
             yield
 
     def add(self, keys: Sequence[str], rows: np.ndarray) -> None:
-        """Append rows (N, *shape), on the disk before their keys say so."""
+        """Append rows (N, *shape). The rows are flushed before their keys are written."""
         if rows.shape[1:] != self.kind.shape or len(keys) != len(rows):
             raise ValueError(f"rows {rows.shape} for {len(keys)} keys of {self.kind.shape}")
         with refused(self.folder):
@@ -111,7 +111,7 @@ class FeatureCache:
             self.count += 1
 
     def _cut(self) -> None:
-        """Remove what a killed process had begun to write."""
+        """Remove an incomplete row or key that a killed process left."""
         for path, size in ((self.rows_path, self.row_bytes), (self.keys_path, KEY + 1)):
             if path.exists() and path.stat().st_size > self.count * size:
                 with refused(path):

@@ -1,9 +1,9 @@
 r"""Lines of a byte stream under the pipe contract, a chunk at a time.
 
-A chunk is what may be worked on together. A file is read in large chunks, to be sorted into
-batches by length. A pipe or terminal gives the complete lines that are there now, waiting only
-while there is none, so that a program at the other end gets its answer at once, while
-``cat big |`` still fills batches. Lines end at ``\n`` only; memory does not grow with the input.
+A chunk is a group of lines that is processed together. A file is read in large chunks, which are
+sorted into batches by length. From a pipe or terminal a chunk is the complete lines that have
+arrived, so that an interactive program receives its answer at once, while ``cat big |`` still fills
+batches. Lines end at ``\n`` only; memory does not grow with the input.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Line(NamedTuple):
 
     number: int  # from 1
     text: str
-    ending: str = "\n"  # or "\r\n", as it came; a last line without one gets "\n"
-    fault: str = ""  # why the text cannot be worked on; then it is only for show
+    ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
+    fault: str = ""  # why the text cannot be processed; it is then only shown
 
 
 class Outcome(NamedTuple):
-    """What became of a line."""
+    """Result of one line."""
 
     line: Line
     translation: Translation | None  # None: the line could not be translated, `note` says why
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
 
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
-    """Chunks of the lines of a stream, in order; at least one line each."""
+    """Yield the lines of a stream in order, in chunks of at least one line."""
     reader = _Reader(stream)
     most = CHUNK_LINES if reader.is_file else FIRST_LINES
     number = 1
@@ -57,7 +57,7 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
 
 
 def decode(line: bytes, number: int) -> Line:
-    """A line from its bytes, whose line end is still there unless the stream ended without."""
+    """Return a line from its bytes, which include the line end if there was one."""
     if len(line) > LINE_BYTES:
         return Line(number, "", fault=f"longer than {LINE_BYTES >> 20} MiB")
     ending = "\r\n" if line.endswith(b"\r\n") else "\n"
@@ -72,7 +72,7 @@ def decode(line: bytes, number: int) -> Line:
 
 
 class _Reader:
-    """Complete lines of a stream that have been read, and the beginning of the next one."""
+    """Reader of complete lines, with a buffer for the beginning of the next one."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
@@ -84,7 +84,7 @@ class _Reader:
         self.ended = False
 
     def chunk(self, most: int) -> list[bytes]:
-        """Lines that are there now, waiting for the first; none at the end of the stream."""
+        """Return the available lines, waiting for the first; none at the end."""
         while not self.complete and not self.ended:
             self._read()
         while len(self.complete) < most and self._has_room() and self._more_is_there():
@@ -101,7 +101,7 @@ class _Reader:
             yield line
 
     def _read(self) -> None:
-        """Read what is there, or wait for something."""
+        """Read the available bytes; wait if there are none."""
         if self.descriptor is None:
             block = self.stream.read(BLOCK)
         else:
@@ -128,7 +128,7 @@ class _Reader:
         return self.waiting + len(self.partial) < CHUNK_BYTES
 
     def _more_is_there(self) -> bool:
-        """Whether a read would return at once."""
+        """Return True if a read would not wait."""
         if self.ended or self.is_file or self.descriptor is None:
             return not self.ended
         try:
@@ -138,6 +138,6 @@ class _Reader:
 
 
 def _descriptor(stream: BinaryIO) -> int | None:
-    """The file descriptor whose bytes are the stream's own, not those of a compressed file."""
+    """Return the file descriptor of a plain stream; None for one that decodes another."""
     raw = getattr(stream, "raw", stream)
     return raw.fileno() if isinstance(raw, io.FileIO) else None

@@ -1,4 +1,4 @@
-"""Links between the words of sentence pairs, as other programs and people write them.
+"""Files of word links of sentence pairs, written by other programs or by people.
 
 - Pharaoh, one line for each pair: `0-0 1-2`, source first. `-` is a sure link, `p` or `?` a
   possible one, `:0.93` after a link its probability. Programs (fast_align, eflomal, Moses) count
@@ -6,9 +6,9 @@
 - NAACL, one line for each link: sentence, source word, target word, then S or P, or nothing for
   a sure link. All three count from 1.
 
-Reading one count as the other gives an error rate of 43.7 for one of 4.07, so it is never guessed:
-an index of 0 means 0, an index as great as the sentence is long means 1, and where neither occurs
-the user has to say.
+Confusing the two turns an error rate of 4.07 into 43.7, so the first index is never guessed: an
+index of 0 proves 0, an index equal to the length of a sentence proves 1, and where neither occurs
+the user must give it.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class LinkFile(NamedTuple):
     """The links of a file, a row for each sentence pair, and how it was read."""
 
     rows: tuple[Links, ...]
-    base: int  # what the file counts from
+    base: int  # first index: 0 or 1
     reason: str  # how that is known
     left_out: int = 0  # links that name words which are not there
 
 
 class Written(NamedTuple):
-    """A link as it stands in a file."""
+    """A link as written in a file."""
 
     line: int  # from 1
     pair: int  # from 0
@@ -67,7 +67,7 @@ class Written(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What stands in a file, and how many pairs it speaks of."""
+    """Links of a file before they are checked, and its number of pairs."""
 
     links: list[Written]
     pairs: int
@@ -82,7 +82,7 @@ def read_links(
     option: str = "--gold-index",
     skip_bad: bool = False,
 ) -> LinkFile:
-    """The links of a file.
+    """Return the links of a file.
 
     lengths: words of each pair, None where a text is not known. index: what the file counts from,
     if the user has said so; `option` is how. Raises ModelError for what is no link, for a link to
@@ -107,7 +107,7 @@ def read_links(
 
 
 def parse(path: Path, pairs: int | None = None) -> Found:
-    """What stands in a file of either style; pairs: how many there must be, if that is known."""
+    """Parse a file of either style. pairs: the expected number of pairs, if known."""
     with open_text(path) as lines:
         texts = list(lines)
     style = _style(texts)
@@ -126,7 +126,7 @@ def parse(path: Path, pairs: int | None = None) -> Found:
 
 
 def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool, float | None]]:
-    """The links of a line as they stand: text, numbers, whether sure, probability.
+    """Yield the links of a line: text, indices, True if sure, probability.
 
     Raises ValueError with what is no link.
     """
@@ -186,7 +186,7 @@ def _counted_from(
     index: Index | None,
     option: str,
 ) -> tuple[int, str]:
-    """What a file counts from, and how that is known; a ModelError if it is not."""
+    """Return the first index of a file, and how it is known; a ModelError if it is not known."""
     if index is not None:
         return int(index), option
     if found.style == "NAACL":
@@ -210,7 +210,7 @@ def _counted_from(
 
 
 def _fault(written: Written, base: int, lengths: Sequence[Lengths] | None) -> str:
-    """Why a link cannot be, or nothing."""
+    """Return why a link is impossible; empty if it is possible."""
     sizes = lengths[written.pair] if lengths else UNKNOWN
     for side, number, size in zip(SIDES, written.link, sizes, strict=True):
         if number < base:

@@ -29,7 +29,7 @@ class Place(NamedTuple):
     size: int = -1  # -1: to the end of the file
 
     def read(self) -> bytes:
-        """The bytes; a ModelError if they cannot be read."""
+        """Return the bytes; a ModelError if they cannot be read."""
         if self.size > PICTURE_BYTES:
             raise ModelError(
                 f"a picture in {self.file} has {self.size:,} bytes", f"at most {PICTURE_BYTES:,}"
@@ -90,7 +90,7 @@ def open_pictures(path: Path | str) -> Pictures:
 
 
 def content_hash(content: bytes) -> str:
-    """What a picture is known by, wherever it lies and whatever its name is."""
+    """Return the key of a picture: the SHA-256 digest of its bytes."""
     return hashlib.sha256(content).hexdigest()
 
 

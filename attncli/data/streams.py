@@ -21,13 +21,13 @@ Write = Callable[[bytes], None]
 
 
 def texts_as_stream(texts: Sequence[str]) -> BinaryIO:
-    """Arguments of a command line as the lines of a stream."""
+    """Return a stream whose lines are the given texts."""
     return io.BytesIO(b"".join(os.fsencode(text) + b"\n" for text in texts))
 
 
 @contextmanager
 def open_input(path: Path | None) -> Iterator[BinaryIO]:
-    """A file, or standard input for None and ``-``. What cannot be read is a ModelError."""
+    """Open a file, or standard input for None and ``-``. Raises ModelError if it cannot be read."""
     if path is None or str(path) == "-":
         if sys.stdin is None:
             raise ModelError("standard input is closed", hint="give a file with -i, or text")

@@ -1,7 +1,7 @@
-"""Lines that a person types, one at a time, with a prompt.
+"""Lines typed by a person, with a prompt.
 
-Where input and output are both the terminal, lines can be edited and called back (readline);
-else the prompt goes to stderr, so that the results can be sent elsewhere.
+If input and output are both the terminal, lines can be edited and recalled (readline). Otherwise
+the prompt is written to stderr, so that the results can be redirected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PROMPT = "> "
 
 
 def typed_chunks(stream: BinaryIO, what: str = "One sentence") -> Iterator[list[Line]]:
-    """A chunk for each line, or for each few that were pasted, until Ctrl-D."""
+    """Yield a chunk for each line, or for lines pasted together, until Ctrl-D."""
     console.say(f"{what} a line; Ctrl-D ends.")
     if stream is sys.stdin.buffer and sys.stdout is not None and sys.stdout.isatty():
         yield from _edited()

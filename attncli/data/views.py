@@ -1,4 +1,4 @@
-"""Alignments that other programs made, with weights where they give them, to be looked at.
+"""External alignments: files written by other programs, with weights where they have them.
 
 - Pharaoh, talp and NAACL files of links (`attncli.data.links`).
 - Marian, `--alignment`: `output ||| 0-0 1-2`, or with `soft` a row for each output token, commas
@@ -31,7 +31,7 @@ SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
 
 
 class View(NamedTuple):
-    """What another program found in some pairs, and their texts where its file has them."""
+    """External alignments of some pairs, and the texts of the pairs if the file has them."""
 
     panels: tuple[Panel, ...]
     texts: tuple[tuple[str, str], ...] = ()
@@ -39,7 +39,7 @@ class View(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An alignment as it stands on a line."""
+    """Alignment text of one line."""
 
     line: int  # from 1
     text: str
@@ -52,7 +52,7 @@ def read_view(
     index: Index | None = None,
     skip_bad: bool = False,
 ) -> View:
-    """The alignments of a file, for pairs with so many words on each side (None: as the file says).
+    """Read the alignments of a file, for pairs with so many words on each side (None: from the file).
 
     Raises ModelError for what is no alignment, or one of other texts.
     """
@@ -79,7 +79,7 @@ def read_view(
 
 
 def _fairseq(texts: Iterable[str]) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
-    """Alignments in order of their numbers; source and output (or target), if all are there."""
+    """Return alignments in order of their numbers; and the text pairs, if all are present."""
     known: dict[str, dict[int, Row]] = {kind: {} for kind in "ASTH"}
     for number, text in enumerate(texts, 1):
         match = FAIRSEQ.fullmatch(text)
@@ -95,7 +95,7 @@ def _fairseq(texts: Iterable[str]) -> tuple[list[Row], tuple[tuple[str, str], ..
 
 
 def _panel(path: Path, row: Row, source: int, target: int) -> Panel:
-    """A line's alignment of a pair with so many words on each side."""
+    """Return the alignment of one line, for a pair with so many words on each side."""
     where = f"{path}, line {row.line}"
     if "," in row.text or SOFT.fullmatch(row.text):
         weights = _matrix(where, row.text, source, target)
@@ -114,7 +114,7 @@ def _panel(path: Path, row: Row, source: int, target: int) -> Panel:
 
 
 def _matrix(where: str, text: str, source: int, target: int) -> NDArray[Any]:
-    """Weights (J, I), those of an end mark left out."""
+    """Return weights (J, I) without those of an end mark."""
     import numpy
 
     try:
@@ -134,14 +134,14 @@ def _matrix(where: str, text: str, source: int, target: int) -> NDArray[Any]:
 
 
 def _strongest(weights: NDArray[Any]) -> frozenset[Link]:
-    """Each target unit linked with the source unit of most weight."""
+    """Link each target unit with the source unit of the largest weight."""
     if 0 in weights.shape:
         return frozenset()
     return frozenset((int(i), j) for j, i in enumerate(weights.argmax(1)) if weights[j, i] > 0)
 
 
 def _json_view(path: Path, texts: Sequence[str]) -> View:
-    """What `attn align --format jsonl` wrote; its units are its words."""
+    """Read the output of `attn align --format jsonl`; its units are its words."""
     import numpy
 
     panels, pairs = [], []

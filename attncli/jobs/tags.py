@@ -1,4 +1,4 @@
-"""Markup around the translation of lines: the joint of ``attncli.tags`` and a model."""
+"""Translation of lines with tags: connects ``attncli.tags`` with a model."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class InParts(NamedTuple):
 
 
 def with_tags(lines: Sequence[InParts], align: Aligner) -> Iterator[Translation]:
-    """The translation of each line with the line's markup in all its outputs.
+    """Yield the translation of each line with the tags of the line in all outputs.
 
-    Only lines with markup are aligned, all of them at once; one without words comes as it is.
+    Only lines with tags are aligned, all at once. A line without words is returned unchanged.
     """
     asked = [single for line in lines if line.tagged.tags for single in _singles(line)]
     found = iter(align(asked) if asked else [])
@@ -41,7 +41,7 @@ def token_weights(
     *,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[TokenWeights]:
-    """How the pieces of each best output look at those of its source.
+    """Return the attention weights between the tokens of each best output and of its source.
 
     Of a model without attention, how its words would if they came in the order of the source.
     """
@@ -56,14 +56,14 @@ def token_weights(
         translator, translations, config=config, max_batch_tokens=max_batch_tokens
     )
     tokenizer = translator.tokenizer
-    looks = []
+    weights = []
     for (text, (best, *_), to), found in zip(translations, aligned, strict=True):
         ids = translator.encode(text, to)
         source = units(tokenizer.source, ids, text, kind="piece", marks=True)
         said = [*best.ids, END]
         target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
-        looks.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))
-    return looks
+        weights.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))
+    return weights
 
 
 def _in_order(source: str, target: str) -> TokenWeights:
@@ -96,15 +96,15 @@ def _carried(line: InParts, found: Iterator[TokenWeights] | None) -> Translation
     hypotheses = []
     for rank, whole in zip(_ranks(line), line.joined.hypotheses, strict=True):
         parts = _placed(line, rank, found) if found else []
-        looks = word_weights(parts, source_words, words(whole.text))
-        hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, looks)))
+        weights = word_weights(parts, source_words, words(whole.text))
+        hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, weights)))
     return Translation(source, tuple(hypotheses))
 
 
 def _placed(
     line: InParts, rank: Sequence[Hypothesis], found: Iterator[TokenWeights]
 ) -> list[PartWeights]:
-    """The looks of each part, with where it and its output stand in the whole."""
+    """Return the weights of each part, with its start in the source and in the translation."""
     placed = []
     start = target_start = 0
     for part, hypothesis in zip(line.parts, rank, strict=True):

@@ -1,4 +1,4 @@
-"""Tags in pairs, rightly nested; elements that the model is not to see, as one placeholder."""
+"""Pairing and nesting of tags, and folding of elements that are not translated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
 def pair_tags(parts: list[Segment]) -> list[Segment]:
-    """The parts with tags paired by name; a tag without a partner becomes void.
+    """Return the segments with tags paired by name; a tag without a partner becomes void.
 
     Where two elements overlap, the one opened last is closed first.
     """
@@ -39,7 +39,7 @@ def pair_tags(parts: list[Segment]) -> list[Segment]:
 
 
 def fold_untranslated(parts: list[Segment]) -> Iterator[Segment]:
-    """The parts of a nested line, with each element that has nothing to translate as one."""
+    """Yield the segments of a nested line; an element without text to translate is one segment."""
     ends = _ends(parts)
     worded = [0, *accumulate(has_word(part.text) for part in parts)]  # how many parts before
     at = 0
@@ -53,7 +53,7 @@ def fold_untranslated(parts: list[Segment]) -> Iterator[Segment]:
 
 
 def _pairs(parts: list[Segment]) -> dict[int, int]:
-    """Which tag is closed by which: the numbers of the parts."""
+    """Return the number of the closing segment by the number of the opening one."""
     waiting: dict[str, list[int]] = {}
     pairs = {}
     for number, part in enumerate(parts):
@@ -65,7 +65,7 @@ def _pairs(parts: list[Segment]) -> dict[int, int]:
 
 
 def _ends(parts: list[Segment]) -> dict[int, int]:
-    """For each open tag of nested parts, where its element is over."""
+    """Return, for each opening tag of nested segments, the number after its closing tag."""
     inside: list[int] = []
     ends = {}
     for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""A line taken apart: the plain text for the model, and its markup with where it stood."""
+"""Separation of a line into plain text for the model and tags with their positions."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ CLOSING = tuple(".,;:!?…)]}»”’。，、！？；：")
 
 
 class Tag(NamedTuple):
-    """A tag, placeholder or other piece of markup, taken out of a line."""
+    """A tag removed from a line."""
 
     kind: Kind  # "open" and "close" in pairs, rightly nested
     raw: str
-    at: int  # the character of the text that it stood before
-    before: bool  # whether a space, or nothing, was before it
-    after: bool  # whether a space, or nothing, was behind it
-    breaking: bool  # whether it parts words as a space does
-    block: bool  # whether it parts texts: no sentence goes on behind it
+    at: int  # index of the character of the text that followed it
+    before: bool  # True if a space, or nothing, was before it
+    after: bool  # True if a space, or nothing, was after it
+    breaking: bool  # True if it separates words as a space does
+    block: bool  # True if it separates texts: no sentence continues after it
 
 
 class TaggedLine(NamedTuple):
-    """A line without its markup, and the markup in order."""
+    """A line, its text without tags, and its tags in order."""
 
     line: str
     text: str
     tags: tuple[Tag, ...]
-    escaped: bool  # whether characters of the text were written as entities
+    escaped: bool  # True if characters of the text were written as entities
 
     @property
     def blocks(self) -> list[str]:
-        """The text in parts, cut where a paragraph, a list item or the like begins or ends."""
+        """Return the text split where a paragraph, a list item or another block begins or ends."""
         inner = {tag.at for tag in self.tags if tag.block} - {0, len(self.text)}
         if not inner:
             return [self.text]
@@ -44,7 +44,7 @@ class TaggedLine(NamedTuple):
 
 
 def parse(line: str) -> TaggedLine:
-    """Take the markup out of a line."""
+    """Remove the tags from a line."""
     parts = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in parts)
     whole = list(fold_untranslated(pair_tags(_merged(parts))))
@@ -53,7 +53,7 @@ def parse(line: str) -> TaggedLine:
 
 
 def _merged(parts: list[Segment]) -> list[Segment]:
-    """Neighbouring texts as one: a character and an entity, say."""
+    """Merge neighbouring text segments, such as a character and an entity."""
     found: list[Segment] = []
     texts: list[Segment] = []
     for part in [*parts, None]:
@@ -94,12 +94,12 @@ def _taken_out(parts: list[Segment]) -> tuple[str, tuple[Tag, ...]]:
 
 
 def _tail_kept(text: str, then: str) -> str:
-    """The text without its last spaces, where they stood before a placeholder that is gone."""
+    """Return the text without the trailing spaces that preceded a removed placeholder."""
     return text.rstrip() if not then or then.startswith(CLOSING) else text
 
 
 def _joint(text: str, then: str, between: list[Tag]) -> str:
-    """What comes next, with one space where markup stood between two words, if any did."""
+    """Return the next text, with one space if a breaking tag separated two words."""
     if not between:
         return then
     if _is_space(text[-1:]):
@@ -109,7 +109,7 @@ def _joint(text: str, then: str, between: list[Tag]) -> str:
 
 
 def _ascending(tags: list[Tag], most: int) -> list[Tag]:
-    """The tags, none behind the next one: spaces before a later one may be gone since."""
+    """Return the tags with ascending positions; removed spaces may have shifted a later one."""
     found = []
     for tag in reversed(tags):
         most = min(most, tag.at)

@@ -1,4 +1,4 @@
-"""Where each piece of markup goes in a translation, as characters of it.
+"""Positions of the tags in a translation, as character offsets.
 
 An element covers the words that its words became, with the punctuation at its edges where it had
 some. A placeholder goes beside the word it stood by. Any other tag goes between two words. What
@@ -20,7 +20,7 @@ ROOT = -1  # the parent of what is in no element
 
 
 class PlacedTag(NamedTuple):
-    """An element, or a tag alone, in the translation."""
+    """An element, or a single tag, with its position in the translation."""
 
     parent: int  # which of the placed is around it
     opening: Tag
@@ -29,14 +29,14 @@ class PlacedTag(NamedTuple):
     end: int = 0
 
 
-def place_tags(tagged: TaggedLine, target: str, looks: WordWeights) -> list[PlacedTag]:
-    """The tags of a line in its translation, in the order of the source."""
-    return _Placing(tagged, target, looks).result()
+def place_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> list[PlacedTag]:
+    """Return the tags of a line with their positions in its translation, in source order."""
+    return _Placing(tagged, target, weights).result()
 
 
 class _Placing:
-    def __init__(self, tagged: TaggedLine, target: str, looks: WordWeights) -> None:
-        self.source, self.target, self.seen = tagged.text, target, WeightIndex(looks)
+    def __init__(self, tagged: TaggedLine, target: str, weights: WordWeights) -> None:
+        self.source, self.target, self.seen = tagged.text, target, WeightIndex(weights)
         self.words, self.target_words = words(tagged.text), words(target)
         self.items = _items(tagged.tags)
         self.taken: dict[int, list[Span]] = {}  # words of the elements of a parent, in order
@@ -46,7 +46,7 @@ class _Placing:
         self.spans = {ROOT: (0, len(target))}  # characters of the translation
 
     def result(self) -> list[PlacedTag]:
-        """Elements first, parents before children; then the tags beside them."""
+        """Place elements first, parents before children; then single tags."""
         for number, item in enumerate(self.items):
             if item.closing:
                 self._place_element(number, item, item.closing)
@@ -71,14 +71,14 @@ class _Placing:
             insort(taken, covered)
 
     def _words_in(self, start: int, end: int) -> Span:
-        """The words of the source between two characters, those cut by them too."""
+        """Return the source words between two characters, including words that they divide."""
         first = bisect_right(self.words, start, key=lambda word: word[1])
         return first, max(first, bisect_left(self.words, end, key=lambda word: word[0]))
 
     def _characters(self, covered: Span, item: PlacedTag, text: str) -> Span:
-        """Those of some words, and of punctuation beside them if their source has it, too.
+        """Return the span of some words, with the punctuation at its edges if the source has it.
 
-        A block has all that its words have.
+        A block includes all punctuation of its words.
         """
         first, last = covered
         if first == last:
@@ -92,7 +92,7 @@ class _Placing:
         return start, end
 
     def _apart(self, number: int, start: int, end: int) -> Span:
-        """The span cut down to what is in its parent and in none of the parent's elements."""
+        """Return the part of a span that is inside its parent and outside the parent's elements."""
         parent = self.items[number].parent
         low, high = self.spans[parent]
         start, end = min(max(start, low), high), min(max(end, low), high)
@@ -110,7 +110,7 @@ class _Placing:
         return start, end
 
     def _position(self, item: PlacedTag) -> int:
-        """The character before which a tag without words goes."""
+        """Return the position of a tag without words."""
         tag = item.opening
         if tag.kind == "placeholder":
             beside = self._beside(tag, item.parent)
@@ -121,7 +121,7 @@ class _Placing:
         return self._gap(word, item.parent, next_to_it=tag.before and not tag.after)
 
     def _beside(self, tag: Tag, parent: int) -> int | None:
-        """Behind the word that was before a placeholder, or before the one behind it."""
+        """Return the position after the word before a placeholder, or before the word after it."""
         low, high = self.own[parent]
         left = bisect_left(self.words, tag.at, key=lambda word: word[0]) - 1
         right = bisect_right(self.words, tag.at, key=lambda word: word[1])
@@ -139,20 +139,20 @@ class _Placing:
         return None
 
     def _side(self, word: int, behind: bool, touches: bool) -> int:
-        """A side of a target word; where punctuation stood between, that of its punctuation."""
+        """Return the position at one side of a target word, or of its punctuation."""
         if touches:
             return self.target_words[word][1 if behind else 0]
         return self._end(word) if behind else self._start(word)
 
     def _touches(self, word: int, at: int) -> bool:
-        """Whether only spaces are between a word of the source and a character."""
+        """Return True if only spaces are between a source word and a character."""
         if not 0 <= word < len(self.words):
             return False
         start, end = self.words[word]
         return not self.source[end:at].strip() and not self.source[at:start].strip()
 
     def _gap(self, word: int, parent: int, *, next_to_it: bool = False) -> int:
-        """The character at which to cut before a target word: behind the one before it."""
+        """Return the position of a cut before a target word: after the previous word."""
         first, last = self.covered[parent]
         if word <= first:
             return self.spans[parent][0]
@@ -161,14 +161,14 @@ class _Placing:
         return self._start(word) if next_to_it else self._end(word - 1)
 
     def _end(self, word: int) -> int:
-        """Where a target word ends, with the punctuation glued to it."""
+        """Return the end of a target word, including the punctuation that touches it."""
         end = self.target_words[word][1]
         last = word + 1 == len(self.target_words)
         gap = self.target[end : None if last else self.target_words[word + 1][0]]
         return end + len(_first(gap))
 
     def _start(self, word: int) -> int:
-        """Where a target word begins, with the punctuation glued to it and to no word before."""
+        """Return the start of a target word, including punctuation that touches only this word."""
         start = self.target_words[word][0]
         gap = self.target[self.target_words[word - 1][1] if word else 0 : start]
         glued = len(_first(gap[::-1]))
@@ -176,12 +176,12 @@ class _Placing:
 
 
 def _first(gap: str) -> str:
-    """What of a gap between words comes before any space."""
+    """Return the part of a gap between words that precedes any space."""
     return re.split(r"\s", gap, maxsplit=1)[0]
 
 
 def _items(tags: tuple[Tag, ...]) -> list[PlacedTag]:
-    """Elements and lone tags, in the order of their first tag."""
+    """Return elements and single tags in the order of their first tag."""
     items: list[PlacedTag] = []
     inside = [ROOT]
     for tag in tags:

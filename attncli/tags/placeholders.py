@@ -1,4 +1,4 @@
-"""Placeholders with the punctuation that is nothing without them.
+"""Placeholders extended by the punctuation that is meaningless without them.
 
 Without its placeholder, ``"{file}": not found`` would leave the model ``"": not found``. So a
 placeholder takes along the quotes or brackets around it, a sign that it is glued to, the colon or
@@ -22,7 +22,7 @@ CLAUSE_END = re.compile(r"\s*[.!?…]")
 
 
 def widen_placeholders(parts: list[Segment], *, escaped: bool) -> list[Segment]:
-    """The parts with placeholders enlarged; of a text, only ``text`` holds from here on."""
+    """Return the segments with extended placeholders; of text only ``text`` remains valid."""
     parts = _together(parts)
     worded = [at for at, part in enumerate(parts) if has_word(part.text)]
     first, last = (worded[0], worded[-1]) if worded else (len(parts), -1)
@@ -43,7 +43,7 @@ def _together(parts: list[Segment]) -> list[Segment]:
 
 
 def _size_of_cluster(parts: list[Segment]) -> int:
-    """How many of the last parts go as one placeholder."""
+    """Return how many of the last segments form one placeholder."""
     kinds = [part.kind for part in parts[-3:]]
     if kinds[-2:] == ["placeholder", "placeholder"]:
         return 2
@@ -55,7 +55,7 @@ def _size_of_cluster(parts: list[Segment]) -> int:
 def _enlarge(parts: list[Segment], at: int, *, begins: bool, ends: bool, escaped: bool) -> None:
     """Move punctuation from the texts beside a placeholder into it.
 
-    begins, ends: whether there is no word before it, or behind it.
+    begins, ends: True if there is no word before it, or after it.
     """
     left, right = _text(parts, at - 1), _text(parts, at + 1)
     before = behind = ""

@@ -1,9 +1,9 @@
-"""The translation of a line with the line's markup in it.
+"""Insertion of the tags of a line into its translation.
 
 Spaces stay as the source had them: tight where a tag touched its word, and one where it did not.
-Text is written with entities if the source was. Whatever the model wrote, what comes out has the
-markup that went in and no other: where text of the model would read as markup (a placeholder that
-it made up), its braces and percent signs become spaces.
+Text is written with entities if the source was. The output has exactly the tags of the source.
+Where text of the model would itself be read as a tag (an invented placeholder), its braces and
+percent signs become spaces.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from attncli.tags.place import ROOT, PlacedTag, place_tags
 from attncli.tags.scan import count
 from attncli.tags.spans import WordWeights
 
-SIGNS = re.compile(r"[{}%$#&<>]|(?<=http)s?:")  # what markup of all kinds is made with
+SIGNS = re.compile(r"[{}%$#&<>]|(?<=http)s?:")  # characters that tags consist of
 
 
-def project_tags(tagged: TaggedLine, target: str, looks: WordWeights) -> str:
-    """A translation of ``tagged.text`` with the tags of the line.
+def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
+    """Return a translation of ``tagged.text`` with the tags of the line.
 
-    ``looks`` has, for each word of the translation, how much it looks at which word of the text;
-    words are those of ``markup.words``. An empty look stands for not knowing.
+    weights: for each word of the translation, its attention weights on the words of the text (words
+    as in `attncli.tags.words`). An empty dict means that the alignment of the word is unknown.
     """
-    placed = place_tags(tagged, target, looks)
+    placed = place_tags(tagged, target, weights)
     wanted = count(tagged.line)
     written = _written(placed, target, escaped=tagged.escaped)
     if count(written) == wanted:
@@ -54,12 +54,12 @@ class _Writer:
     def __init__(self, *, escaped: bool, loose: bool) -> None:
         self.written: list[str] = []
         self.escaped, self.loose = escaped, loose
-        self.last = ""  # the last character that is not a tag's
-        self.joined = False  # whether the next text goes without the space it begins with
-        self.spaced = False  # whether the next word goes with a space before it
+        self.last = ""  # last character written that is not part of a tag
+        self.joined = False  # True if the next text is written without its leading spaces
+        self.spaced = False  # True if the next word is written after a space
 
     def text(self, text: str) -> None:
-        """A stretch of the translation."""
+        """Write part of the translation."""
         if self.joined:
             text = text.lstrip()
         if not text:
@@ -70,7 +70,7 @@ class _Writer:
         self.last, self.joined, self.spaced = text[-1], False, False
 
     def tag(self, tag: Tag) -> None:
-        """A piece of markup, with the spaces that are its own."""
+        """Write a tag, with the spaces that belong to it."""
         if tag.breaking and not (tag.before or tag.after or self.loose):
             self._join()
         elif tag.kind in ("void", "placeholder"):
@@ -78,7 +78,7 @@ class _Writer:
         self.written.append(tag.raw)
 
     def _join(self) -> None:
-        """A line break stands for the space it was put in for."""
+        """Let a line break replace the space beside it."""
         if self.written:
             self.written[-1] = self.written[-1].rstrip()
         self.joined, self.spaced = True, False
@@ -90,7 +90,7 @@ class _Writer:
 
 
 def _in_order(placed: list[PlacedTag]) -> Iterator[tuple[int, Tag]]:
-    """All tags with their characters, from left to right, rightly nested."""
+    """Yield all tags with their positions, from left to right, correctly nested."""
     inside: dict[int, list[int]] = {}
     for number, one in enumerate(placed):
         inside.setdefault(one.parent, []).append(number)

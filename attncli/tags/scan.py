@@ -1,6 +1,6 @@
-"""What counts as markup: tags, comments, placeholders, addresses, and entities.
+"""Recognition of tags: element tags, comments, placeholders, addresses, and entities.
 
-Everything else is text, a lone ``<`` as in "3 < 4" and a percent sign as in "100% sure" too.
+Everything else is text, including a lone ``<`` ("3 < 4") and a percent sign ("100% sure").
 An entity that stands for a visible character is text as well, and is read as that character.
 """
 
@@ -45,33 +45,33 @@ BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre
 
 
 class Segment(NamedTuple):
-    """A stretch of a line: text, or one piece of markup."""
+    """Part of a line: text, or one tag."""
 
     kind: Kind
-    raw: str  # as it stands in the line
-    text: str = ""  # of a text, its entities read
+    raw: str  # as in the line
+    text: str = ""  # of text: with its entities decoded
 
     @property
     def name(self) -> str:
-        """Of a tag: its name in small letters."""
+        """Return the name of an element tag in lower case; empty for others."""
         found = re.match(rf"</?({NAME})", self.raw)
         return found[1].lower() if found else ""
 
     @property
     def block(self) -> bool:
-        """Whether it is the tag of a paragraph, a list item and so on."""
+        """Return True for the tag of a paragraph, a list item or another block."""
         return bool(BLOCK.fullmatch(self.name))
 
     @property
     def breaking(self) -> bool:
-        """Whether it parts words as a space does: a line break, a block, a space as an entity."""
+        """Return True for a tag that separates words: a line break, a block, a space entity."""
         if self.raw[0] == "&":
             return _decoded(self.raw).isspace()
         return self.name == "br" or self.block
 
 
 def scan(line: str) -> Iterator[Segment]:
-    """The parts of a line in order; their raws joined are the line."""
+    """Yield the segments of a line in order; their raw texts joined are the line."""
     at = 0
     for found in MARK.finditer(line):
         if at < found.start():
@@ -83,7 +83,7 @@ def scan(line: str) -> Iterator[Segment]:
 
 
 def count(line: str) -> Counter[str]:
-    """How often each piece of markup occurs; text and its entities left out."""
+    """Return how often each tag occurs."""
     return Counter(part.raw for part in scan(line) if part.kind != "text")
 
 
@@ -112,5 +112,5 @@ def _tag_kind(raw: str) -> Kind:
 
 
 def _decoded(entity: str) -> str:
-    """The character of an entity; of an unknown one, what stands there."""
+    """Return the character of an entity; an unknown entity is returned unchanged."""
     return html.unescape(entity) if entity[1] == "#" else html5.get(entity[1:], entity)

@@ -1,13 +1,13 @@
-"""Which words of a translation belong to some words of its source, and where a cut goes.
+"""Target words that correspond to given source words, and target positions of cuts.
 
-With m(t), the share of target word t's look that falls on the source words in question, the span
-covers the words a to b, all of them free, that maximise
+Let m(t) be the share of the attention of target word t on the given source words. The span covers
+the words a to b, all of them free, that maximise
 
     sum over t from a to b of m(t) - 1/2
 
-so a word between two of its own is covered, and a straggler far away is not. A cut goes to the
-boundary with most of what was before it before it, and most of what was behind it behind it.
-Where nothing is aligned, relative position decides.
+so a word between two aligned words is covered, and an aligned word far away is not. A cut is placed
+where most words aligned with the source before it precede it, and most others follow it. Where
+nothing is aligned, the relative position decides.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.tags.words import Span
 
-WordWeights = Sequence[dict[int, float]]  # of each target word: how much at which source words
+WordWeights = Sequence[dict[int, float]]  # for each target word: weight by source word
 
-LEAST = 0.1  # the share of a look that says something, where there is no greater one
-NEAR = 30  # source words on either side of a cut that have a say in it
+LEAST = 0.1  # least share of the attention that counts as an alignment
+NEAR = 30  # source words on each side of a cut that are considered
 
 
 class WeightIndex:
-    """The looks of a translation's words, and for each source word who looks at it."""
+    """Normalised weights of the target words, indexed by source word."""
 
-    def __init__(self, looks: WordWeights) -> None:
-        self.shares = [_normalised(look) for look in looks]
+    def __init__(self, weights: WordWeights) -> None:
+        self.shares = [_normalised(row) for row in weights]
         self.by_source: dict[int, list[int]] = {}
-        for word, look in enumerate(self.shares):
-            for source in look:
+        for word, row in enumerate(self.shares):
+            for source in row:
                 self.by_source.setdefault(source, []).append(word)
 
     def span(self, own: Span, total: int, within: Span, taken: Sequence[Span]) -> Span:
-        """The words for the source words ``own`` of ``total``; empty where none is free.
+        """Return the target words for the source words ``own`` of ``total``; empty if none is free.
 
         taken: spans, in order, that are not free.
         """
@@ -55,7 +55,7 @@ class WeightIndex:
         return word, word + 1
 
     def cut(self, at: int, own: Span, within: Span) -> int:
-        """The target word to cut before, for a cut before word ``at`` of the source's ``own``."""
+        """Return the target word to cut before, for a cut before word ``at`` of the source."""
         if at <= own[0] or within[0] == within[1]:
             return within[0]
         if at >= own[1]:
@@ -74,32 +74,32 @@ class WeightIndex:
         )
 
     def strongest(self, source: int, within: Span) -> int | None:
-        """The target word that looks most at a source word, if any does to speak of."""
+        """Return the target word with the most attention on a source word, if at least LEAST."""
         words = [w for w in self.by_source.get(source, ()) if within[0] <= w < within[1]]
         best = max(words, key=lambda word: self.shares[word][source], default=None)
         return best if best is not None and self.shares[best][source] >= LEAST else None
 
     def _window(self, source: Iterable[int], within: Span) -> Span:
-        """From the first to the last target word that looks at some source words."""
+        """Return the span of the target words with attention on some source words."""
         words = [word for one in source for word in self.by_source.get(one, ())]
         inside = [word for word in words if within[0] <= word < within[1]]
         return (min(inside), max(inside) + 1) if inside else (within[0], within[0])
 
     def _share(self, word: int, first: int, last: int) -> float:
-        """What part of a look falls on these source words."""
+        """Return the share of a target word's attention on a span of source words."""
         return sum(part for one, part in self.shares[word].items() if first <= one < last)
 
 
 def relative(own: Span, total: int, within: Span) -> int:
-    """The target word at the relative position of the middle of some source words."""
+    """Return the target word at the relative position of the middle of some source words."""
     first, last = within
     middle = (own[0] + own[1]) / (2 * max(1, total))
     return min(last - 1, first + int(middle * (last - first)))
 
 
-def _normalised(look: dict[int, float]) -> dict[int, float]:
-    whole = sum(look.values())
-    return {word: part / whole for word, part in look.items() if part > 0}
+def _normalised(row: dict[int, float]) -> dict[int, float]:
+    whole = sum(row.values())
+    return {word: part / whole for word, part in row.items() if part > 0}
 
 
 def _free(within: Span, taken: Sequence[Span]) -> Iterator[Span]:
@@ -115,7 +115,7 @@ def _free(within: Span, taken: Sequence[Span]) -> Iterator[Span]:
 
 
 def _best(shares: list[float], start: int, end: int, origin: int) -> tuple[float, int, int]:
-    """Gain, length and minus the start of the best run of words; the longest, then the first."""
+    """Return gain, length and minus the start of the best run of words: the longest, then first."""
     best = (0.0, 0, -start)
     gain, first = 0.0, start
     for word in range(start, end):

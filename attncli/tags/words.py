@@ -1,7 +1,7 @@
-"""The words of a text as spans of characters: what markup is widen_placeholders to.
+"""Words of a text as spans of characters: the units that tags are projected to.
 
 A word is a run of letters, digits and the accents on them; where a script writes no spaces, each
-letter stands for itself. Punctuation is no word: it goes where its word goes.
+letter is a word. Punctuation is not a word; it moves with the word that it touches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNSPACED = re.compile(  # Thai to Khmer, kana, Han
 
 
 def words(text: str) -> list[Span]:
-    """The words of a text, in order."""
+    """Return the words of a text in order."""
     found: list[Span] = []
     for at, character in enumerate(text):
         if not _in_word(character):
@@ -32,7 +32,7 @@ def words(text: str) -> list[Span]:
 
 
 def has_word(text: str) -> bool:
-    """Whether there is anything to translate."""
+    """Return True if a text has a word, that is, anything to translate."""
     return any(_in_word(character) for character in text)
 
 
