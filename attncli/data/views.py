@@ -52,7 +52,7 @@ def read_view(
     index: Index | None = None,
     skip_bad: bool = False,
 ) -> View:
-    """Read the alignments of a file, for pairs with so many words on each side (None: from the file).
+    """Read the alignments of a file. lengths: words of each pair, None to take them from the file.
 
     Raises ModelError for what is no alignment, or one of other texts.
     """
