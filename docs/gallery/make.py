@@ -3,7 +3,7 @@
     python docs/gallery/make.py             # trains into runs/gallery, then draws
     python docs/gallery/make.py --draw      # draws again from the runs that are there
 
-Training takes about ten minutes of one core: five attention mechanisms on the embedded grammar,
+Training takes about ten minutes of one core: three mechanisms on the embedded grammar,
 and one captioner on drawn scenes. Every step is an `attn` command, which is printed before it runs.
 """
 
@@ -20,7 +20,7 @@ GALLERY = Path(__file__).resolve().parent
 WORK = Path("runs/gallery")
 SOURCE = "The old woman does not see the small red car."
 TARGET = "Die alte Frau sieht das kleine rote Auto nicht."
-MECHANISMS = ("none", "general", "additive", "sparsemax", "local_p")
+MECHANISMS = ("none", "general", "additive")
 SCENES = 4
 SETTINGS = ("--threads", "1", "--device", "cpu")
 
