@@ -25,7 +25,7 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
-        """The same shape, with a share of the elements zeroed and the rest scaled up."""
+        """Zero a random share of the elements and scale up the others."""
         if not self.training or self.rate == 0:
             return x
         if x.device.type != "cpu" or self.rate < SMALLEST:
@@ -48,7 +48,7 @@ class ByteDropout(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        """The gradient through the kept elements."""
+        """Return the gradient through the kept elements."""
         (keep,) = ctx.saved_tensors
         return (grads[0] * keep).mul_(ctx.scale), None
 

@@ -91,7 +91,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, Tensor, Tensor, None]:
-        """The stored gradients times that of the loss."""
+        """Return the stored gradients, scaled by that of the loss."""
         features, weight, bias = ctx.grads.features, ctx.grads.weight, ctx.grads.bias
         return features * grads[0], None, weight * grads[0], bias * grads[0], None
 
@@ -144,7 +144,7 @@ class AttentionLoss:
             )
 
     def want_heads(self, batch: Batch) -> tuple[int, ...]:
-        """The layer, from 0, whose heads' weights are wanted: where a head is to be guided."""
+        """Return the layer, counted from 0, of the guided head, as a tuple; empty if none."""
         if batch.links is None or not self.config.guide:
             return ()
         return guided_head(self.config, self.model)[:1]
@@ -152,7 +152,7 @@ class AttentionLoss:
     def __call__(
         self, forced: TeacherForcingOutput, batch: Batch, nll: Tensor, baseline: float | None
     ) -> tuple[Tensor | float, float | None]:
-        """The terms, summed over a batch, and the next baseline.
+        """Return the loss terms, summed over a batch, and the next baseline.
 
         nll (N,) of the batch's real target tokens; baseline: the mean log-likelihood of a token
         in earlier batches, None in the first.
@@ -206,7 +206,7 @@ def guide_loss(weights: Tensor, links: Tensor) -> Tensor:
 
 
 def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: float) -> Tensor:
-    """A number whose gradient is that of the expected likelihood, through what was drawn.
+    """Return a scalar whose gradient estimates that of the expected likelihood.
 
     sum_t (sum_{u>=t} (log p(y_u) - b)) log p(s_t)         Xu et al. 2015, section 4.1
 

@@ -69,12 +69,12 @@ class EncoderDecoder(nn.Module):
         return memory._replace(key=input_key(source, mask))
 
     def encode_batch(self, batch: Batch) -> Memory:
-        """The memory for every target of a batch; a source that several share is encoded once."""
+        """Return the memory of every target of a batch; encode a shared source once."""
         memory = self.encode(batch.source, batch.source_mask)
         return memory if batch.rows is None else memory.select(batch.rows)
 
     def start(self, memory: Memory) -> tuple[Any, Any]:
-        """The prepared memory, and the decoder's state before the first token."""
+        """Return the prepared memory and the decoder's state before the first token."""
         prepared = self.decoder.prepare(memory)
         return prepared, self.decoder.start(prepared)
 
@@ -117,7 +117,7 @@ class EncoderDecoder(nn.Module):
         return described(self.config.attention) if self.decoder.attends else ""
 
     def with_read_mode(self, decode: str, *, seed: int) -> EncoderDecoder:
-        """This model with its hard attention read in another way; the weights are the same ones.
+        """Return this model with another read mode of its hard attention; weights are shared.
 
         decode: argmax, sample or expected. seed: of the samples.
         """
@@ -138,5 +138,5 @@ class EncoderDecoder(nn.Module):
         return other
 
     def parameter_count(self) -> int:
-        """Number of weights, shared matrices once; those of a frozen image network too."""
+        """Return the number of weights, shared ones once, those of frozen networks included."""
         return sum(parameter.numel() for parameter in self.parameters())

@@ -89,20 +89,20 @@ class Description(NamedTuple):
 
 
 def names(kind: str) -> list[str]:
-    """The registered names of a kind: family, score, window and so on."""
+    """Return the registered names of a kind: family, score, window and so on."""
     return [*TABLES[kind], *(name for name in installed(kind) if name not in TABLES[kind])]
 
 
 @cache
 def installed(kind: str) -> dict[str, str]:
-    """What other packages register of a kind; the zoo's own names go before theirs."""
+    """Return names that installed packages register; the zoo's own names take precedence."""
     from importlib import metadata  # slow to import, and seldom needed
 
     return {point.name: point.value for point in metadata.entry_points(group=f"attn.{kind}")}
 
 
 def location(kind: str, name: str) -> tuple[str, str]:
-    """Module and class of a registered name; a ModelError with near names otherwise."""
+    """Return module and class of a registered name; raise UnknownNameError otherwise."""
     place = TABLES[kind].get(name) or installed(kind).get(name)
     if place is None:
         raise unknown_name(kind, name, names(kind))
@@ -111,7 +111,7 @@ def location(kind: str, name: str) -> tuple[str, str]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The class behind a name; this imports torch."""
+    """Import and return the class of a name; this imports torch."""
     module, class_name = location(kind, name)
     return getattr(importlib.import_module(module), class_name)
 

@@ -39,7 +39,7 @@ class Batch(NamedTuple):
         return self.source_mask if self.rows is None else self.source_mask[self.rows]
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        """The batch with every part changed."""
+        """Return the batch with a function applied to every part."""
         return Batch._make(None if part is None else change(part) for part in self)
 
 
@@ -73,7 +73,7 @@ class AttentionOutput(NamedTuple):
     heads: Tensor | None = None  # (B, T, H, S) each head's weights, where there are several
 
     def rows(self) -> AttentionOutput:
-        """The T queries of B sentences as B * T rows; the history is in rows already."""
+        """Flatten B sentences of T queries to B * T rows; the history is in rows already."""
         context, weights, log_prob, entropy, history, heads = self
         return AttentionOutput(
             context.flatten(0, 1),

@@ -309,7 +309,7 @@ USUAL = {  # by family: the preset for data of ordinary size
 
 
 def preset(name: str) -> Preset:
-    """A preset by name; a ModelError with near names otherwise."""
+    """Return a preset by name; raise UnknownNameError otherwise."""
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
     return PRESETS[name]
@@ -327,7 +327,7 @@ def usual_preset(family: str) -> str:
 
 
 def model_config(name: str) -> ModelConfig:
-    """The model configuration of a preset."""
+    """Return the model configuration of a preset."""
     return from_dict(ModelConfig, preset(name).model, where="model")
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import AttentionConfig
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, InputError
 from models.registry import find
 from models.settings import check_limits
 from models.types import AttentionOutput, Memory
@@ -28,7 +28,7 @@ class History(NamedTuple):
     random: Tensor  # (R,) random number of the sentence in [0, 1), plus the number of the head
 
     def select(self, rows: Tensor) -> History:
-        """Some hypotheses, in the order given."""
+        """Return some hypotheses, in the given order."""
         return History(*(part.index_select(0, rows) for part in self))
 
     def grouped(self, sentences: int) -> History:
@@ -93,7 +93,7 @@ class Window(nn.Module):
         super().__init__()
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
-        """The view of queries (B, T, Q) on slots with mask (B, S)."""
+        """Return the slots in the window of queries (B, T, Q), for slots with mask (B, S)."""
         raise NotImplementedError
 
 
@@ -129,7 +129,7 @@ class PreparedMemory(NamedTuple):
     key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if it is not known
 
     def select(self, rows: Tensor) -> PreparedMemory:
-        """The prepared memory of some sentences."""
+        """Return the prepared memory of some sentences."""
         return PreparedMemory(*(part.index_select(0, rows) for part in self))
 
 
@@ -147,11 +147,17 @@ class Attention(nn.Module):
         self.needs_history = any(
             part.needs_history for part in (self.score, self.window, self.read)
         )
-        self.max_slots = self.score.max_slots
+        self.max_slots, self.key_size = self.score.max_slots, value_size
 
     def prepare(self, memory: Memory, keys: Tensor | None = None) -> PreparedMemory:
         """Keys and values of a memory, once per source; the score may see other keys (B, S, K)."""
         seen = memory.values if keys is None else keys
+        if self.score.uses_keys and seen.shape[-1] != self.key_size:
+            raise InputError(
+                f"keys of size {seen.shape[-1]}",
+                f"size {self.key_size}, for which the attention was built",
+                "build the attention with that size, or project the keys",
+            )
         key = memory.mask.new_zeros(len(memory.mask), dtype=torch.float32)
         if memory.key is not None:
             key = memory.key.float()
@@ -160,7 +166,7 @@ class Attention(nn.Module):
         )
 
     def begin(self, prepared: PreparedMemory) -> History | None:
-        """The history before the first query, a row per sentence; None if no part asks for it."""
+        """Return the history before the first query, one row per sentence; None if unused."""
         if not self.needs_history:
             return None
         mask = prepared.mask.float()  # (B, S)
@@ -212,7 +218,7 @@ def rounded_once(values: Tensor) -> Tensor:
 
 
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:
-    """The argument more that a part is called with if it needs the history."""
+    """Return the extra argument of a part that needs the history, as a tuple."""
     return (past,) if part.needs_history else ()
 
 

@@ -46,7 +46,7 @@ class Entmax15Function(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        """The gradient times r = sqrt(weights), less r times its mean under r; twice for halves."""
+        """Return 2 r (g - mean of g under r), with gradient g and r = sqrt(weights)."""
         (roots,) = ctx.saved_tensors
         mean = (grads[0] * roots).sum(-1, keepdim=True) / roots.sum(-1, keepdim=True)
         return 2 * roots * (grads[0] - mean)

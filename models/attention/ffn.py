@@ -36,7 +36,7 @@ class FeedForwardScore(Score):
         self.energy = nn.Linear(size, 1, bias=False)  # v
 
     def prepare(self, values: Tensor) -> Tensor:
-        """The keys' part of the first layer (B, S, A)."""
+        """Return the keys' part of the first layer (B, S, A)."""
         return self.key(values)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from models.types import AttentionOutput, Memory
 
 
 def attention(query_size: int, value_size: int, config: AttentionConfig) -> Attention | Heads:
-    """The configured attention, of one head or several."""
+    """Build the configured attention, with one head or several."""
     kind = Attention if config.heads == 1 else Heads
     return kind(query_size, value_size, config)
 
@@ -39,7 +39,7 @@ class PreparedHeads(NamedTuple):
         return self.heads[0].mask
 
     def select(self, rows: Tensor) -> PreparedHeads:
-        """The prepared memory of some sentences."""
+        """Return the prepared memory of some sentences."""
         return PreparedHeads(tuple(head.select(rows) for head in self.heads))
 
 
@@ -49,7 +49,7 @@ class HeadsHistory(NamedTuple):
     heads: tuple[History, ...]
 
     def select(self, rows: Tensor) -> HeadsHistory:
-        """Some hypotheses, in the order given."""
+        """Return some hypotheses, in the given order."""
         return HeadsHistory(tuple(head.select(rows) for head in self.heads))
 
 
@@ -88,7 +88,7 @@ class Heads(nn.Module):
         )
 
     def begin(self, prepared: PreparedHeads) -> HeadsHistory | None:
-        """The histories before the first query; None if no part asks for them."""
+        """Return the histories before the first query; None if unused."""
         parts = zip(self.heads, prepared.heads, strict=True)
         begun = [head.begin(part) for head, part in parts]  # type: ignore[operator]
         if begun[0] is None:
@@ -109,7 +109,7 @@ class Heads(nn.Module):
 
 
 def joined(heads: list[AttentionOutput]) -> AttentionOutput:
-    """What the heads read, as one: draws of several heads are independent of each other."""
+    """Join the outputs of all heads; samples of several heads are independent."""
     context, weights, log_prob, entropy, history, _ = zip(*heads, strict=True)
     each = torch.stack(weights, 2)  # (B, T, H, S)
     return AttentionOutput(

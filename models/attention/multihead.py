@@ -27,11 +27,11 @@ class KeyValue(NamedTuple):
     values: Tensor  # (B, H, S, d)
 
     def select(self, rows: Tensor) -> KeyValue:
-        """Some rows, in the order given."""
+        """Return some rows, in the given order."""
         return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
     def extended(self, other: KeyValue) -> KeyValue:
-        """These slots followed by the other's."""
+        """Return these slots followed by the other's."""
         return KeyValue(
             torch.cat([self.keys, other.keys], 2), torch.cat([self.values, other.values], 2)
         )
@@ -125,7 +125,7 @@ class CrossAttention(MultiHead):
         return self.merged(self.attend(query, memory, mask[:, None, None]))
 
     def weights_of(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
-        """The weights (B, H, T, S) with which `forward` reads."""
+        """Return the weights (B, H, T, S) that `forward` uses."""
         assert self.query is not None
         (query,) = self.split(self.query(x), 1)
         return self.weights(query, memory, mask[:, None, None])

@@ -44,7 +44,7 @@ class LocalMonotonic(Window):
         self.reach = config.window_size
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
-        """The slots around the step's own (B, T, S)."""
+        """Return the slots (B, T, S) around the step's own."""
         assert history is not None
         last = mask.sum(1, keepdim=True) - 1  # (B, 1)
         return WindowOutput(near(torch.minimum(history.step, last), mask, self.reach))
@@ -67,7 +67,7 @@ class LocalPredictive(Window):
         self.place = nn.Linear(query_size, 1, bias=False)  # v
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
-        """The slots around the predicted place (B, T, S), and the Gaussian over them."""
+        """Return the slots (B, T, S) around the predicted position, and a Gaussian."""
         share = self.place(self.hidden(query).tanh()).float().sigmoid().squeeze(-1)  # (B, T)
         centre = share * mask.sum(1, keepdim=True)
         distance = torch.arange(mask.shape[1], device=mask.device) - centre.unsqueeze(-1)
@@ -78,6 +78,6 @@ class LocalPredictive(Window):
 
 
 def near(centre: Tensor, mask: Tensor, reach: int) -> Tensor:
-    """The real slots (B, T, S) within reach of centres (B, T)."""
+    """Return the real slots (B, T, S) within reach of centres (B, T)."""
     slots = torch.arange(mask.shape[1], device=mask.device)
     return ((slots - centre.unsqueeze(-1)).abs() <= reach) & mask.unsqueeze(1)

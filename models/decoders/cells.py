@@ -26,7 +26,7 @@ class GruCell(nn.Module):
         self.recurrent = DeferredLinear(hidden, 3 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
-        """The next state (R, 1, H) from the inputs' part of the gates (R, 3H) and the state."""
+        """Return the next state (R, 1, H) from the input's part of the gates (R, 3H)."""
         hidden = state[:, 0]
         size = hidden.shape[1]
         x, gates = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
@@ -46,7 +46,7 @@ class LstmCell(nn.Module):
         self.recurrent = DeferredLinear(hidden, 4 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
-        """The next state (R, 2, H) from the inputs' part of the gates (R, 4H) and the state."""
+        """Return the next state (R, 2, H) from the input's part of the gates (R, 4H)."""
         hidden, cell = state.unbind(1)
         size = hidden.shape[1]
         gates = x.float() + self.recurrent(hidden).float()  # the state stays fp32 under bf16
@@ -73,7 +73,7 @@ class Recurrence(nn.Module):
         self.state_shape = (layers, 2 if cell is LstmCell else 1, config.hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
-        """The next state, from the first layer's input gates (R, G)."""
+        """Return the next state from the first layer's input gates (R, G)."""
         states: list[Tensor] = []
         for index, cell in enumerate(self.cells):
             if index:

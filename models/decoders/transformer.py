@@ -27,7 +27,7 @@ class TransformerMemory(NamedTuple):
     mask: Tensor  # (B, S)
 
     def select(self, rows: Tensor) -> TransformerMemory:
-        """The prepared memory of some sentences."""
+        """Return the prepared memory of some sentences."""
         layers = tuple(layer.select(rows) for layer in self.layers)
         return TransformerMemory(layers, self.mask.index_select(0, rows))
 
@@ -38,7 +38,7 @@ class TransformerState(NamedTuple):
     layers: tuple[KeyValue, ...]
 
     def select(self, rows: Tensor) -> TransformerState:
-        """Some hypotheses, in the order given."""
+        """Return some hypotheses, in the given order."""
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
 

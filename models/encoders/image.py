@@ -78,7 +78,7 @@ class ImageEncoder(PretrainedEncoder):
             return cells.flatten(2).mT.contiguous()
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
-        """The memory of images (B, 3, h, w) or of features (B, S, V), with mask (B, S).
+        """Return the memory of images (B, 3, h, w) or features (B, S, V), mask (B, S).
 
         Its `final` is the mean feature of the real cells.
         """

@@ -31,7 +31,7 @@ class ImageTransformerEncoder(ImageEncoder):
         self.last_norm = nn.LayerNorm(size)
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
-        """The memory of images (B, 3, h, w) or of features (B, S, V), with mask (B, S)."""
+        """Return the memory of images (B, 3, h, w) or features (B, S, V), mask (B, S)."""
         memory = super().forward(source, mask)
         places = (self.row_embedding + self.column_embedding).flatten(0, 1)  # (rows * columns, D)
         count = memory.values.shape[1]

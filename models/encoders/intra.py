@@ -82,14 +82,14 @@ class IntraRecurrence(nn.Module):
         return torch.stack(states, 1)[:, :, 0]
 
     def step(self, x: Tensor, summary: Tensor) -> Tensor:
-        """The state (B, N, H), N being 1 for a GRU and 2 for an LSTM, after an input (B, E)."""
+        """Return the state (B, N, H) after an input (B, E); N is 1 for GRU, 2 for LSTM."""
         if self.parts == 1:
             return self.cell(x, summary[:, 0]).unsqueeze(1)
         return torch.stack(self.cell(x, (summary[:, 0], summary[:, 1])), 1)
 
 
 def reversing(mask: Tensor) -> Tensor:
-    """The places (B, S) that turn each sentence round and leave its padding where it is."""
+    """Return the indices (B, S) that reverse each sentence and keep its padding."""
     places = torch.arange(mask.shape[1], device=mask.device)
     return torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
 

@@ -118,3 +118,11 @@ def test_pooling_by_the_final_state_is_dot_attention_with_one_query() -> None:
     attended = attention(final[:, None], attention.prepare(memory))
     torch.testing.assert_close(attended.context[:, 0], pooled)
     torch.testing.assert_close(attended.weights[:, 0], weights)
+
+
+@pytest.mark.parametrize("score", ["additive", "general", "dot"])
+def test_keys_of_another_size_are_refused_in_one_line(score: str) -> None:
+    attention = Attention(4, 4, AttentionConfig(score=score))
+    memory = Memory(torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool))
+    with pytest.raises(ModelError, match="keys of size 3; expected size 4"):
+        attention.prepare(memory, torch.randn(2, 5, 3))
