@@ -102,7 +102,7 @@ def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_l
 ) -> None:
     reward_loss, model, batch, numbers = begun
     model.encoder.feature_dropout.rate = 0.5  # type: ignore[union-attr]
-    memories, say, force = [], reward_loss.say, model.force
+    memories, say, force = [], reward_loss.say, model.teacher_force
 
     def said(model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Any:
         memories.append(memory)
@@ -112,7 +112,7 @@ def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_l
         memories.append(memory)
         return force(batch, memory=memory)
 
-    reward_loss.say, model.force = said, learned  # type: ignore[method-assign, assignment]
+    reward_loss.say, model.teacher_force = said, learned  # type: ignore[method-assign, assignment]
     reward_loss(model, batch, numbers)
     first, last = memories[0].values, memories[-1].values
     assert len(last) == len(first) * min(reward_loss.settings.samples, 2)  # two captions each
