@@ -48,7 +48,7 @@ class Output(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    """A model of any family. `encode`, `start` and `step` for search; `teacher_force` for training."""
+    """A model of any family: `encode`, `start`, `step` for search; `teacher_force` for training."""
 
     source: ClassVar[str] = DEFAULT_SOURCE  # kind of input; a family that reads another states it
 
