@@ -1,4 +1,4 @@
-"""Options that several commands share.
+"""Options shared by several commands.
 
 `with_settings` turns the fields of a configuration class into options, so that names, types,
 defaults and documentation are written once, in models/config.py. A command declares one parameter
@@ -47,19 +47,17 @@ Model = Annotated[
 ]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
-    typer.Option(help="Where to compute; auto takes a GPU where there is one."),
+    typer.Option(help="Device; auto selects a GPU if there is one."),
 ]
-Threads = Annotated[
-    int, typer.Option(min=0, help="Processor threads (0: what the machine suggests).")
-]
+Threads = Annotated[int, typer.Option(min=0, help="Processor threads (0: the default of torch).")]
 BatchTokens = Annotated[
-    int, typer.Option("--max-batch-tokens", min=1, help="Pieces computed at a time, padding too.")
+    int, typer.Option("--max-batch-tokens", min=1, help="Tokens per batch, padding included.")
 ]
 HardDecode = Annotated[
     Literal[limits_of(AttentionConfig, "read_decode").choices] | None,  # type: ignore[misc]
     typer.Option(
-        help="What a model with hard attention reads: the likeliest slot, a sample or the "
-        "expectation; without it, what the model's settings say."
+        help="Read mode of hard attention: the most probable slot, a sample or the expectation. "
+        "Default: as saved with the model."
     ),
 ]
 
@@ -111,7 +109,7 @@ def _with_settings(command: Callable[..., Any], without: tuple[str, ...]) -> Cal
 
 
 def check_search(overrides: SearchOverrides) -> None:
-    """Refuse settings of the search that would have no effect or no result: a usage error."""
+    """Raise a usage error for search settings that have no effect or no result."""
     search = overrides.apply(SearchConfig())
     sampling = (search.temperature, search.top_k, search.top_p)
     default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)

@@ -1,4 +1,4 @@
-"""``attn caption``: parse, run the job, write the outcomes."""
+"""``attn caption``: parse the options, run the job, write the captions."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import SearchOverrides
-from attncli.render.captions import Format, Layout, Outcome, closing, opening, rendered
+from attncli.render.captions import CaptionedPicture, Format, Layout, closing, opening, rendered
 from attncli.render.screen import current_screen
 
 Pictures = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="PICTURE",
-        help="Files, folders (with -r), patterns; - is the bytes of a picture on standard input. "
-        "Without any, standard input lists paths, one a line.",
+        help="Files, folders (with -r) or patterns; - reads one picture from standard input. "
+        "Default: paths on standard input, one per line.",
     ),
 ]
 Recursive = Annotated[
-    bool, typer.Option("--recursive", "-r", help="Caption the pictures in folders, too.")
+    bool, typer.Option("--recursive", "-r", help="Caption the pictures in folders.")
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
@@ -55,18 +55,18 @@ Sidecar = Annotated[
     bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Let --sidecar replace files that are there.")
+    bool, typer.Option("--overwrite", help="Let --sidecar replace existing files.")
 ]
 Attention = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Draw where the model looked at each word: a .png, .gif, .html or .npz file. For "
-        "several pictures a folder/, a name with {name} in it, or one .html with all of them.",
+        help="Write the attention map of each word: a .png, .gif, .html or .npz file. For several "
+        "pictures: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
-Show = Annotated[bool, typer.Option("--show", help="Draw where the model looked in the terminal.")]
-Batch = Annotated[int, typer.Option(min=1, help="Pictures computed at a time.")]
+Show = Annotated[bool, typer.Option("--show", help="Draw the attention maps in the terminal.")]
+Batch = Annotated[int, typer.Option(min=1, help="Pictures per batch.")]
 
 
 @with_settings("max_ratio", "max_extra")
@@ -91,13 +91,14 @@ def caption(
     """Write captions of pictures.
 
     Pictures are JPEG, PNG, WebP, GIF, BMP or TIFF files.
-    One picture gives its caption, several give "picture <TAB> caption", in order. A picture that
-    cannot be read costs one line on stderr, and exit status 1 at the end; its row has no caption.
-    The search is the model's own, by which its training was judged, but for what is given here.
+    The output for one picture is its caption; for several, "picture <TAB> caption", in order. A
+    picture that cannot be read is reported on stderr; its row has no caption, and the exit status
+    is 1. Search settings default to those saved with the model; options given here override them.
 
-    With --nbest above 1 each caption has a row, its score before it. TSV is picture, caption and
-    score. JSON lines hold image, caption and, for each output, text, score, log_prob and pieces.
-    HTML is one page, with the pictures in it: point at a word and see where the model looked.
+    With --nbest above 1 each caption has a row that begins with its score. TSV is picture, caption
+    and score. JSON lines hold image, caption and, for each output, text, score, log_prob, tokens
+    and truncated (cut at the length limit). HTML is one page with the pictures: point at a word to
+    see its attention map.
 
     Example:
       attn caption -m runs/cap photo.jpg
@@ -130,7 +131,7 @@ def caption(
 
 
 class Sinks(NamedTuple):
-    """Where outcomes go."""
+    """Destinations of the captions."""
 
     write: Write
     draw: Draw
@@ -168,9 +169,9 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[PictureFile]
 
 
 def _write_all(
-    results: Iterator[list[Outcome]], layout: Layout, to: Sinks, advance: console.Progress
+    results: Iterator[list[CaptionedPicture]], layout: Layout, to: Sinks, advance: console.Progress
 ) -> int:
-    """Write and report outcomes as they come; returns how much went wrong."""
+    """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
     watch = Watch()
     to.write(opening(layout))
@@ -191,7 +192,7 @@ def _write_all(
     return failed
 
 
-def _shown(outcomes: list[Outcome], layout: Layout) -> bytes:
+def _shown(outcomes: list[CaptionedPicture], layout: Layout) -> bytes:
     """The rows, with the maps under them."""
     from attncli.render.image_attention.terminal import drawn_as_text
 
@@ -205,7 +206,7 @@ def _shown(outcomes: list[Outcome], layout: Layout) -> bytes:
 
 
 def _is_away(output: Path | None) -> bool:
-    """Whether a person who watches would see no results go by."""
+    """Return True if no results appear on the terminal."""
     if output is not None and str(output) != "-":
         return True
     return console.is_terminal() and sys.stdout is not None and not sys.stdout.isatty()
@@ -213,7 +214,7 @@ def _is_away(output: Path | None) -> bool:
 
 @contextmanager
 def _progress(names: Sequence[str], recursive: bool, *, shown: bool) -> Iterator[console.Progress]:
-    """A display of the pictures captioned, where the results are not on the screen."""
+    """Show the number of captioned pictures if the results are not on the terminal."""
     if not shown:
         yield lambda done, note="": None
         return

@@ -1,4 +1,4 @@
-"""Where ``attn caption`` writes beside its output: maps of attention, and text beside pictures."""
+"""Further files of ``attn caption``: attention maps, and captions in text files."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.data.streams import open_output
-from attncli.render.captions import Layout, Outcome, closing, opening, rendered
+from attncli.render.captions import CaptionedPicture, Layout, closing, opening, rendered
 from models.errors import ModelError
 from models.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     from attncli.render.image_attention.look import Look
 
-NAME = "{name}"  # in the name of a file: the picture's, without its suffix
+NAME = "{name}"  # placeholder in file names: the picture's name without its suffix
 STDIN_NAME = "stdin"
 
-Draw = Callable[[list[Outcome]], None]
+Draw = Callable[[list[CaptionedPicture]], None]
 
 
 @contextmanager
 def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
-    """A function that draws the maps of outcomes: into files of their own, or all on one page.
+    """Yield a function that writes attention maps, to one file per picture or to one page.
 
-    place: a file for one picture; a name with {name} in it or a folder for several; a single .html
-    may hold several pictures. What cannot work is refused before the work.
+    place: a file for one picture; for several, a folder, a name that contains {name}, or one .html
+    file. Impossible choices are refused here, before the model runs.
     """
     if place is None:
         yield lambda outcomes: None
@@ -51,15 +51,15 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
     yield _Files(pattern, write).draw
 
 
-def write_sidecars(outcomes: list[Outcome], *, overwrite: bool) -> Iterator[str]:
-    """Write the captions of each picture beside it, photo.txt for photo.jpg; yields complaints."""
+def write_sidecars(outcomes: list[CaptionedPicture], *, overwrite: bool) -> Iterator[str]:
+    """Write photo.txt next to photo.jpg, one caption per line; yield error messages."""
     for outcome in outcomes:
         path = outcome.file.path
         if not path or not outcome.hypotheses:
             continue
         target = path.with_suffix(".txt")
         if target.exists() and not overwrite:
-            yield f"{target} is there already; kept (--overwrite replaces it)"
+            yield f"{target} exists; not replaced (--overwrite replaces it)"
             continue
         lines = (" ".join(hypothesis.text.split()) for hypothesis in outcome.hypotheses)
         try:
@@ -69,18 +69,18 @@ def write_sidecars(outcomes: list[Outcome], *, overwrite: bool) -> Iterator[str]
 
 
 class _Files:
-    """A file for each picture, named after it; a second one of a name gets a number."""
+    """One file per picture, named after it; further pictures of the same name get a number."""
 
     def __init__(self, pattern: Path, write: Callable[[Look], bytes]) -> None:
         self._pattern, self._write = str(pattern), write
         self._names: Counter[str] = Counter()
 
-    def draw(self, outcomes: list[Outcome]) -> None:
+    def draw(self, outcomes: list[CaptionedPicture]) -> None:
         for outcome in outcomes:
             if outcome.look:
                 write_bytes(self._place(outcome), self._write(outcome.look))
 
-    def _place(self, outcome: Outcome) -> Path:
+    def _place(self, outcome: CaptionedPicture) -> Path:
         path = outcome.file.path
         name = path.stem if path else STDIN_NAME
         self._names[name] += 1

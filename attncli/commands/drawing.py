@@ -17,24 +17,24 @@ from models.errors import ModelError
 
 
 class Drawing(NamedTuple):
-    """Which picture is wanted, and of which pairs."""
+    """Requested picture: its file, its format and the pairs it shows."""
 
     path: Path | None = None
     format: str = ""
-    chosen: Sequence[range] = ()  # none: the first ones
+    chosen: Sequence[range] = ()  # empty: the first pairs
 
     @property
     def heads(self) -> bool:
-        """Whether it shows the weights of every head."""
+        """True if the picture shows the weights of every head."""
         return bool(self.format) and FORMATS[self.format].heads
 
     def wants(self, pair: AlignedPair) -> bool:
-        """Whether a pair was chosen."""
+        """Return True if the picture shows a pair."""
         return not self.chosen or any(pair.number in some for some in self.chosen)
 
 
 class Picture:
-    """The pairs of a picture that have come so far."""
+    """Pairs collected for a picture."""
 
     def __init__(self, drawing: Drawing) -> None:
         self.drawing = drawing
@@ -42,7 +42,7 @@ class Picture:
         self.left_out = 0
 
     def take(self, pairs: Iterable[AlignedPair]) -> None:
-        """Keep those that will be drawn."""
+        """Collect the pairs that will be drawn."""
         if not self.drawing.path:
             return
         most = None if self.drawing.chosen else FORMATS[self.drawing.format].most
@@ -53,7 +53,7 @@ class Picture:
                 self.left_out += 1
 
     def draw(self) -> None:
-        """Write the file, and say what is not in it."""
+        """Write the file, and report the pairs that are not in it."""
         path, name, _ = self.drawing
         if not path:
             return
@@ -69,9 +69,9 @@ class Picture:
 
 
 def check_drawing(path: Path | None, pairs: str | None, *, drawn: bool = True) -> Drawing:
-    """What the options ask for; refused now rather than after the work.
+    """Return the requested drawing; raise an error before the model runs if it is impossible.
 
-    drawn: whether anything is drawn, in the terminal at least.
+    drawn: True if something is drawn, if only in the terminal.
     """
     if pairs and not (path or drawn):
         raise typer.BadParameter("needs --show or --picture", param_hint="'--pairs'")

@@ -1,4 +1,4 @@
-"""``attn translate``: parse, run the job, write the outcomes."""
+"""``attn translate``: parse the options, run the job, write the translations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from attncli import console
 from attncli.commands.drawing import Picture, check_drawing
 from attncli.data.corpus import open_bytes
-from attncli.data.lines import Outcome, read_chunks
+from attncli.data.lines import TranslatedLine, read_chunks
 from attncli.data.streams import Write, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
@@ -44,7 +44,7 @@ from attncli.render.screen import Screen, current_screen
 from models.config import MAX_BATCH_TOKENS
 
 Text = Annotated[
-    list[str] | None, typer.Argument(help="Text to translate; without it, lines of the input.")
+    list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
 ]
 Input = Annotated[
     Path | None,
@@ -85,20 +85,18 @@ Capitals = Annotated[
 ]
 KeepTags = Annotated[
     bool,
-    typer.Option("--keep-tags", help="Carry tags and placeholders over, placed by the attention."),
+    typer.Option(
+        "--keep-tags", help="Keep tags and placeholders; the attention places them in the output."
+    ),
 ]
-Align = Annotated[
-    bool, typer.Option("--align", help="Write which source word each word came from.")
-]
-Show = Annotated[bool, typer.Option("--show", help="Draw each output's attention under it.")]
+Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
+Show = Annotated[bool, typer.Option("--show", help="Draw the attention under each output.")]
 PictureFile = Annotated[
     Path | None, typer.Option(help="Draw the attention of the outputs: .svg, .png, .pdf, .html.")
 ]
-Chosen = Annotated[
-    str | None, typer.Option("--pairs", metavar="1-20,35", help="Which lines to draw.")
-]
+Chosen = Annotated[str | None, typer.Option("--pairs", metavar="1-20,35", help="Lines to draw.")]
 UnitsOf = Annotated[
-    Literal["word", "piece", "char"] | None, typer.Option(help="What is aligned and drawn.")
+    Literal["word", "piece", "char"] | None, typer.Option(help="Units that are aligned and drawn.")
 ]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
@@ -131,7 +129,7 @@ def translate(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Translate text: a line in, a line out, in order.
+    """Translate text: one line in, one line out, in order.
 
     Lines come from the arguments, a file or standard input; an empty line gives an empty line. A
     program that waits for each answer gets it at once; files are translated in large batches. A
@@ -205,15 +203,15 @@ def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManage
 
 
 class Shown(NamedTuple):
-    """How outcomes are written, and what is drawn of them."""
+    """Layout of the lines, and the pictures drawn of them."""
 
     layout: Layout
     picture: Picture
     screen: Screen | None  # for heat maps among the lines
 
 
-def _rows(outcomes: list[Outcome], shown: Shown) -> bytes:
-    """The lines of some outcomes; with heat maps, each above its own."""
+def _rows(outcomes: list[TranslatedLine], shown: Shown) -> bytes:
+    """Return the rows of some lines; with heat maps, each row is followed by its own."""
     if shown.screen is None:
         return rendered(outcomes, shown.layout)
     style, rows = Style(screen=shown.screen), b""
@@ -226,16 +224,17 @@ def _rows(outcomes: list[Outcome], shown: Shown) -> bytes:
 def _check_alignment(aligned: bool, keep_tags: bool, units: str | None) -> None:
     if aligned and keep_tags:
         raise typer.BadParameter(
-            "draws and writes what is text alone: not with --keep-tags", param_hint="'--align'"
+            "cannot be combined with --keep-tags, whose output is not plain text",
+            param_hint="'--align'",
         )
     if units and not aligned:
         raise typer.BadParameter("needs --align, --show or --picture", param_hint="'--units'")
 
 
 def _write_all(
-    results: Iterable[list[Outcome]], shown: Shown, write: Write, advance: console.Progress
+    results: Iterable[list[TranslatedLine]], shown: Shown, write: Write, advance: console.Progress
 ) -> int:
-    """Write and report outcomes as they come; returns how many lines were refused."""
+    """Write and report lines as they finish; return the number of refused lines."""
     size = count = refused = 0
     report = OutputReport()
     for outcomes in results:
@@ -257,7 +256,7 @@ def _write_all(
 
 @contextmanager
 def _progress(source: BinaryIO, *, shown: bool) -> Iterator[console.Progress]:
-    """A display of the bytes translated, where results go to a file."""
+    """Show the number of bytes translated if results go to a file."""
     if not shown:
         yield lambda done, note="": None
         return

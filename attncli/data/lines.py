@@ -35,8 +35,8 @@ class Line(NamedTuple):
     fault: str = ""  # why the text cannot be processed; it is then only shown
 
 
-class Outcome(NamedTuple):
-    """Result of one line."""
+class TranslatedLine(NamedTuple):
+    """A line with its translation."""
 
     line: Line
     translation: Translation | None  # None: the line could not be translated, `note` says why

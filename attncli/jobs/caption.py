@@ -1,4 +1,4 @@
-"""Caption pictures, a batch after another: one outcome for each, in order."""
+"""Captioning of pictures, batch by batch: one result per picture, in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.picture_files import PictureFile
-from attncli.render.captions import Outcome
+from attncli.render.captions import CaptionedPicture
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from models.config import SearchConfig
     from models.inference.captioner import Caption, Captioner
 
-BATCH = 32  # pictures at a time
-SIDE = 448  # of a picture that maps are drawn over, in pixels, at least
-ALIKE = 0.8  # of the attention in the same place at every word: the maps hardly differ
-FEWEST = 10  # pictures, before equal captions are strange
-REMEMBERED = 1000  # different captions
+BATCH = 32  # pictures per batch
+SIDE = 448  # minimum side of a picture that maps are drawn over, in pixels
+ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
+FEWEST = 10  # pictures from which on equal captions are reported
+REMEMBERED = 1000  # different captions that are counted
 
 
 def caption_pictures(
@@ -32,10 +32,10 @@ def caption_pictures(
     search: SearchConfig,
     attention: bool = False,
     batch: int = BATCH,
-) -> Iterator[list[Outcome]]:
-    """The outcomes of each group, at most a batch at a time; a batch is in memory, no more.
+) -> Iterator[list[CaptionedPicture]]:
+    """Caption groups of pictures; yield the results of at most one batch at a time.
 
-    attention: whether to say where the model looked.
+    One batch is in memory at a time. attention: True adds attention maps.
     """
     for group in groups:
         for start in range(0, len(group), batch):
@@ -44,29 +44,36 @@ def caption_pictures(
 
 
 class Watch:
-    """What there is to say of a model after all its captions."""
+    """Statistics of all captions: warnings about a model that does not describe its pictures."""
 
     def __init__(self) -> None:
+        self._truncated = 0
         self._captions: Counter[str] = Counter()
         self._looks = self._alike = self._pictures = 0
 
-    def see(self, outcomes: Sequence[Outcome]) -> None:
-        """Take notice of some captions."""
+    def see(self, outcomes: Sequence[CaptionedPicture]) -> None:
+        """Count some captions."""
         for outcome in outcomes:
             if outcome.hypotheses:
                 self._pictures += 1
+                self._truncated += outcome.hypotheses[0].truncated
                 known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
                 self._captions.update([outcome.caption] if known else [])
             if outcome.look:
                 self._look(outcome.look)
 
     def notes(self) -> Iterator[str]:
-        """What the user should know: maps or captions that hardly differ."""
+        """Yield warnings: captions cut at the limit, maps or captions that hardly differ."""
+        if self._truncated:
+            yield (
+                f"{self._truncated:,} of {self._pictures:,} captions were cut at their length "
+                "limit (--max-caption raises it)"
+            )
         if self._alike and 2 * self._alike >= self._looks:
             where = f"in {self._alike:,} of {self._looks:,} pictures " if self._looks > 1 else ""
             yield (
                 f"{where}the maps hardly differ from word to word ({ALIKE:.0%} or more of the "
-                "attention stays where it is): they do not say where a word comes from"
+                "attention stays in the same place): they do not explain the words"
             )
         [(caption, count)] = self._captions.most_common(1) or [("", 0)]
         if self._pictures >= FEWEST and 2 * count > self._pictures:
@@ -82,18 +89,18 @@ class Watch:
 
 def _captioned(
     files: Sequence[PictureFile], captioner: Captioner, *, search: SearchConfig, attention: bool
-) -> list[Outcome]:
+) -> list[CaptionedPicture]:
     opened = [_opened(file, captioner, attention) for file in files]
     pictures = [picture.shown for picture in opened if not isinstance(picture, str)]
     captions = iter(captioner.caption(pictures, search=search, attention=attention))
     outcomes = []
     for file, picture in zip(files, opened, strict=True):
         if isinstance(picture, str):
-            outcomes.append(Outcome(file, (), note=picture))
+            outcomes.append(CaptionedPicture(file, (), note=picture))
         else:
             caption = next(captions)
             look = _look(file, picture.larger, caption) if picture.larger else None
-            outcomes.append(Outcome(file, caption.hypotheses, look))
+            outcomes.append(CaptionedPicture(file, caption.hypotheses, look))
     return outcomes
 
 

@@ -1,4 +1,4 @@
-"""Where to compute, and with how many threads."""
+"""Device and number of threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from models.errors import ModelError
 
 
 def choose_device(name: str) -> str:
-    """The device for a name; ``auto`` takes a GPU where there is one. Imports torch."""
+    """Return the device for a name; ``auto`` selects a GPU if there is one. Imports torch."""
     import torch
 
     there = {
@@ -23,7 +23,7 @@ def choose_device(name: str) -> str:
 
 
 def use_threads(count: int) -> None:
-    """Compute with this many processor threads; 0 leaves it to torch."""
+    """Set the number of processor threads; 0 keeps the default of torch."""
     import torch
 
     if count:

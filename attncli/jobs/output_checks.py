@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attncli.data.lines import Outcome
+from attncli.data.lines import TranslatedLine
 from models.inference.repetition import repetition
 
 REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
@@ -16,7 +16,7 @@ class OutputReport:
     def __init__(self) -> None:
         self._truncated = self._loops = 0
 
-    def messages(self, outcomes: Iterable[Outcome]) -> Iterator[str]:
+    def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
         """Yield a message for each of the first suspicious outputs, with its line number."""
         for outcome in outcomes:
             if outcome.translation is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from attncli.data.lines import Line, Outcome
+from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
 from attncli.jobs.tags import Aligner, InParts, with_tags
 from models.config import MAX_BATCH_TOKENS, SearchConfig
@@ -38,7 +38,7 @@ def translate_lines(
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: Aligner | None = None,
     on_batch: Callable[[int], None] = lambda done: None,
-) -> Iterator[list[Outcome]]:
+) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
 
     With an aligner, lines are text with tags, which are projected into all outputs. An empty line
@@ -61,18 +61,18 @@ def translate_lines(
         yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
 
 
-def _outcome(plan: LinePlan, results: list[Translation]) -> Outcome:
+def _outcome(plan: LinePlan, results: list[Translation]) -> TranslatedLine:
     if plan.refused:
-        return Outcome(plan.line, None, plan.note)
+        return TranslatedLine(plan.line, None, plan.note)
     if plan.copied:
         copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
-        return Outcome(plan.line, copied, plan.note)
+        return TranslatedLine(plan.line, copied, plan.note)
     joined = _joined(plan.line.text, results)
     if plan.capitals or plan.before or plan.after:
         joined = joined._replace(
             hypotheses=tuple(_in_form(plan, hypothesis) for hypothesis in joined.hypotheses)
         )
-    return Outcome(plan.line, joined, plan.note, tuple(results))
+    return TranslatedLine(plan.line, joined, plan.note, tuple(results))
 
 
 def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:
@@ -82,8 +82,11 @@ def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:
 
 
 def _with_tags(
-    plans: list[LinePlan], parts: list[list[Translation]], outcomes: list[Outcome], aligner: Aligner
-) -> list[Outcome]:
+    plans: list[LinePlan],
+    parts: list[list[Translation]],
+    outcomes: list[TranslatedLine],
+    aligner: Aligner,
+) -> list[TranslatedLine]:
     """Return the outcomes with the tags of their lines in every output."""
     lines = [
         InParts(plan.tagged, part, outcome.translation)

@@ -1,11 +1,11 @@
-"""Align outputs with their sources: what the model looked at while it said each word."""
+"""Alignment of outputs with their sources, by the attention at each output token."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from attncli.data.lines import Outcome
+from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
 from attncli.jobs.align import Aligner, every_head
 from models.types import Translation
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from models.alignment import Alignment
 
 
-def with_alignments(results: Iterable[list[Outcome]], aligner: Aligner) -> Iterator[list[Outcome]]:
-    """Outcomes with an alignment of each hypothesis, piece by piece as the model said it.
+def with_alignments(
+    results: Iterable[list[TranslatedLine]], aligner: Aligner
+) -> Iterator[list[TranslatedLine]]:
+    """Add an alignment to each hypothesis, token by token as the model generated it.
 
     A line that was translated in parts is aligned in parts.
     """
@@ -42,8 +44,8 @@ def with_alignments(results: Iterable[list[Outcome]], aligner: Aligner) -> Itera
         ]
 
 
-def _said(outcome: Outcome) -> list[tuple[Translation, ...]]:
-    """The parts of each hypothesis; none of a line that was empty or not translated."""
+def _said(outcome: TranslatedLine) -> list[tuple[Translation, ...]]:
+    """Return the parts of each hypothesis; none for a line that is empty or not translated."""
     ranks = zip(*(part.hypotheses for part in outcome.parts), strict=False)
     return [
         tuple(
@@ -54,8 +56,8 @@ def _said(outcome: Outcome) -> list[tuple[Translation, ...]]:
     ]
 
 
-def _whole(outcome: Outcome, parts: list[tuple[Alignment, Any]]) -> AlignedPair:
-    """The alignment of a hypothesis from those of its parts, which do not look at each other."""
+def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]]) -> AlignedPair:
+    """Join the alignments of the parts of a hypothesis; there are no links between parts."""
     source: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     links = set()
@@ -71,7 +73,7 @@ def _whole(outcome: Outcome, parts: list[tuple[Alignment, Any]]) -> AlignedPair:
 
 
 def _blocks(tables: list[Any]) -> Any:
-    """Tables (J, I) along the diagonal of one, with nothing between them."""
+    """Return one block-diagonal table of tables (J, I)."""
     import numpy
 
     if len(tables) == 1:

@@ -1,11 +1,11 @@
 """Captions as text, TSV, JSON lines or one HTML page: one writer for each format.
 
 - ``text``: the caption alone for one picture, ``picture <TAB> caption`` for several; with scores,
-  the score and a tab before the caption. With ``--nbest`` above 1, a row with its score for each.
-- ``tsv``: picture, caption and score of each output, and how the model read if it is hard.
-- ``jsonl``: an object for each picture: image, caption, hypotheses with text, score, log_prob and
-  pieces, how the model read, and an error where there is no caption.
-- ``html``: every picture with its caption, whose words show where the model looked.
+  the score and a tab precede the caption. With ``--nbest`` above 1, one row with a score per output.
+- ``tsv``: picture, caption and score of each output, and the read mode of hard attention.
+- ``jsonl``: one object per picture: image, caption, hypotheses with text, score, log_prob, tokens
+  and truncated, the read mode, and an error if there is no caption.
+- ``html``: every picture with its caption; each word shows its attention map.
 
 Control characters in a picture's name are written as escapes such as ``\\x1b``.
 
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
     from attncli.render.image_attention.look import Look
 
 
-class Outcome(NamedTuple):
-    """What became of a picture."""
+class CaptionedPicture(NamedTuple):
+    """A picture with its captions."""
 
     file: PictureFile
-    hypotheses: tuple[Hypothesis, ...]  # best first; none: there is no caption, `note` says why
-    look: Look | None = None  # where the model looked, if that was asked for
+    hypotheses: tuple[Hypothesis, ...]  # best first; none: `note` has the reason
+    look: Look | None = None  # attention maps, if requested
     note: str = ""
 
     @property
     def caption(self) -> str:
-        """The best caption; empty where there is none."""
+        """The best caption; empty if there is none."""
         return one_line(self.hypotheses[0].text) if self.hypotheses else ""
 
 
 class Layout(NamedTuple):
-    """How outcomes are written."""
+    """Layout of the output."""
 
     format: str = "text"  # a key of WRITERS
-    alone: bool = False  # whether there is one picture and no more
-    nbest: bool = False  # whether a picture may have more than one caption
-    scores: bool = False  # whether plain text has scores
-    read: str = ""  # how the model read the picture
+    alone: bool = False  # True if there is exactly one picture
+    nbest: bool = False  # True if a picture may have several captions
+    scores: bool = False  # True if plain text has scores
+    read: str = ""  # read mode of the model
 
 
 def opening(layout: Layout) -> bytes:
-    """What comes before the first outcome."""
+    """Return the bytes that precede the first result."""
     if layout.format != "html":
         return b""
     from attncli.render.image_attention.page import HEAD
@@ -60,8 +60,8 @@ def opening(layout: Layout) -> bytes:
     return HEAD.encode()
 
 
-def rendered(outcomes: Sequence[Outcome], layout: Layout) -> bytes:
-    """The rows of some outcomes; names that are no valid text are written as they came."""
+def rendered(outcomes: Sequence[CaptionedPicture], layout: Layout) -> bytes:
+    """Return the rows of some results; file names that are not valid UTF-8 keep their bytes."""
     write = WRITERS[layout.format]
     rows = "".join(f"{row}\n" for outcome in outcomes for row in write(outcome, layout))
     named = layout.format in ("text", "tsv")
@@ -69,7 +69,7 @@ def rendered(outcomes: Sequence[Outcome], layout: Layout) -> bytes:
 
 
 def closing(layout: Layout) -> bytes:
-    """What comes after the last outcome."""
+    """Return the bytes that follow the last result."""
     if layout.format != "html":
         return b""
     from attncli.render.image_attention.page import FOOT
@@ -78,16 +78,16 @@ def closing(layout: Layout) -> bytes:
 
 
 def one_line(text: str) -> str:
-    """A text without what would break a row."""
+    """Return the text with spaces in place of tabs and line breaks."""
     return text.replace("\r", " ").replace("\n", " ").replace("\t", " ")
 
 
-def _name(outcome: Outcome) -> str:
+def _name(outcome: CaptionedPicture) -> str:
     """Return the name of a picture without what would break a row or control a terminal."""
     return printable(one_line(outcome.file.name), keep_surrogates=True)
 
 
-def _text(outcome: Outcome, layout: Layout) -> Iterator[str]:
+def _text(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
     name = "" if layout.alone else f"{_name(outcome)}\t"
     for hypothesis in outcome.hypotheses if layout.nbest else outcome.hypotheses[:1]:
         score = f"{hypothesis.score:.4f}\t" if layout.scores or layout.nbest else ""
@@ -96,7 +96,7 @@ def _text(outcome: Outcome, layout: Layout) -> Iterator[str]:
         yield name + ("\t" if layout.scores or layout.nbest else "")
 
 
-def _tsv(outcome: Outcome, layout: Layout) -> Iterator[str]:
+def _tsv(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
     name = _name(outcome)
     read = f"\t{layout.read}" if layout.read.startswith("hard") else ""
     for hypothesis in outcome.hypotheses:
@@ -105,7 +105,7 @@ def _tsv(outcome: Outcome, layout: Layout) -> Iterator[str]:
         yield f"{name}\t\t{read}"
 
 
-def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
+def _jsonl(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
     record: dict[str, object] = {
         "image": outcome.file.name,
         "caption": outcome.hypotheses[0].text if outcome.hypotheses else None,
@@ -118,7 +118,7 @@ def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
     yield as_json_line(record)
 
 
-def _html(outcome: Outcome, layout: Layout) -> Iterator[str]:
+def _html(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
     from attncli.render.image_attention.page import Other, fault, figure
 
     if outcome.look:
@@ -128,7 +128,7 @@ def _html(outcome: Outcome, layout: Layout) -> Iterator[str]:
         yield fault(outcome.file.name, outcome.note)
 
 
-WRITERS: dict[str, Callable[[Outcome, Layout], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[CaptionedPicture, Layout], Iterator[str]]] = {
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,

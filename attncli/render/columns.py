@@ -1,4 +1,4 @@
-"""Text in columns, for a person to read."""
+"""Tables in plain text, with aligned columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attncli.render.width import padded, width
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = "  ") -> str:
-    """Rows under each other, as lines; all but the first ``left`` columns are flush right."""
+    """Return a table as lines of text; all but the first ``left`` columns are right-aligned."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -1,16 +1,17 @@
 """Translations as text, TSV or JSON lines: one writer for each format.
 
-- ``text``: the best output of each line; with scores, the score and a tab before it. With
-  ``--nbest`` above 1, the n-best lists of Moses: ``index ||| output ||| score``, index from 0.
-  With alignments the links follow, ``output ||| 0-0 2-1``, as Marian writes them.
-- ``tsv``: source, output and score of each output, and its links with alignments.
-- ``jsonl``: an object for each line: source, hypotheses with text, score, log_prob and pieces (and
-  alignment: units of source and target, links, a row of weights for each target unit), how the
-  memory was read if the attention is hard, and an error where the line could not be translated.
+- ``text``: the best output of each line; with scores, the score and a tab precede it. With
+  ``--nbest`` above 1, n-best lists as in Moses: ``index ||| output ||| score``, index from 0.
+  With alignments, links follow the output as in Marian: ``output ||| 0-0 2-1``.
+- ``tsv``: source, output and score of each output, and its links if requested.
+- ``jsonl``: one object per line: source, hypotheses with text, score, log_prob, tokens, truncated
+  (and alignment: units of source and target, links, a row of weights per target unit; and
+  repetition, if the output is caught in a loop), the read mode of hard attention, and an error if
+  the line was not translated.
 
-The score is what the search sorts by; log_prob the natural logarithm of the probability. A line
-break or a tab inside an output or a source (a model that spells with bytes can write anything)
-becomes a space where it would break the format.
+Hypotheses are sorted by score; log_prob is the natural logarithm of the probability. A line break
+or a tab in an output or a source (byte tokens can produce any character) becomes a space if it
+would break the format.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from attncli.data.lines import Outcome
+from attncli.data.lines import TranslatedLine
 from attncli.render.alignment.lines import linked, record_of
 from attncli.render.json import as_json_line
 from models.inference.repetition import repetition
@@ -26,23 +27,23 @@ from models.types import Hypothesis
 
 
 class Layout(NamedTuple):
-    """How outcomes are written."""
+    """Layout of the output."""
 
     format: str = "text"  # a key of WRITERS
-    nbest: bool = False  # whether a line may have more than one output
-    scores: bool = False  # whether plain text has scores
-    read: str = ""  # how the model read its memory
-    align: bool = False  # whether links follow each output
+    nbest: bool = False  # True if a line may have several outputs
+    scores: bool = False  # True if plain text has scores
+    read: str = ""  # read mode of the model
+    align: bool = False  # True if links follow each output
 
 
-def rendered(outcomes: list[Outcome], layout: Layout) -> bytes:
-    """The rows of some outcomes, each with the line ending of its source, as UTF-8."""
+def rendered(outcomes: list[TranslatedLine], layout: Layout) -> bytes:
+    """Return the rows of some lines as UTF-8, each with the line ending of its source."""
     write = WRITERS[layout.format]
     rows = [row + outcome.line.ending for outcome in outcomes for row in write(outcome, layout)]
     return "".join(rows).encode("utf-8", "replace")
 
 
-def _text(outcome: Outcome, layout: Layout) -> Iterator[str]:
+def _text(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
     hypotheses = _hypotheses(outcome)
     if layout.nbest:
         index = outcome.line.number - 1
@@ -58,7 +59,7 @@ def _text(outcome: Outcome, layout: Layout) -> Iterator[str]:
     yield text + _links(outcome, 0, layout, " ||| ")
 
 
-def _tsv(outcome: Outcome, layout: Layout) -> Iterator[str]:
+def _tsv(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
     source = _one_cell(outcome.line.text)
     for rank, hypothesis in enumerate(_hypotheses(outcome)):
         links = _links(outcome, rank, layout, "\t") or "\t" * layout.align
@@ -67,7 +68,7 @@ def _tsv(outcome: Outcome, layout: Layout) -> Iterator[str]:
         yield f"{source}\t\t" + "\t" * layout.align
 
 
-def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
+def _jsonl(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
     record: dict[str, object] = {
         "source": outcome.line.text,
         "hypotheses": [_record(outcome, rank) for rank in range(len(_hypotheses(outcome)))],
@@ -79,7 +80,7 @@ def _jsonl(outcome: Outcome, layout: Layout) -> Iterator[str]:
     yield as_json_line(record)
 
 
-WRITERS: dict[str, Callable[[Outcome, Layout], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[TranslatedLine, Layout], Iterator[str]]] = {
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,
@@ -91,11 +92,11 @@ else:  # for the command line
     Format = Literal[tuple(WRITERS)]
 
 
-def _hypotheses(outcome: Outcome) -> tuple[Hypothesis, ...]:
+def _hypotheses(outcome: TranslatedLine) -> tuple[Hypothesis, ...]:
     return outcome.translation.hypotheses if outcome.translation else ()
 
 
-def _record(outcome: Outcome, rank: int) -> dict[str, object]:
+def _record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
     hypothesis = _hypotheses(outcome)[rank]
     record: dict[str, object] = {
         "text": hypothesis.text,
@@ -113,8 +114,8 @@ def _record(outcome: Outcome, rank: int) -> dict[str, object]:
     return record
 
 
-def _links(outcome: Outcome, rank: int, layout: Layout, separator: str) -> str:
-    """What follows an output that was aligned; an empty line stays empty."""
+def _links(outcome: TranslatedLine, rank: int, layout: Layout, separator: str) -> str:
+    """Return the links that follow an aligned output; an empty line stays empty."""
     if not layout.align or not outcome.alignments:
         return ""
     return separator + linked(outcome.alignments[rank].panels[0], 0, probabilities=False)

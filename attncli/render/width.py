@@ -1,4 +1,4 @@
-"""How many columns of a terminal a text takes."""
+"""Width of text in columns of a terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ JOINER, EMOJI_STYLE = "\u200d", "\ufe0f"
 
 
 def width(text: str) -> int:
-    """Columns of a text: two for a letter of East Asian width, none for what joins another."""
+    """Return the width in columns: 2 for wide East Asian characters, 0 for combining ones."""
     return sum(columns for _, columns in _letters(text))
 
 
 def fitted(text: str, columns: int) -> str:
-    """The text, or as much of its beginning as fits with an ellipsis."""
+    """Return the text, or as much of its beginning as fits with an ellipsis."""
     if width(text) <= columns:
         return text
     kept, room = "", columns - 1
@@ -29,23 +29,23 @@ def fitted(text: str, columns: int) -> str:
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """The text with spaces to so many columns, after it or (right) before it."""
+    """Pad the text with spaces to a width, on its right or (right=True) on its left."""
     spaces = " " * (columns - width(text))
     return spaces + isolated(text) if right else isolated(text) + spaces
 
 
 def isolated(text: str) -> str:
-    """The text so that, read from right to left, it leaves what stands beside it in place."""
+    """Isolate right-to-left text, so that text next to it keeps its place."""
     return f"{LEFT_TO_RIGHT}{ISOLATE}{text}{END_ISOLATE}" if is_right_to_left(text) else text
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether any letter of a text is read from right to left."""
+    """Return True if the text has right-to-left letters."""
     return any(bidirectional(letter) in RIGHT_TO_LEFT for letter in text)
 
 
 def printable(text: str) -> str:
-    """The text without characters that steer a terminal or the order of what follows."""
+    """Return the text without control characters, which could change the terminal."""
     return "".join(_shown(letter) for letter in text)
 
 
@@ -57,7 +57,7 @@ def _shown(letter: str) -> str:
 
 
 def _letters(text: str) -> Iterator[tuple[str, int]]:
-    """Letters with what is written upon them, and the columns of each."""
+    """Yield each letter with its combining characters, and its width in columns."""
     letters, size = "", 0
     for letter in text:
         joins = category(letter) in ("Mn", "Me", "Cf") or letters.endswith(JOINER)

@@ -7,21 +7,21 @@ from PIL import Image
 
 from attncli.data.picture_files import PictureFile
 from attncli.jobs.caption import Watch
-from attncli.render.captions import Outcome
+from attncli.render.captions import CaptionedPicture
 from attncli.render.image_attention.look import Look
 from models.types import Hypothesis
 
 
-def outcome(text: str, maps: np.ndarray | None = None) -> Outcome:
+def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedPicture:
     look = None
     if maps is not None:
         words = tuple("w" * len(maps))
         nothing = np.zeros(len(maps), np.float32)
         look = Look("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
-    return Outcome(PictureFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), look)
+    return CaptionedPicture(PictureFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), look)
 
 
-def told(outcomes: list[Outcome]) -> list[str]:
+def told(outcomes: list[CaptionedPicture]) -> list[str]:
     watch = Watch()
     for one in outcomes:
         watch.see([one])

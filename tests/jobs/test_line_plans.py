@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import Line, Outcome
+from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import sentences
 from attncli.jobs.line_plans import EVERYDAY, LineOptions
 from attncli.jobs.output_checks import REPORTED, OutputReport
@@ -24,7 +24,7 @@ GREEDY = SearchConfig(method="greedy")
 
 def outcomes(
     texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
-) -> list[Outcome]:
+) -> list[TranslatedLine]:
     lines = [Line(number, text) for number, text in enumerate(texts, 1)]
     [found] = translate_lines([lines], model, search=GREEDY, options=options)
     return found
@@ -102,9 +102,9 @@ def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
     check_texts([])
 
 
-def outcome_of(number: int, text: str, *, truncated: bool = False) -> Outcome:
+def outcome_of(number: int, text: str, *, truncated: bool = False) -> TranslatedLine:
     best = Hypothesis(text, -0.5, -2.0, ("a",), (4,), truncated)
-    return Outcome(Line(number, "source"), Translation("source", (best,)))
+    return TranslatedLine(Line(number, "source"), Translation("source", (best,)))
 
 
 def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:

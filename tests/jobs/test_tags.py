@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import torch
 
-from attncli.data.lines import Line, Outcome
+from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs.tags import Aligner, token_weights
 from attncli.jobs.translate import Translates, translate_lines
 from attncli.tags import TokenWeights
@@ -37,14 +37,14 @@ def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
 
 def outcomes(
     *texts: str, model: Translates | None = None, align: Aligner = one_to_one, nbest: int = 1
-) -> list[Outcome]:
+) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)
     [found] = translate_lines([chunk], model or Upper(), search=search, aligner=align)
     return found
 
 
-def outputs(outcome: Outcome) -> list[str]:
+def outputs(outcome: TranslatedLine) -> list[str]:
     assert outcome.translation
     return [hypothesis.text for hypothesis in outcome.translation.hypotheses]
 

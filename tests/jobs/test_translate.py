@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attncli.data.lines import Line, Outcome
+from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import split
 from attncli.jobs.line_plans import LineOptions, LongLines
 from attncli.jobs.translate import translate_lines
@@ -13,14 +13,14 @@ from tests.upper_model import Upper
 
 def outcomes(
     *texts: str, model: Upper | None = None, nbest: int = 1, long: LongLines = "split"
-) -> list[Outcome]:
+) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest)
     results = translate_lines([chunk], model or Upper(), search=search, options=LineOptions(long))
     return [outcome for chunk in results for outcome in chunk]
 
 
-def translation(outcome: Outcome) -> Translation:
+def translation(outcome: TranslatedLine) -> Translation:
     assert outcome.translation is not None
     return outcome.translation
 
