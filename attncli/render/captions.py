@@ -1,7 +1,7 @@
 """Captions as text, TSV, JSON lines or one HTML page: one writer for each format.
 
 - ``text``: the caption alone for one picture, ``picture <TAB> caption`` for several; with scores,
-  the score and a tab precede the caption. With ``--nbest`` above 1, one row with a score per output.
+  the score and a tab precede the caption. With ``--nbest`` above 1, one row with score per output.
 - ``tsv``: picture, caption and score of each output, and the read mode of hard attention.
 - ``jsonl``: one object per picture: image, caption, hypotheses with text, score, log_prob, tokens
   and truncated, the read mode, and an error if there is no caption.
