@@ -126,13 +126,13 @@ def by_attention(
 ) -> dict[str, Found]:
     """Return the links of both models: plain, alone, agreed and chosen on gold."""
     from models import load_translator
-    from models.alignment import AlignConfig, agree, alone
+    from models.alignment import AlignConfig, agree, mutual_trials
 
     there, back = load_translator(model), load_translator(reverse)
     plain = AlignConfig()
     found = in_both("attn, plain", there, back, pairs, plain, plain)
     turned = [(b, a) for a, b in training]
-    own = alone(there, training)[0].config, alone(back, turned)[0].config
+    own = mutual_trials(there, training)[0].config, mutual_trials(back, turned)[0].config
     found |= in_both("attn, alone", there, back, pairs, *own)
     agreed = agree(there, back, training)
     own = agreed.forward[0].config, agreed.reverse[0].config

@@ -33,7 +33,7 @@ SAME_FILE = os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file by one with the given content, or leave the old one unchanged."""
-    with replacing(path) as file, refused(path):
+    with replacing(path) as file, write_errors(path):
         file.write(content)
 
 
@@ -50,18 +50,18 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     followed. Raises ModelError if the file cannot be created, flushed or renamed.
     """
     temporary = temporary_name(path, PART)
-    with refused(path):
+    with write_errors(path):
         permissions = _permissions(path)
-        file = _created(temporary)
+        file = _create(temporary)
     try:
         with file:
             if permissions is not None:
                 os.chmod(file.fileno(), permissions)
             yield file
-            with refused(path):
+            with write_errors(path):
                 file.flush()
                 os.fsync(file.fileno())
-        with refused(path):
+        with write_errors(path):
             os.replace(temporary, path)
         sync_folder(path.parent)
     except BaseException:
@@ -73,7 +73,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
     """Fill a temporary folder, flush its files, and put it in the place of the old one."""
     temporary = temporary_name(path, PART)
-    with refused(path):
+    with write_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary.mkdir()
@@ -123,7 +123,7 @@ def remove_leftovers(folder: Path) -> None:
 
     Call it only while no other process writes to the folder.
     """
-    with refused(folder):
+    with write_errors(folder):
         for path in filter(is_leftover, list(folder.iterdir()) if folder.is_dir() else []):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
@@ -142,7 +142,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def refused(path: Path) -> Iterator[None]:
+def write_errors(path: Path) -> Iterator[None]:
     """Raise a ModelError for an OSError: a full disk, a missing folder, no permission."""
     try:
         yield
@@ -154,7 +154,7 @@ def refused(path: Path) -> Iterator[None]:
         ) from None
 
 
-def taken(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Lock an open file for this process. Return False if another process has locked it.
 
     The kernel releases the lock of a killed process. Return True on systems without locks.
@@ -170,7 +170,7 @@ def taken(descriptor: int) -> bool:
     return True
 
 
-def _created(path: Path) -> BinaryIO:
+def _create(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, 0o666), "wb")
 
 

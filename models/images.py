@@ -59,11 +59,11 @@ def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
 
 def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
     """Pixels (3, size, size) from 0 to 1, of the part that the model sees."""
-    pixels = torch.from_numpy(numpy.array(shown(image, config)))  # (size, size, 3)
+    pixels = torch.from_numpy(numpy.array(to_square(image, config)))  # (size, size, 3)
     return pixels.permute(2, 0, 1).float().div(255)
 
 
-def shown(image: Image.Image, config: ImageConfig) -> Image.Image:
+def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
     """The square that the model sees of a picture: its middle, or all of it squashed."""
     if config.fit not in FITS:
         raise unknown_name("model.image.fit", config.fit, FITS)

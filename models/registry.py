@@ -25,7 +25,7 @@ TABLES: dict[str, dict[str, str]] = {
         "rnnsearch": "models.families.rnnsearch:RnnSearch",
         "luong": "models.families.luong:Luong",
         "transformer": "models.families.transformer:Transformer",
-        "captioner": "models.families.captioner:Captioner",
+        "captioner": "models.families.captioner:ShowAttendTell",
         "captioner-transformer": "models.families.captioner_transformer:CaptionerTransformer",
     },
     "score": {
@@ -90,11 +90,11 @@ class Description(NamedTuple):
 
 def names(kind: str) -> list[str]:
     """Return the registered names of a kind: family, score, window and so on."""
-    return [*TABLES[kind], *(name for name in installed(kind) if name not in TABLES[kind])]
+    return [*TABLES[kind], *(name for name in package_names(kind) if name not in TABLES[kind])]
 
 
 @cache
-def installed(kind: str) -> dict[str, str]:
+def package_names(kind: str) -> dict[str, str]:
     """Return names that installed packages register; the zoo's own names take precedence."""
     from importlib import metadata  # slow to import, and seldom needed
 
@@ -103,7 +103,7 @@ def installed(kind: str) -> dict[str, str]:
 
 def location(kind: str, name: str) -> tuple[str, str]:
     """Return module and class of a registered name; raise UnknownNameError otherwise."""
-    place = TABLES[kind].get(name) or installed(kind).get(name)
+    place = TABLES[kind].get(name) or package_names(kind).get(name)
     if place is None:
         raise unknown_name(kind, name, names(kind))
     module, _, class_name = place.partition(":")

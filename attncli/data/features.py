@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.errors import ModelError
-from models.files import open_append, refused, taken, write_text
+from models.files import open_append, try_lock, write_errors, write_text
 from models.parsing import parse_json
 
 KEY = 64  # letters of a content hash
@@ -53,7 +53,7 @@ class FeatureCache:
         self.rows_path, self.keys_path = folder / "rows.bin", folder / "keys.txt"
         self.row_bytes = int(np.prod(kind.shape)) * np.dtype(kind.type).itemsize
         self.places: dict[str, int] = {}
-        with refused(folder):
+        with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             if not (folder / "about.json").exists():
                 write_text(folder / "about.json", json.dumps(kind._asdict(), indent=2) + "\n")
@@ -89,10 +89,10 @@ class FeatureCache:
     @contextmanager
     def writing(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Lock the cache for `add`; call `waiting` while another process has locked it."""
-        with refused(self.folder):
+        with write_errors(self.folder):
             file = open_append(self.folder / ".lock")
         with file:
-            while not taken(file.fileno()):
+            while not try_lock(file.fileno()):
                 waiting()
                 time.sleep(WAIT)
             self.refresh()
@@ -103,7 +103,7 @@ class FeatureCache:
         """Append rows (N, *shape). The rows are flushed before their keys are written."""
         if rows.shape[1:] != self.kind.shape or len(keys) != len(rows):
             raise ValueError(f"rows {rows.shape} for {len(keys)} keys of {self.kind.shape}")
-        with refused(self.folder):
+        with write_errors(self.folder):
             _append(self.rows_path, np.ascontiguousarray(rows, self.kind.type).tobytes())
             _append(self.keys_path, "".join(f"{key}\n" for key in keys).encode("ascii"))
         for key in keys:
@@ -114,7 +114,7 @@ class FeatureCache:
         """Remove an incomplete row or key that a killed process left."""
         for path, size in ((self.rows_path, self.row_bytes), (self.keys_path, KEY + 1)):
             if path.exists() and path.stat().st_size > self.count * size:
-                with refused(path):
+                with write_errors(path):
                     os.truncate(path, self.count * size)
 
     def _check(self) -> None:

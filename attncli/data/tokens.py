@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from attncli.data.guides import Guide, guide_table, piece_links
-from models.files import refused
+from models.files import write_errors
 from models.inference.batching import teacher_forcing_batch
 from models.tokenizer import PAD, Tokenizer
 from models.types import Batch
@@ -111,7 +111,7 @@ def write_pairs(
     each pair, stored with it. advance: receives the number of pairs done.
     """
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
-    with refused(folder):
+    with write_errors(folder):
         names = ("source", "target", *(() if guides is None else ("links",)))
         writers = [SideWriter(folder, side, kind) for side in names]
         empty = long = done = 0

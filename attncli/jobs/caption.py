@@ -113,7 +113,7 @@ class Opened(NamedTuple):
 
 def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened | str:
     """Open a picture. Return what is wrong with it if it cannot be read."""
-    from models.images import open_image, shown
+    from models.images import open_image, to_square
 
     if file.fault:
         return file.fault
@@ -121,7 +121,7 @@ def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened 
     larger = dataclasses.replace(config, size=max(config.size, SIDE))
     try:
         image = open_image(file.content(), least=config.size)
-        return Opened(shown(image, config), shown(image, larger) if attention else None)
+        return Opened(to_square(image, config), to_square(image, larger) if attention else None)
     except ModelError as error:
         return str(error) if file.path else f"{file.name}: {error}"
 

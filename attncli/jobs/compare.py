@@ -28,7 +28,7 @@ from attncli.training.sources.text_data import as_tsv, read_dev, sample_grammar
 from attncli.training.sources.text_dev import DevTexts
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
-from models.files import refused, write_folder, write_text
+from models.files import write_errors, write_folder, write_text
 
 
 class Planned(NamedTuple):
@@ -79,7 +79,7 @@ def embedded(base: RunConfig, out: Path) -> Texts:
 
 def write_same(path: Path, text: str) -> None:
     """Write a file, or see that it is written already."""
-    with refused(path):
+    with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         write_text(path, text)

@@ -50,9 +50,9 @@ def tune_by_agreement(
 
 def tune_alone(translator: Translator, pairs: Pairs) -> Tuned:
     """Every layer, head and shift by how little of its weight is mutual; nothing is kept yet."""
-    from models.alignment import alone
+    from models.alignment import mutual_trials
 
-    tried = alone(translator, pairs)
+    tried = mutual_trials(translator, pairs)
     known = {(t.config.layer, t.config.head, t.config.shift): t.error_rate for t in tried}
     config = translator.alignment
     layer = config.layer or translator.model.decoder.shown_layer + 1

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from attncli.training.config import RunConfig, TrainConfig, differences, from_toml, to_toml
 from attncli.training.lock import NAME as LOCK
 from models.errors import ModelError
-from models.files import is_leftover, refused, remove_leftovers, write_text
+from models.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.parsing import parse_json
 from models.settings import from_dict
 
@@ -82,7 +82,7 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     A folder of another configuration or other data is a ModelError that says what differs; but
     until its data was prepared, a folder holds nothing that other settings could spoil.
     """
-    with refused(folder.path):
+    with write_errors(folder.path):
         there = [path for path in folder.path.iterdir() if not is_leftover(path)]
         begun = folder.data.exists()
     foreign = {path.name for path in there} - {folder.inputs.name, LOCK}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.errors import ModelError
-from models.files import open_append, refused, taken
+from models.files import open_append, try_lock, write_errors
 
 NAME = ".lock"
 
@@ -20,11 +20,11 @@ def locked(folder: Path) -> Iterator[None]:
     The kernel drops the lock of a process that was killed, so none is ever stale. The number in the
     file is only for the message.
     """
-    with refused(folder):
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         file = open_append(folder / NAME)
     with file:
-        if not taken(file.fileno()):
+        if not try_lock(file.fileno()):
             file.seek(0)
             process = file.read(20).decode("ascii", "replace").strip()
             raise ModelError(
@@ -32,7 +32,7 @@ def locked(folder: Path) -> Iterator[None]:
                 "one at a time",
                 "wait for it, stop it, or choose another -o",
             )
-        with refused(folder):
+        with write_errors(folder):
             os.ftruncate(file.fileno(), 0)
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
         yield

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.training.tensorboard import TensorBoardLog
-from models.files import open_append, refused
+from models.files import open_append, write_errors
 
 
 class Log:
@@ -16,7 +16,7 @@ class Log:
 
     def __init__(self, path: Path, size: int, board: TensorBoardLog | None = None) -> None:
         self.path, self.board = path, board
-        with refused(path):
+        with write_errors(path):
             self.file = open_append(path)
             os.ftruncate(self.file.fileno(), min(size, self.size))
 
@@ -26,7 +26,7 @@ class Log:
             key: float(f"{value:.6g}") if isinstance(value, float) else value
             for key, value in record.items()
         }
-        with refused(self.path):
+        with write_errors(self.path):
             self.file.write(json.dumps({"event": event, **rounded}).encode() + b"\n")
             self.file.flush()
             if self.board:
@@ -39,7 +39,7 @@ class Log:
 
     def sync(self) -> None:
         """Bring what was written to the disk, before a checkpoint counts on it."""
-        with refused(self.path):
+        with write_errors(self.path):
             os.fsync(self.file.fileno())
             if self.board:
                 self.board.flush()

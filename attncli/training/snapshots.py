@@ -12,7 +12,7 @@ from attncli.training.folder import RunFolder
 from attncli.training.run import Run
 from models.bundle import Bundle
 from models.bundle import save as save_bundle
-from models.files import refused, write_bytes
+from models.files import write_bytes, write_errors
 
 
 def save_checkpoint(run: Run) -> None:
@@ -38,7 +38,7 @@ def save_evaluated(run: Run, event: Evaluated) -> None:
 
 def write_snapshot(run: Run) -> None:
     """Write the weights of an evaluation, to be averaged."""
-    with refused(run.folder.snapshots):
+    with write_errors(run.folder.snapshots):
         run.folder.snapshots.mkdir(exist_ok=True)
     path = run.folder.snapshot(run.state.counters.step)
     write_bytes(path, to_bytes(run.state.weights()))

@@ -15,7 +15,7 @@ from models.alignment.align import (
 from models.alignment.links import Link, Links
 from models.alignment.score import GoldLinks, diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
-from models.alignment.tune import Agreement, Trial, agree, alone, trials, tune
+from models.alignment.tune import Agreement, Trial, agree, mutual_trials, trials, tune
 from models.config import AlignConfig
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "align",
     "align_translation",
     "align_translations",
-    "alone",
+    "mutual_trials",
     "diagonal",
     "error_rate",
     "head_weights",

@@ -185,7 +185,7 @@ def batched(
 ) -> Iterable[list[int]]:
     """The numbers of the pairs that can be aligned, those of like length together."""
     lengths = [
-        0 if trouble(translator, pair) else max(len(pair.source), len(pair.target))
+        0 if why_unaligned(translator, pair) else max(len(pair.source), len(pair.target))
         for pair in pairs
     ]
     return length_batches(lengths, max_tokens=max_batch_tokens)
@@ -227,11 +227,11 @@ def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Ali
         torch.zeros(len(target.texts), len(source.texts)),
         torch.zeros(len(target.texts)),
     )
-    note = trouble(translator, pair)
+    note = why_unaligned(translator, pair)
     return Alignment(source.texts, target.texts, weights, NO_LINKS, 0.0, null, note)
 
 
-def trouble(translator: Translator, pair: Encoded) -> str:
+def why_unaligned(translator: Translator, pair: Encoded) -> str:
     """Why a pair cannot be aligned, or nothing."""
     if not (pair.source_text.strip() and pair.target_text.strip()):
         return "an empty side"

@@ -1,4 +1,4 @@
-"""Which attention aligns best: layer, head, shift and the way to links, tried on gold links.
+"""Which attention aligns best: layer, head, shift and the setting to links, tried on gold links.
 
 Without gold, by what two directions agree on, or by how a head's weights look by themselves.
 
@@ -19,7 +19,7 @@ from torch import Tensor
 from models.alignment.align import ALL_HEADS, align, as_batch, batched, both_units, encode, real
 from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengths
 from models.alignment.score import GoldLinks
-from models.alignment.weights import Looked, attention_shape, every_head, pooled, shifted
+from models.alignment.weights import UnitWeights, attention_shape, every_head, pooled, shifted
 from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import InputError
 from models.inference.translator import Translator
@@ -37,7 +37,7 @@ class Trial(NamedTuple):
     error_rate: float  # 0 to 1
 
 
-class Way(NamedTuple):
+class Extraction(NamedTuple):
     """What is tried beside layer, head and null threshold: one row of a count."""
 
     shift: int
@@ -72,22 +72,22 @@ def trials(
             "sure links for every pair",
         )
     layers, heads = attention_shape(translator.model.decoder)
-    ways = list(all_ways())
-    count = torch.zeros(2, len(ways), len(NULL_THRESHOLDS), layers, heads + 1)
-    for looks, links in looked(translator, pairs, gold, max_batch_tokens):
-        count += counted(looks, links, ways)
+    settings = list(extractions())
+    count = torch.zeros(2, len(settings), len(NULL_THRESHOLDS), layers, heads + 1)
+    for weights_by, links in tuning_weights(translator, pairs, gold, max_batch_tokens):
+        count += counts(weights_by, links, settings)
     sure = sum(len(links.sure) for links in gold)
     rates = (1 - count[0] / (count[1] + sure)).tolist()  # (W, N, L, 1 + H)
     tried = [
-        Trial(_config(translator, way, null, layer, head), rates[n][m][layer][head])
-        for (m, null), (n, way) in product(enumerate(NULL_THRESHOLDS), enumerate(ways))
+        Trial(_config(translator, setting, null, layer, head), rates[n][m][layer][head])
+        for (m, null), (n, setting) in product(enumerate(NULL_THRESHOLDS), enumerate(settings))
         for layer, head in product(range(layers), range(heads + 1))
         if head == 0 or heads > 1
     ]
     return sorted(tried, key=lambda trial: trial.error_rate)
 
 
-def alone(
+def mutual_trials(
     translator: Translator,
     pairs: Iterable[tuple[str, str]],
     *,
@@ -106,16 +106,16 @@ def alone(
     nothing = [GoldLinks(frozenset())] * len(pairs)
     marks = translator.alignment.marks
     weight, words = torch.zeros(2, layers, heads + 1), 0
-    for looks, _ in looked(translator, pairs, nothing, max_batch_tokens):
+    for weights_by, _ in tuning_weights(translator, pairs, nothing, max_batch_tokens):
         for shift in (0, 1):
-            weights = looks[shift, marks].weights  # (L, 1 + H, J, I)
+            weights = weights_by[shift, marks].weights  # (L, 1 + H, J, I)
             weight[shift] += mutual(weights).sum((-1, -2))
         words += max(weights.shape[-2:])
     rates = (1 - weight / max(words, 1)).tolist()
-    ways = [Way(shift, marks, "transport", SHARP) for shift in (0, 1)]
+    settings = [Extraction(shift, marks, "transport", SHARP) for shift in (0, 1)]
     tried = [
-        Trial(_config(translator, way, 1.0, layer, head), rates[way.shift][layer][head])
-        for way, layer, head in product(ways, range(layers), range(heads + 1))
+        Trial(_config(translator, setting, 1.0, layer, head), rates[setting.shift][layer][head])
+        for setting, layer, head in product(settings, range(layers), range(heads + 1))
         if head == 0 or heads > 1
     ]
     tried.sort(key=lambda trial: trial.error_rate)
@@ -151,9 +151,9 @@ def agree(
     turned = [(target, source) for source, target in pairs]
     config = dataclasses.replace(reverse.alignment, units="word")
     for _ in range(rounds):
-        seen = as_gold(reverse, turned, config)
+        seen = gold_from(reverse, turned, config)
         ahead = trials(forward, pairs, seen, max_batch_tokens=max_batch_tokens)
-        seen = as_gold(forward, pairs, ahead[0].config)
+        seen = gold_from(forward, pairs, ahead[0].config)
         back = trials(reverse, turned, seen, max_batch_tokens=max_batch_tokens)
         if back[0].config == config:
             break
@@ -161,7 +161,7 @@ def agree(
     return Agreement(ahead, back)
 
 
-def as_gold(
+def gold_from(
     translator: Translator, pairs: Sequence[tuple[str, str]], config: AlignConfig
 ) -> list[GoldLinks]:
     """A model's links, as gold of the other direction."""
@@ -170,19 +170,19 @@ def as_gold(
     return [GoldLinks(turned, turned) for turned in links]
 
 
-def all_ways() -> Iterator[Way]:
+def extractions() -> Iterator[Extraction]:
     """The ways that are tried, the plainest first."""
     for shift, marks, name in product((0, 1), (False, True), EXTRACTS):
         for threshold in THRESHOLDS if name in THRESHOLDED else (AlignConfig.threshold,):
-            yield Way(shift, marks, name, threshold)
+            yield Extraction(shift, marks, name, threshold)
 
 
-def looked(
+def tuning_weights(
     translator: Translator,
     pairs: Sequence[tuple[str, str]],
     gold: Sequence[GoldLinks],
     max_batch_tokens: int,
-) -> Iterator[tuple[dict[tuple[int, bool], Looked], GoldLinks]]:
+) -> Iterator[tuple[dict[tuple[int, bool], UnitWeights], GoldLinks]]:
     """By shift and marks, the weights (L, 1 + H, J, I) of each pair, the heads' mean first."""
     encoded = [encode(translator, *pair) for pair in pairs]
     config = dataclasses.replace(translator.alignment, units="word")
@@ -191,36 +191,40 @@ def looked(
         weights = every_head(translator.model, as_batch(translator, chosen), 0).cpu()
         for n, rows in zip(batch, weights, strict=True):
             each = torch.cat([rows.mean(1, keepdim=True), rows], 1)  # (L, 1 + H, T, S)
-            looks = {}
+            weights_by = {}
             for marks in (False, True):
                 sides = both_units(
                     translator.tokenizer, encoded[n], dataclasses.replace(config, marks=marks)
                 )
                 for shift in (0, 1):
-                    looks[shift, marks] = pooled(shifted(real(each, *sides), shift), *sides)
-            yield looks, gold[n]
+                    weights_by[shift, marks] = pooled(shifted(real(each, *sides), shift), *sides)
+            yield weights_by, gold[n]
 
 
-def counted(looks: dict[tuple[int, bool], Looked], gold: GoldLinks, ways: Sequence[Way]) -> Tensor:
-    """|A & S| + |A & P|, and |A|, of every way and null threshold: (2, W, N, L, 1 + H)."""
-    shape = next(iter(looks.values())).weights.shape[-2:]
-    worth = as_table(gold.sure, shape) + as_table(gold.sure | gold.possible, shape)  # (J, I)
+def counts(
+    weights_by: dict[tuple[int, bool], UnitWeights], gold: GoldLinks, settings: Sequence[Extraction]
+) -> Tensor:
+    """|A & S| + |A & P|, and |A|, of every setting and null threshold: (2, W, N, L, 1 + H)."""
+    shape = next(iter(weights_by.values())).weights.shape[-2:]
+    worth = link_table(gold.sure, shape) + link_table(gold.sure | gold.possible, shape)  # (J, I)
     worths = torch.stack([worth, torch.ones_like(worth)])
     limits = torch.tensor(NULL_THRESHOLDS).view(-1, 1, 1, 1)
     known: dict[tuple[int, bool, str], Tensor] = {}
     rows = []
-    for way in ways:
-        key = way.shift, way.marks, way.extract
-        weights, null = looks[way.shift, way.marks]
+    for setting in settings:
+        key = setting.shift, setting.marks, setting.extract
+        weights, null = weights_by[setting.shift, setting.marks]
         if key not in known:
-            known[key] = strengths(weights, way.extract)
-        linked = least(known[key], AlignConfig(extract=way.extract, threshold=way.threshold))
+            known[key] = strengths(weights, setting.extract)
+        linked = least(
+            known[key], AlignConfig(extract=setting.extract, threshold=setting.threshold)
+        )
         by_row = torch.einsum("lhji,cji->clhj", linked.float(), worths)
         rows.append(torch.einsum("clhj,nlhj->cnlh", by_row, (null <= limits).float()))
     return torch.stack(rows, 1)
 
 
-def as_table(links: Iterable[tuple[int, int]], shape: Sequence[int]) -> Tensor:
+def link_table(links: Iterable[tuple[int, int]], shape: Sequence[int]) -> Tensor:
     """1 (J, I) where there is a link; a ModelError for one out of range."""
     table = torch.zeros(*shape)
     for i, j in links:
@@ -233,12 +237,14 @@ def as_table(links: Iterable[tuple[int, int]], shape: Sequence[int]) -> Tensor:
     return table
 
 
-def _config(translator: Translator, way: Way, null: float, layer: int, head: int) -> AlignConfig:
+def _config(
+    translator: Translator, setting: Extraction, null: float, layer: int, head: int
+) -> AlignConfig:
     return dataclasses.replace(
         translator.alignment,
         units="word",
         layer=layer + 1,
         head=head,
         null_threshold=null,
-        **way._asdict(),
+        **setting._asdict(),
     )

@@ -24,7 +24,7 @@ from models.model import EncoderDecoder, TeacherForcingOutput
 from models.types import Batch
 
 
-class Looked(NamedTuple):
+class UnitWeights(NamedTuple):
     """How much the units of one pair look at each other."""
 
     weights: Tensor  # (.., J, I)
@@ -95,11 +95,11 @@ def scores(model: EncoderDecoder, found: TeacherForcingOutput, batch: Batch) -> 
     return each.sum(1) / real.sum(1)
 
 
-def pooled(weights: Tensor, source: Units, target: Units) -> Looked:
+def pooled(weights: Tensor, source: Units, target: Units) -> UnitWeights:
     """Weights (.., J, I) of units from those of pieces (.., T, S)."""
     by_source = weights @ source.shares  # (.., T, I)
     inside = weights.sum(-1)  # (.., T): 1, but for windows that leave some out
     rows = target.shares / target.shares.sum(0).clamp_min(1e-9)  # (T, J)
     table = rows.T @ by_source
     null = (inside @ rows - table.sum(-1)).clamp_min(0)
-    return Looked(table, null)
+    return UnitWeights(table, null)

@@ -33,9 +33,9 @@ class Additive(Score):
         size = config.size or query_size
         self.query = DeferredLinear(query_size, size, bias=False)  # W
         self.key = nn.Linear(key_size, size)  # U
-        self.energy = _drawn(size)  # v
+        self.energy = _uniform(size)  # v
         self.needs_history = config.coverage
-        self.coverage = _drawn(size, 1) if config.coverage else None  # C
+        self.coverage = _uniform(size, 1) if config.coverage else None  # C
 
     def prepare(self, values: Tensor) -> Tensor:
         """U h of every slot (B, S, A)."""
@@ -98,7 +98,7 @@ class AdditiveEnergy(torch.autograd.Function):
         return grad_query, grad_keys, grad_energy, grad_features, grad_matrix
 
 
-def _drawn(*shape: int) -> nn.Parameter:
+def _uniform(*shape: int) -> nn.Parameter:
     bound = shape[0] ** -0.5
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
 

@@ -23,9 +23,9 @@ class Entmax15(nn.Module):
     Source: Peters, Niculae, Martins 2019.
     """
 
-    def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:
+    def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Weights (B, T, S), exactly zero where a slot is not in view."""
-        return Entmax15Function.apply(shifted(scores / 2, in_view)) * in_view
+        return Entmax15Function.apply(shifted(scores / 2, in_window)) * in_window
 
 
 class Entmax15Function(torch.autograd.Function):

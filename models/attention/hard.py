@@ -72,8 +72,8 @@ class Hard(Read):
 
     def _sampled(self, weights: Tensor, values: Tensor, random: Tensor) -> AttentionOutput:
         slots = sampled(weights.detach(), torch.rand_like(random))  # (B, T)
-        tossed = torch.rand_like(random) if self.config.read_mix == "step" else random.frac()
-        soft = tossed < self.config.read_soft  # (B, T)
+        uniform = torch.rand_like(random) if self.config.read_mix == "step" else random.frac()
+        soft = uniform < self.config.read_soft  # (B, T)
         mixed = torch.where(soft.unsqueeze(-1), weights, only(slots, weights))
         return self._read(mixed, values)._replace(
             log_prob=log_probability(weights, slots).masked_fill(soft, 0), entropy=entropy(weights)

@@ -14,6 +14,6 @@ class Softmax(nn.Module):
     Source: Bahdanau, Cho, Bengio 2015, eq. 6.
     """
 
-    def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:
+    def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Weights (B, T, S), exactly zero where a slot is not in view."""
-        return masked_softmax(scores, in_view)
+        return masked_softmax(scores, in_window)

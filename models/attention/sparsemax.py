@@ -23,9 +23,9 @@ class Sparsemax(nn.Module):
     Source: Martins, Astudillo 2016.
     """
 
-    def forward(self, scores: Tensor, in_view: Tensor) -> Tensor:
+    def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Weights (B, T, S), exactly zero where a slot is not in view."""
-        return SparsemaxFunction.apply(shifted(scores, in_view)) * in_view
+        return SparsemaxFunction.apply(shifted(scores, in_window)) * in_window
 
 
 class SparsemaxFunction(torch.autograd.Function):
@@ -51,9 +51,9 @@ class SparsemaxFunction(torch.autograd.Function):
         return (grads[0] - mean) * support
 
 
-def shifted(scores: Tensor, in_view: Tensor) -> Tensor:
+def shifted(scores: Tensor, in_window: Tensor) -> Tensor:
     """Scores with the largest in view at 0, none below OUTSIDE: finite, and in fp32 at least."""
     full = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-    full = full.masked_fill(~in_view, torch.finfo(full.dtype).min)
+    full = full.masked_fill(~in_window, torch.finfo(full.dtype).min)
     # the largest score is a constant here: adding one to all scores changes no weight
     return (full - full.detach().amax(-1, keepdim=True)).clamp_min(OUTSIDE)

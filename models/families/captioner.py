@@ -10,7 +10,7 @@ from models.model import EncoderDecoder, Output
 from models.types import VocabularySizes
 
 
-class Captioner(EncoderDecoder):
+class ShowAttendTell(EncoderDecoder):
     """Show, Attend and Tell: an LSTM reads the cells of an image, soft or hard.
 
     z_t = beta_t Attention(h_{t-1}, a);  h_t = LSTM(E y_{t-1}, h_{t-1}, z_t)

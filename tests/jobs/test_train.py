@@ -31,7 +31,7 @@ from attncli.training.settings import settings
 from attncli.training.sources.text import TextTraining
 from attncli.training.sources.text_data import read_dev
 from models import load, load_translator
-from models.alignment import AlignConfig, alone
+from models.alignment import AlignConfig, mutual_trials
 from models.bundle import read
 from models.errors import ModelError
 from tests.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
@@ -430,7 +430,9 @@ def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: P
     assert found.layer == 1 and found.extract == "transport"
     pairs = [line.split("\t") for line in texts.dev.read_text("utf-8").splitlines()]
     translator = load_translator(tmp_path / "heads")
-    assert alone(translator, [(source, target) for source, target in pairs])[0].config == found
+    assert (
+        mutual_trials(translator, [(source, target) for source, target in pairs])[0].config == found
+    )
     run(small_config(texts, "train.steps=3", preset="rnnsearch-nano"), tmp_path / "one")
     assert read(tmp_path / "one").alignment == AlignConfig()
 

@@ -36,9 +36,9 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     (info / "entry_points.txt").write_text(points)
     (tmp_path / "halves.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    registry.installed.cache_clear()
+    registry.package_names.cache_clear()
     yield
-    registry.installed.cache_clear()
+    registry.package_names.cache_clear()
 
 
 @pytest.mark.usefixtures("other_package")

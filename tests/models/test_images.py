@@ -14,7 +14,7 @@ from PIL import Image
 
 from models.config import ImageConfig
 from models.errors import ModelError
-from models.images import open_image, shown, to_tensor
+from models.images import open_image, to_square, to_tensor
 from models.limits import PICTURE_PIXELS
 
 
@@ -182,8 +182,8 @@ def test_the_model_sees_the_middle_or_everything() -> None:
     pixels = to_tensor(wide, crop)
     assert pixels.shape == (3, 16, 16) and pixels.dtype == torch.float32
     assert torch.equal(pixels, torch.tensor([1.0, 0, 0])[:, None, None].expand(3, 16, 16))
-    near([shown(wide, squash).getpixel((1, 8))], [(0, 0, 255)])  # type: ignore[list-item]
-    near([shown(wide, squash).getpixel((8, 8))], [RED])  # type: ignore[list-item]
+    near([to_square(wide, squash).getpixel((1, 8))], [(0, 0, 255)])  # type: ignore[list-item]
+    near([to_square(wide, squash).getpixel((8, 8))], [RED])  # type: ignore[list-item]
     with pytest.raises(ModelError, match="did you mean crop"):
         to_tensor(wide, ImageConfig(fit="crob"))
 

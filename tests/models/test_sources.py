@@ -7,7 +7,7 @@ import pytest
 from models.bundle import build
 from models.config import ModelConfig
 from models.errors import ModelError
-from models.families.captioner import Captioner
+from models.families.captioner import ShowAttendTell
 from models.registry import TABLES, find, names, source_name
 from models.sources import check_source, families_reading, source_of, vocabulary_sizes
 from models.types import VocabularySizes
@@ -32,7 +32,7 @@ def test_a_model_of_another_kind_is_refused_with_the_command_for_it() -> None:
         source_of("no-such-family")
 
 
-class SilentCaptioner(Captioner):
+class SilentCaptioner(ShowAttendTell):
     """A family that inherits its source without stating it."""
 
 

@@ -57,10 +57,10 @@ def trained(pairs: list[Pair], size: int, config: TokenizerConfig) -> Tokenizer:
     return train(sources, targets, size, config)
 
 
-def random_text(dice: random.Random) -> str:
+def random_text(rng: random.Random) -> str:
     """Characters of any plane, spaces among them; no surrogates and no U+2581."""
-    length, most = dice.randrange(1, 12), dice.choice([0x7F, 0x24F, 0xFFFF, 0x10FFFF])
-    codes = [dice.randrange(most + 1) for _ in range(length)]
+    length, most = rng.randrange(1, 12), rng.choice([0x7F, 0x24F, 0xFFFF, 0x10FFFF])
+    codes = [rng.randrange(most + 1) for _ in range(length)]
     codes = [0x20 if 0xD800 <= code < 0xE000 or code == 0x2581 else code for code in codes]
     return "".join(map(chr, codes))
 
@@ -79,9 +79,9 @@ def test_text_comes_back(tiny_tokenizer: Tokenizer, separate: Tokenizer, text: s
 
 
 def test_random_text_comes_back(tiny_tokenizer: Tokenizer, separate: Tokenizer) -> None:
-    dice = random.Random(1)
+    rng = random.Random(1)
     for _ in range(2000):
-        text = random_text(dice)
+        text = random_text(rng)
         round_trip(tiny_tokenizer, text)
         round_trip(separate, text)
 

@@ -18,7 +18,7 @@ from attncli.data.captions import Captioned, styled
 from attncli.data.tokens import Dropped, Side, SideWriter, id_type, read_side
 from attncli.training.config import DataConfig
 from models.errors import ModelError
-from models.files import refused, write_text
+from models.files import write_errors, write_text
 from models.parsing import parse_json
 from models.tokenizer import Tokenizer
 
@@ -53,7 +53,7 @@ def write_captions(
 ) -> Dropped:
     """Write token ids and image indices of the captions; count those that are empty or too long."""
     numbers, empty, long = [], 0, 0
-    with refused(folder):
+    with write_errors(folder):
         writer = SideWriter(folder, "target", id_type(len(tokenizer.target)))
         for number, image in enumerate(train):
             for caption in image.captions:

@@ -93,7 +93,7 @@ class DevTexts:
 def choose_head(folder: Path, dev: DevSet, device: str) -> None:
     """Store in a bundle which attention head aligns best on the dev set."""
     from models import load_translator
-    from models.alignment import alone
+    from models.alignment import mutual_trials
     from models.bundle import write_alignment
 
     assert isinstance(dev, DevTexts)
@@ -101,7 +101,7 @@ def choose_head(folder: Path, dev: DevSet, device: str) -> None:
     if dev.to:
         translator = translator.for_direction(dev.to)
     if pairs := dev.fitting_pairs(translator, HEAD_PAIRS):
-        write_alignment(folder, alone(translator, pairs)[0].config)
+        write_alignment(folder, mutual_trials(translator, pairs)[0].config)
 
 
 def fits(text: str, tokenizer: Tokenizer, config: ModelConfig, to: str = "") -> bool:

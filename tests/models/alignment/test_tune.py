@@ -16,9 +16,9 @@ from models.alignment import (
     GoldLinks,
     agree,
     align,
-    alone,
     error_rate,
     head_weights,
+    mutual_trials,
     trials,
     tune,
 )
@@ -94,7 +94,7 @@ def test_alone_counts_the_weight_where_both_sides_look_at_each_other(
     tiny_translator: Translator, tiny_pairs: list[Pair]
 ) -> None:
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:5]]
-    tried = alone(tiny_translator, pairs)
+    tried = mutual_trials(tiny_translator, pairs)
     best = min(tried, key=lambda trial: trial.error_rate)
     assert 1 - tried[0].error_rate >= 0.9 * (1 - best.error_rate)
     assert tried[0] == best or not tried[0].config.head
