@@ -73,7 +73,7 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
     class Short:
         max_source_length = limit
         source_length = staticmethod(tiny_translator.source_length)
-        translate = staticmethod(tiny_translator.translate)
+        stream = staticmethod(tiny_translator.stream)
 
     outcomes = translate_lines([[line]], Short(), search=SearchConfig())
     [[outcome]] = with_alignments(outcomes, aligner_of(tiny_translator, AlignOverrides()))
