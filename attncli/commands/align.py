@@ -20,7 +20,14 @@ from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_input, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
-from attncli.jobs.align import Aligner, align_chunks, aligner_of, beside, read_views, viewed
+from attncli.jobs.align import (
+    Aligner,
+    align_chunks,
+    aligner_of,
+    external_only,
+    read_external,
+    with_external,
+)
 from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     MODEL,
@@ -73,7 +80,7 @@ PictureFile = Annotated[
 Chosen = Annotated[
     str | None, typer.Option("--pairs", metavar="1-20,35", help="Which pairs to draw.")
 ]
-Views = Annotated[
+ExternalFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--view",
@@ -104,7 +111,7 @@ def align(
     show: Show = False,
     picture: PictureFile = None,
     pairs: Chosen = None,
-    view: Views = None,
+    view: ExternalFiles = None,
     index: ViewIndex = None,
     skip_bad: SkipBad = False,
     hard_decode: HardDecode = None,
@@ -141,7 +148,7 @@ def align(
     heads = FORMATS[name].heads or drawing.heads
     with _source(files or []) as chunks:
         if view:
-            aligned = _views(chunks, bool(files), aligner, view, index, skip_bad, heads)
+            aligned = _with_external(chunks, bool(files), aligner, view, index, skip_bad, heads)
         else:
             aligned = align_chunks(chunks, aligner.load(heads=heads))
         style = Style(probabilities, current_screen())
@@ -184,7 +191,7 @@ class Out(NamedTuple):
     drawing: Drawing
 
 
-def _views(
+def _with_external(
     chunks: Iterator[list[PairLine]],
     given: bool,
     chosen: _Chosen,
@@ -195,33 +202,33 @@ def _views(
 ) -> Iterator[list[AlignedPair]]:
     """The alignments of files, beside the model's where there is one."""
     read = list(itertools.chain.from_iterable(chunks)) if given else None
-    pairs, views = read_views(paths, read, index=index, skip_bad=skip_bad)
-    for path, found in zip(paths, views, strict=True):
+    pairs, external = read_external(paths, read, index=index, skip_bad=skip_bad)
+    for path, found in zip(paths, external, strict=True):
         if found.note:
             console.say(f"{path.name}: {found.note}")
     if chosen.model is None:
-        yield list(viewed(pairs, views))
+        yield list(external_only(pairs, external))
         return
     for chunk in align_chunks([pairs], chosen.load(heads=heads, named=True)):
-        yield list(beside(chunk, views))
+        yield list(with_external(chunk, external))
 
 
 def _check(
     files: list[Path],
     model: Path | None,
     reverse: Path | None,
-    views: list[Path],
+    external: list[Path],
     overrides: AlignOverrides,
 ) -> None:
     """Refuse what cannot be or would have no effect."""
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
-    if model is None and views and (reverse or overrides):
+    if model is None and external and (reverse or overrides):
         given = (
             "--reverse-model" if reverse else f"--{next(iter(overrides.values)).replace('_', '-')}"
         )
         raise typer.BadParameter("needs --model", param_hint=f"'{given}'")
-    if views and overrides.get("units", "word") != "word":
+    if external and overrides.get("units", "word") != "word":
         raise typer.BadParameter("files are viewed by word", param_hint="'--units'")
     for name in ("symmetrise", "flavour"):
         if name in overrides and not reverse:

@@ -194,14 +194,14 @@ def _write_all(
 
 def _shown(outcomes: list[CaptionedPicture], layout: Layout) -> bytes:
     """The rows, with the maps under them."""
-    from attncli.render.image_attention.terminal import drawn_as_text
+    from attncli.render.image_attention.terminal import maps_as_text
 
     screen = current_screen()
     parts = []
     for outcome in outcomes:
         parts.append(rendered([outcome], layout))
-        if outcome.look:
-            parts.append(drawn_as_text(outcome.look, screen).encode("utf-8", "replace"))
+        if outcome.attention:
+            parts.append(maps_as_text(outcome.attention, screen).encode("utf-8", "replace"))
     return b"".join(parts)
 
 

@@ -16,7 +16,7 @@ from models.errors import ModelError
 from models.files import write_bytes, write_text
 
 if TYPE_CHECKING:
-    from attncli.render.image_attention.look import Look
+    from attncli.render.image_attention.maps import AttentionMaps
 
 NAME = "{name}"  # placeholder in file names: the picture's name without its suffix
 STDIN_NAME = "stdin"
@@ -71,14 +71,14 @@ def write_sidecars(outcomes: list[CaptionedPicture], *, overwrite: bool) -> Iter
 class _Files:
     """One file per picture, named after it; further pictures of the same name get a number."""
 
-    def __init__(self, pattern: Path, write: Callable[[Look], bytes]) -> None:
+    def __init__(self, pattern: Path, write: Callable[[AttentionMaps], bytes]) -> None:
         self._pattern, self._write = str(pattern), write
         self._names: Counter[str] = Counter()
 
     def draw(self, outcomes: list[CaptionedPicture]) -> None:
         for outcome in outcomes:
-            if outcome.look:
-                write_bytes(self._place(outcome), self._write(outcome.look))
+            if outcome.attention:
+                write_bytes(self._place(outcome), self._write(outcome.attention))
 
     def _place(self, outcome: CaptionedPicture) -> Path:
         path = outcome.file.path

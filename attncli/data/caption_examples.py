@@ -17,7 +17,7 @@ Augment = Callable[[Tensor], Tensor]  # pictures (B, 3, h, w) to others of that 
 
 
 @dataclass(frozen=True)
-class Views:
+class ImageInputs:
     """What a model is shown of pictures: features of a frozen encoder, or pixels."""
 
     table: np.ndarray  # (rows, S, V) of floats, or (rows, 3, h, w) of bytes; memory-mapped
@@ -43,8 +43,8 @@ class CaptionExamples:
     """Captions and what is seen of their pictures."""
 
     target: Side
-    rows: np.ndarray  # (N,) which row of the views each caption's picture is
-    views: Views
+    rows: np.ndarray  # (N,) which row of the inputs each caption's picture is
+    inputs: ImageInputs
     together: bool = False  # whether captions of one picture share a batch, so that it is seen once
 
     @property
@@ -70,9 +70,9 @@ class CaptionExamples:
         """The padded batch of some captions with their pictures."""
         target = self.target.padded(numbers)
         if not self.together:
-            return teacher_forcing_batch(*self.views.source(self.rows[numbers]), *target)
+            return teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
         pictures, rows = np.unique(self.rows[numbers], return_inverse=True)
-        batch = teacher_forcing_batch(*self.views.source(pictures), *target)
+        batch = teacher_forcing_batch(*self.inputs.source(pictures), *target)
         return batch._replace(rows=torch.from_numpy(rows))
 
 

@@ -55,7 +55,7 @@ class LinkFile(NamedTuple):
     left_out: int = 0  # links that name words which are not there
 
 
-class Written(NamedTuple):
+class RawLink(NamedTuple):
     """A link as written in a file."""
 
     line: int  # from 1
@@ -66,10 +66,10 @@ class Written(NamedTuple):
     probability: float | None = None
 
 
-class Found(NamedTuple):
+class ParsedLinks(NamedTuple):
     """Links of a file before they are checked, and its number of pairs."""
 
-    links: list[Written]
+    links: list[RawLink]
     pairs: int
     style: Literal["Pharaoh", "NAACL"]
 
@@ -106,7 +106,7 @@ def read_links(
     return LinkFile(_rows(good, found.pairs, base), base, reason, bad)
 
 
-def parse(path: Path, pairs: int | None = None) -> Found:
+def parse(path: Path, pairs: int | None = None) -> ParsedLinks:
     """Parse a file of either style. pairs: the expected number of pairs, if known."""
     with open_text(path) as lines:
         texts = list(lines)
@@ -122,7 +122,7 @@ def parse(path: Path, pairs: int | None = None) -> Found:
         )
     if pairs is not None and (count > pairs or (count < pairs and style == "Pharaoh")):
         raise ModelError(f"{path} has links of {count:,} sentence pairs", f"{pairs:,} of them")
-    return Found(links, count if pairs is None else pairs, style)
+    return ParsedLinks(links, count if pairs is None else pairs, style)
 
 
 def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool, float | None]]:
@@ -148,11 +148,11 @@ def _style(texts: Iterable[str]) -> Literal["Pharaoh", "NAACL"]:
     return "Pharaoh"
 
 
-def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[Written]:
+def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
     for number, text in enumerate(texts, 1):
         try:
             for word, link, sure, probability in parse_pharaoh(text):
-                yield Written(number, number - 1, word, link, sure, probability)
+                yield RawLink(number, number - 1, word, link, sure, probability)
         except ValueError as error:
             raise ModelError(
                 f"{path}, line {number}: {str(error)[:40]!r} is no link",
@@ -160,7 +160,7 @@ def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[Written]:
             ) from None
 
 
-def _naacl(path: Path, texts: Sequence[str]) -> Iterator[Written]:
+def _naacl(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
     for number, text in enumerate(texts, 1):
         if not text.strip():
             continue
@@ -176,12 +176,12 @@ def _naacl(path: Path, texts: Sequence[str]) -> Iterator[Written]:
             raise ModelError(f"{path}, line {number}: {match[5]!r:.40} is no probability") from None
         link = int(match[2]), int(match[3])
         text = " ".join(text.split())
-        yield Written(number, int(match[1]) - 1, text, link, match[4] != "P", probability)
+        yield RawLink(number, int(match[1]) - 1, text, link, match[4] != "P", probability)
 
 
 def _counted_from(
     path: Path,
-    found: Found,
+    found: ParsedLinks,
     lengths: Sequence[Lengths] | None,
     index: Index | None,
     option: str,
@@ -209,7 +209,7 @@ def _counted_from(
     )
 
 
-def _fault(written: Written, base: int, lengths: Sequence[Lengths] | None) -> str:
+def _fault(written: RawLink, base: int, lengths: Sequence[Lengths] | None) -> str:
     """Return why a link is impossible; empty if it is possible."""
     sizes = lengths[written.pair] if lengths else UNKNOWN
     for side, number, size in zip(SIDES, written.link, sizes, strict=True):
@@ -220,14 +220,14 @@ def _fault(written: Written, base: int, lengths: Sequence[Lengths] | None) -> st
     return ""
 
 
-def _rows(links: Iterable[Written], pairs: int, base: int) -> tuple[Links, ...]:
-    by_pair: dict[int, list[Written]] = {}
+def _rows(links: Iterable[RawLink], pairs: int, base: int) -> tuple[Links, ...]:
+    by_pair: dict[int, list[RawLink]] = {}
     for written in links:
         by_pair.setdefault(written.pair, []).append(written)
     return tuple(_row(by_pair[n], base) if n in by_pair else NO_LINKS for n in range(pairs))
 
 
-def _row(links: list[Written], base: int) -> Links:
+def _row(links: list[RawLink], base: int) -> Links:
     """Return the links of one pair, counted from 0."""
     places = [(one.link[0] - base, one.link[1] - base) for one in links]
     return Links(

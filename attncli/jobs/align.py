@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncli.data.external_alignments import ExternalAlignments, read_external_alignments
 from attncli.data.links import Index
 from attncli.data.pairs import PairLine
 from attncli.data.panels import AlignedPair, Panel
-from attncli.data.views import View, read_view
 from attncli.overrides import AlignOverrides
 from models.config import MAX_BATCH_TOKENS
 
@@ -100,36 +100,40 @@ def empty(pair: PairLine) -> AlignedPair:
     )
 
 
-def read_views(
+def read_external(
     paths: Sequence[Path],
     pairs: Sequence[PairLine] | None,
     *,
     index: Index | None = None,
     skip_bad: bool = False,
-) -> tuple[list[PairLine], list[View]]:
-    """The alignments of files, and the pairs they are of: those given, else those of the files."""
+) -> tuple[list[PairLine], list[ExternalAlignments]]:
+    """Return the external alignments of files, and the pairs given or else read from them."""
     lengths = None if pairs is None else [_lengths(pair) for pair in pairs]
-    views = []
+    external = []
     for path in paths:
-        view = read_view(path, lengths, index=index, skip_bad=skip_bad)
+        alignments = read_external_alignments(path, lengths, index=index, skip_bad=skip_bad)
         if pairs is None:
-            pairs = [PairLine(number, *texts) for number, texts in enumerate(view.texts, 1)]
+            pairs = [PairLine(number, *texts) for number, texts in enumerate(alignments.texts, 1)]
             lengths = [_lengths(pair) for pair in pairs]
-        views.append(view)
-    return list(pairs or ()), views
+        external.append(alignments)
+    return list(pairs or ()), external
 
 
-def beside(aligned: Iterable[AlignedPair], views: Sequence[View]) -> Iterator[AlignedPair]:
-    """Aligned pairs with the views of other programs beside the model's."""
+def with_external(
+    aligned: Iterable[AlignedPair], external: Sequence[ExternalAlignments]
+) -> Iterator[AlignedPair]:
+    """Yield the model's aligned pairs with the external alignments added."""
     for pair in aligned:
-        others = [view.panels[pair.number - 1] for view in views]
+        others = [alignments.panels[pair.number - 1] for alignments in external]
         yield pair._replace(panels=(*pair.panels, *others))
 
 
-def viewed(pairs: Sequence[PairLine], views: Sequence[View]) -> Iterator[AlignedPair]:
-    """Pairs with the views of other programs alone."""
+def external_only(
+    pairs: Sequence[PairLine], external: Sequence[ExternalAlignments]
+) -> Iterator[AlignedPair]:
+    """Yield pairs that have external alignments only."""
     for pair in pairs:
-        panels = tuple(view.panels[pair.number - 1] for view in views)
+        panels = tuple(alignments.panels[pair.number - 1] for alignments in external)
         yield empty(pair)._replace(panels=panels)
 
 

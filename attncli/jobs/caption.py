@@ -14,7 +14,7 @@ from models.errors import ModelError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from attncli.render.image_attention.look import Look
+    from attncli.render.image_attention.maps import AttentionMaps
     from models.config import SearchConfig
     from models.inference.captioner import Caption, Captioner
 
@@ -59,8 +59,8 @@ class Watch:
                 self._truncated += outcome.hypotheses[0].truncated
                 known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
                 self._captions.update([outcome.caption] if known else [])
-            if outcome.look:
-                self._look(outcome.look)
+            if outcome.attention:
+                self._note_overlap(outcome.attention)
 
     def notes(self) -> Iterator[str]:
         """Yield warnings: captions cut at the limit, maps or captions that hardly differ."""
@@ -79,12 +79,12 @@ class Watch:
         if self._pictures >= FEWEST and 2 * count > self._pictures:
             yield f"{count:,} of {self._pictures:,} pictures have the same caption, {caption!r}"
 
-    def _look(self, look: Look) -> None:
-        from attncli.render.image_attention.look import sameness
+    def _note_overlap(self, attention: AttentionMaps) -> None:
+        from attncli.render.image_attention.maps import mean_overlap
 
-        if len(look.words) > 1:
+        if len(attention.words) > 1:
             self._looks += 1
-            self._alike += sameness(look.maps) >= ALIKE
+            self._alike += mean_overlap(attention.maps) >= ALIKE
 
 
 def _captioned(
@@ -99,8 +99,8 @@ def _captioned(
             outcomes.append(CaptionedPicture(file, (), note=picture))
         else:
             caption = next(captions)
-            look = _look(file, picture.larger, caption) if picture.larger else None
-            outcomes.append(CaptionedPicture(file, caption.hypotheses, look))
+            attention = _attention_maps(file, picture.larger, caption) if picture.larger else None
+            outcomes.append(CaptionedPicture(file, caption.hypotheses, attention))
     return outcomes
 
 
@@ -126,13 +126,13 @@ def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened 
         return str(error) if file.path else f"{file.name}: {error}"
 
 
-def _look(file: PictureFile, picture: Image, caption: Caption) -> Look:
+def _attention_maps(file: PictureFile, picture: Image, caption: Caption) -> AttentionMaps:
     """Return the attention maps as arrays, with the picture to draw them over."""
-    from attncli.render.image_attention.look import Look
+    from attncli.render.image_attention.maps import AttentionMaps
 
     found = caption.attention
     assert found is not None
-    return Look(
+    return AttentionMaps(
         name=file.name,
         picture=picture,
         words=found.words,

@@ -24,7 +24,7 @@ from attncli.render.json import as_json_line
 from models.types import Hypothesis
 
 if TYPE_CHECKING:
-    from attncli.render.image_attention.look import Look
+    from attncli.render.image_attention.maps import AttentionMaps
 
 
 class CaptionedPicture(NamedTuple):
@@ -32,7 +32,7 @@ class CaptionedPicture(NamedTuple):
 
     file: PictureFile
     hypotheses: tuple[Hypothesis, ...]  # best first; none: `note` has the reason
-    look: Look | None = None  # attention maps, if requested
+    attention: AttentionMaps | None = None  # attention maps, if requested
     note: str = ""
 
     @property
@@ -121,9 +121,9 @@ def _jsonl(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
 def _html(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
     from attncli.render.image_attention.page import Other, fault, figure
 
-    if outcome.look:
+    if outcome.attention:
         others = [Other(text, score) for text, score, *_ in outcome.hypotheses[1:]]
-        yield figure(outcome.look, others)
+        yield figure(outcome.attention, others)
     else:
         yield fault(outcome.file.name, outcome.note)
 

@@ -44,7 +44,7 @@ def is_right_to_left(text: str) -> bool:
     return any(bidirectional(letter) in RIGHT_TO_LEFT for letter in text)
 
 
-def printable(text: str) -> str:
+def without_controls(text: str) -> str:
     """Return the text without control characters, which could change the terminal."""
     return "".join(_shown(letter) for letter in text)
 

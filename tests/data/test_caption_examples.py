@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.caption_examples import CaptionExamples, CaptionStages, Views
+from attncli.data.caption_examples import CaptionExamples, CaptionStages, ImageInputs
 from attncli.data.tokens import Side
 from attncli.training.estimate import _first
 from models.bundle import build, sizes_of
@@ -33,7 +33,7 @@ def examples() -> CaptionExamples:
     target = Side(random.integers(4, 200, offsets[-1]), offsets)
     rows = random.permutation(np.repeat(np.arange(PICTURES), EACH))
     pixels = random.integers(0, 256, (PICTURES, 3, 64, 64), dtype=np.uint8)
-    return CaptionExamples(target, rows, Views(pixels, 64), together=True)
+    return CaptionExamples(target, rows, ImageInputs(pixels, 64), together=True)
 
 
 def plan(examples: CaptionExamples, tokens: int = 200, epoch: int = 0) -> list[np.ndarray]:
@@ -56,12 +56,12 @@ def test_every_caption_comes_once_and_with_the_others_of_its_picture(
 def test_stages_say_what_is_shown_and_from_when_a_picture_is_shared(
     examples: CaptionExamples,
 ) -> None:
-    features = Views(np.zeros((PICTURES, 16, 8), np.float16), 16)
+    features = ImageInputs(np.zeros((PICTURES, 16, 8), np.float16), 16)
     first = CaptionExamples(examples.target, examples.rows, features)
     then = dataclasses.replace(examples, together=False)
     for turn, together_from in ((3, 2), (2, 3)):
         stages = CaptionStages(first, then, turn, together_from)
-        shown = [(part.views.are_pixels, part.together) for part in map(stages.at, range(5))]
+        shown = [(part.inputs.are_pixels, part.together) for part in map(stages.at, range(5))]
         assert shown == [(epoch >= turn, epoch >= together_from) for epoch in range(5)]
         batch = stages.batch(np.arange(10))  # of the last stage, by which memory is estimated
         assert batch.source.ndim == 4 and batch.rows is not None and stages.shared is not None

@@ -16,11 +16,11 @@ from PIL import Image
 
 from attncli.data.captions import read_captions
 from attncli.data.corpus import open_text, read_content
+from attncli.data.external_alignments import read_external_alignments
 from attncli.data.links import read_links
 from attncli.data.picture_files import named_pictures
 from attncli.data.pictures import open_pictures
 from attncli.data.split import split
-from attncli.data.views import read_view
 from attncli.tags import parse, project_tags
 from models.errors import ModelError
 from models.images import open_image
@@ -106,7 +106,7 @@ def test_pharaoh_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) 
 )
 def test_alignments_of_other_programs_are_read_or_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError):
-        read_view(written(tmp_path, text + "\n"), None)
+        read_external_alignments(written(tmp_path, text + "\n"), None)
 
 
 @pytest.mark.parametrize(

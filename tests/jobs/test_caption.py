@@ -8,17 +8,17 @@ from PIL import Image
 from attncli.data.picture_files import PictureFile
 from attncli.jobs.caption import Watch
 from attncli.render.captions import CaptionedPicture
-from attncli.render.image_attention.look import Look
+from attncli.render.image_attention.maps import AttentionMaps
 from models.types import Hypothesis
 
 
 def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedPicture:
-    look = None
+    attention = None
     if maps is not None:
         words = tuple("w" * len(maps))
         nothing = np.zeros(len(maps), np.float32)
-        look = Look("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
-    return CaptionedPicture(PictureFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), look)
+        attention = AttentionMaps("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
+    return CaptionedPicture(PictureFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), attention)
 
 
 def told(outcomes: list[CaptionedPicture]) -> list[str]:

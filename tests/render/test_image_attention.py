@@ -13,9 +13,15 @@ import pytest
 from PIL import Image
 
 from attncli.render.image_attention import WRITERS, writer_of
-from attncli.render.image_attention.look import DARK, Look, lit, sameness, smooth
+from attncli.render.image_attention.maps import (
+    DARK,
+    AttentionMaps,
+    highlighted,
+    mean_overlap,
+    smooth,
+)
 from attncli.render.image_attention.page import Other, fault, figure
-from attncli.render.image_attention.terminal import SHADES, drawn_as_text
+from attncli.render.image_attention.terminal import SHADES, maps_as_text
 from attncli.render.screen import Screen
 from models.errors import ModelError
 
@@ -34,7 +40,9 @@ MAPS = MAPS.astype(np.float32)
 GATES = np.array([0.25, 0.5, 0.75, 1.0], np.float32)
 ENTROPY = np.array([0, 0, 0, np.log(16)], np.float32)
 PIXELS = np.random.default_rng(1).integers(0, 255, (32, 32, 3), np.uint8)
-LOOK = Look("dogs & cats.jpg", Image.fromarray(PIXELS), WORDS, MAPS, GATES, ENTROPY, "hard argmax")
+ATTENTION = AttentionMaps(
+    "dogs & cats.jpg", Image.fromarray(PIXELS), WORDS, MAPS, GATES, ENTROPY, "hard argmax"
+)
 
 
 def without_colour(text: str) -> str:
@@ -55,27 +63,27 @@ def test_a_map_is_smooth_and_highest_where_the_word_looked() -> None:
 
 
 def test_what_was_looked_at_is_as_it_is_and_the_rest_is_dark_and_grey() -> None:
-    everywhere = np.asarray(lit(LOOK, 3, 32))
+    everywhere = np.asarray(highlighted(ATTENTION, 3, 32))
     assert np.array_equal(everywhere, PIXELS)
-    corner = np.asarray(lit(LOOK, 0, 32))
+    corner = np.asarray(highlighted(ATTENTION, 0, 32))
     assert np.array_equal(corner[0, 0], PIXELS[0, 0])
     far = corner[31, 31]
     assert far.max() == far.min() < DARK * 255
 
 
 def test_sameness_is_the_share_of_attention_that_stays() -> None:
-    assert sameness(np.stack([MAPS[0]] * 5)) == pytest.approx(1)
-    assert sameness(MAPS[:2]) == pytest.approx(0.5)
-    assert sameness(MAPS[:3]) == pytest.approx(1 / 3)
-    assert sameness(MAPS[:0]) == 0
+    assert mean_overlap(np.stack([MAPS[0]] * 5)) == pytest.approx(1)
+    assert mean_overlap(MAPS[:2]) == pytest.approx(0.5)
+    assert mean_overlap(MAPS[:3]) == pytest.approx(1 / 3)
+    assert mean_overlap(MAPS[:0]) == 0
 
 
 def test_a_panel_for_each_word() -> None:
-    content = WRITERS[".png"](LOOK)
+    content = WRITERS[".png"](ATTENTION)
     sheet = Image.open(io.BytesIO(content))
-    assert sheet.format == "PNG" and content == WRITERS[".png"](LOOK)
+    assert sheet.format == "PNG" and content == WRITERS[".png"](ATTENTION)
     shown = np.asarray(sheet.convert("RGB"), np.int16)
-    picture = np.asarray(LOOK.picture.resize((224, 224)), np.int16)
+    picture = np.asarray(ATTENTION.picture.resize((224, 224)), np.int16)
     panels = [
         (top, left)
         for top in range(shown.shape[0] - 224)
@@ -92,14 +100,16 @@ def test_a_panel_for_each_word() -> None:
 def test_any_number_of_words_can_be_drawn(count: int) -> None:
     words = tuple("x" * (n % 30 + 1) for n in range(count))
     maps = np.random.default_rng(1).random((count, 7, 7)).astype(np.float32)
-    look = Look("x", LOOK.picture, words, maps, None, np.zeros(count, np.float32), "soft")
+    attention = AttentionMaps(
+        "x", ATTENTION.picture, words, maps, None, np.zeros(count, np.float32), "soft"
+    )
     for write in WRITERS.values():
-        assert write(look)
-    assert "β" not in drawn_as_text(look, Screen(80))
+        assert write(attention)
+    assert "β" not in maps_as_text(attention, Screen(80))
 
 
 def test_a_frame_for_each_word_after_the_picture() -> None:
-    film = Image.open(io.BytesIO(WRITERS[".gif"](LOOK)))
+    film = Image.open(io.BytesIO(WRITERS[".gif"](ATTENTION)))
     assert film.format == "GIF" and film.n_frames == len(WORDS) + 1
     assert film.info["loop"] == 0
     frames = []
@@ -110,11 +120,11 @@ def test_a_frame_for_each_word_after_the_picture() -> None:
 
 
 def test_arrays_come_back_without_pickle() -> None:
-    found = np.load(io.BytesIO(WRITERS[".npz"](LOOK)), allow_pickle=False)
+    found = np.load(io.BytesIO(WRITERS[".npz"](ATTENTION)), allow_pickle=False)
     assert np.array_equal(found["picture"], PIXELS) and np.array_equal(found["maps"], MAPS)
     assert np.array_equal(found["gates"], GATES) and np.array_equal(found["entropy"], ENTROPY)
     assert tuple(found["words"]) == WORDS
-    assert (str(found["read"]), str(found["name"])) == ("hard argmax", LOOK.name)
+    assert (str(found["read"]), str(found["name"])) == ("hard argmax", ATTENTION.name)
 
 
 class Page(HTMLParser):
@@ -136,7 +146,7 @@ class Page(HTMLParser):
 
 
 def test_a_page_needs_no_other_file() -> None:
-    content = WRITERS[".html"](LOOK).decode()
+    content = WRITERS[".html"](ATTENTION).decode()
     page = Page(content)
     assert all(source.startswith("data:image/") for source in page.sources)
     assert "script" not in page.tags and "link" not in page.tags and "url(" not in content
@@ -151,14 +161,14 @@ def test_a_page_needs_no_other_file() -> None:
 
 
 def test_a_page_has_other_captions_and_faults() -> None:
-    assert "a &lt;dog&gt; <i>-1.5000</i>" in figure(LOOK, [Other("a <dog>", -1.5)])
+    assert "a &lt;dog&gt; <i>-1.5000</i>" in figure(ATTENTION, [Other("a <dog>", -1.5)])
     assert Page(fault("x<y.jpg", "no file x<y.jpg")).text == "x<y.jpgno file x<y.jpg\n"
 
 
 @pytest.mark.parametrize("colours", [0, 256, 1 << 24])
 @pytest.mark.parametrize("columns", [10, 20, 40, 79, 80, 200])
 def test_the_terminal_is_never_too_narrow(columns: int, colours: int) -> None:
-    drawn = drawn_as_text(LOOK, Screen(columns, colours))
+    drawn = maps_as_text(ATTENTION, Screen(columns, colours))
     *lines, note = without_colour(drawn).splitlines()
     assert max(map(width, lines)) <= columns
     assert note == "β gate, H entropy in nats; hard argmax attention"
@@ -168,16 +178,20 @@ def test_the_terminal_is_never_too_narrow(columns: int, colours: int) -> None:
 
 
 def test_shades_are_dark_where_the_word_looked() -> None:
-    look = LOOK._replace(words=("corner",), maps=MAPS[:1], gates=None, entropy=ENTROPY[:1])
-    lines = drawn_as_text(look, Screen(32)).splitlines()
+    attention = ATTENTION._replace(
+        words=("corner",), maps=MAPS[:1], gates=None, entropy=ENTROPY[:1]
+    )
+    lines = maps_as_text(attention, Screen(32)).splitlines()
     assert lines[0].startswith(SHADES[-1]) and set(lines[-4]) <= {" "}
     assert [line.strip() for line in lines[-3:-1]] == ["corner", "H 0.00"]
 
 
 def test_the_256_colours_are_near_the_24_bit_ones() -> None:
-    flat = LOOK._replace(picture=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words="x")
-    assert "38;5;198" in drawn_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
-    assert "48;2;255;0;102" in drawn_as_text(flat, Screen(40, 1 << 24))
+    flat = ATTENTION._replace(
+        picture=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words="x"
+    )
+    assert "38;5;198" in maps_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
+    assert "48;2;255;0;102" in maps_as_text(flat, Screen(40, 1 << 24))
 
 
 def test_the_suffix_chooses_the_writer() -> None:

@@ -19,11 +19,11 @@ from PIL import Image
 
 from attncli.data import corpus
 from attncli.data.captions import read_captions
+from attncli.data.external_alignments import read_external_alignments
 from attncli.data.features import FeatureCache, RowKind
 from attncli.data.links import read_links
 from attncli.data.pictures import content_hash, open_pictures
 from attncli.data.streams import open_output
-from attncli.data.views import read_view
 from models.errors import ModelError
 from models.files import write_bytes, write_folder
 from models.images import open_image
@@ -57,7 +57,9 @@ class Campaign:
         yield self.inputs("compressed text", self._archives(), corpus.count_lines)
         yield self.inputs("TAR files", self._tars(), _read_tar)
         yield self.inputs("files of links", self._links(), lambda path: read_links(path))
-        yield self.inputs("alignments", self._alignments(), lambda path: read_view(path, None))
+        yield self.inputs(
+            "alignments", self._alignments(), lambda path: read_external_alignments(path, None)
+        )
         yield self.inputs("files of captions", self._captions(), lambda path: read_captions(path))
         if self.bundle:
             yield from self.bundles(self.bundle)

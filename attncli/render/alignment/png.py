@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.shades import LINK, shade
-from attncli.render.width import is_right_to_left, printable
+from attncli.render.width import is_right_to_left, without_controls
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,9 @@ def trouble(pairs: Sequence[AlignedPair]) -> str:
     """What of the words will not be drawn as it should be, or nothing."""
     import matplotlib
 
-    words = "".join(printable(word) for pair in pairs for word in (*pair.source, *pair.target))
+    words = "".join(
+        without_controls(word) for pair in pairs for word in (*pair.source, *pair.target)
+    )
     if missing := _missing(words):
         return f"no font that is known here has {missing[:20]}: install one, or write SVG or HTML"
     if is_right_to_left(words) and matplotlib.__version_info__[:2] < SHAPES:
@@ -102,7 +104,7 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
         label.set(ha="left", rotation_mode="anchor")
     axes.spines[:].set_color("#cccccc")
     if panel.name:
-        axes.set_xlabel(printable(panel.name))
+        axes.set_xlabel(without_controls(panel.name))
 
 
 def _frame(i: int, j: int) -> Any:
@@ -112,7 +114,7 @@ def _frame(i: int, j: int) -> Any:
 
 
 def _label(word: str) -> str:
-    return printable(word).replace("$", r"\$")  # no formula
+    return without_controls(word).replace("$", r"\$")  # no formula
 
 
 def _room(words: Sequence[str]) -> float:

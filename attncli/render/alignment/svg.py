@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.shades import LINK, shade
-from attncli.render.width import printable, width
+from attncli.render.width import width, without_controls
 
 CELL, FONT, LETTER = 26, 13, 7.4  # pixels: a cell, the height of a letter, its usual width
 TURN = 55  # degrees that source words are turned
@@ -108,9 +108,9 @@ def _text(x: float, y: float, text: str, attributes: str) -> str:
 
 
 def _length(text: str) -> float:
-    return width(printable(text)) * LETTER
+    return width(without_controls(text)) * LETTER
 
 
 def _safe(text: str) -> str:
     """Text without what XML cannot hold."""
-    return escape("".join(c for c in printable(text) if c not in "\ufffe\uffff"))
+    return escape("".join(c for c in without_controls(text) if c not in "\ufffe\uffff"))

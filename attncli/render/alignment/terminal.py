@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.screen import GROUND, Screen, colour_code
-from attncli.render.width import fitted, padded, printable, width
+from attncli.render.width import fitted, padded, width, without_controls
 
 NUMBERS, SHADES = 5, 2  # columns of a cell
 GAP = "   "  # between panels side by side
@@ -142,4 +142,4 @@ def _beside(blocks: Sequence[Block]) -> list[str]:
 
 
 def _clean(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(printable(word) or "?" for word in words)
+    return tuple(without_controls(word) or "?" for word in words)

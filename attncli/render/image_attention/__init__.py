@@ -7,12 +7,12 @@ from pathlib import Path
 
 from attncli.render.image_attention.arrays import npz
 from attncli.render.image_attention.film import gif
-from attncli.render.image_attention.look import Look
+from attncli.render.image_attention.maps import AttentionMaps
 from attncli.render.image_attention.page import html_page
 from attncli.render.image_attention.panels import png
 from models.errors import ModelError
 
-WRITERS: dict[str, Callable[[Look], bytes]] = {
+WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
     ".png": png,
     ".gif": gif,
     ".html": html_page,
@@ -20,7 +20,7 @@ WRITERS: dict[str, Callable[[Look], bytes]] = {
 }
 
 
-def writer_of(path: Path) -> Callable[[Look], bytes]:
+def writer_of(path: Path) -> Callable[[AttentionMaps], bytes]:
     """What makes the content of a file of that name; a ModelError if its suffix is not known."""
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:

@@ -10,21 +10,21 @@ import io
 
 import numpy as np
 
-from attncli.render.image_attention.look import Look
+from attncli.render.image_attention.maps import AttentionMaps
 
 
-def npz(look: Look) -> bytes:
+def npz(attention: AttentionMaps) -> bytes:
     """A compressed archive of arrays."""
     arrays = {
-        "picture": np.asarray(look.picture, np.uint8),
-        "words": np.array(look.words, dtype=np.str_),
-        "maps": look.maps.astype(np.float32),
-        "entropy": look.entropy.astype(np.float32),
-        "name": np.array(look.name),
-        "read": np.array(look.read),
+        "picture": np.asarray(attention.picture, np.uint8),
+        "words": np.array(attention.words, dtype=np.str_),
+        "maps": attention.maps.astype(np.float32),
+        "entropy": attention.entropy.astype(np.float32),
+        "name": np.array(attention.name),
+        "read": np.array(attention.read),
     }
-    if look.gates is not None:
-        arrays["gates"] = look.gates.astype(np.float32)
+    if attention.gates is not None:
+        arrays["gates"] = attention.gates.astype(np.float32)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()

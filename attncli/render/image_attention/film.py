@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from attncli.render.image_attention.lettering import INK, PALE, PAPER, font, wrapped
-from attncli.render.image_attention.look import Look, lit
+from attncli.render.image_attention.maps import AttentionMaps, highlighted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -16,9 +16,9 @@ WORD, LAST = 900, 1800  # milliseconds of a frame
 LIT = "#c2410c"  # the word that is being said
 
 
-def gif(look: Look) -> bytes:
+def gif(attention: AttentionMaps) -> bytes:
     """The frames as GIF; it runs without end."""
-    frames = [frame(look, word) for word in range(-1, len(look.words))]
+    frames = [frame(attention, word) for word in range(-1, len(attention.words))]
     times = [WORD] * (len(frames) - 1) + [LAST]
     buffer = io.BytesIO()
     frames[0].save(
@@ -33,13 +33,16 @@ def gif(look: Look) -> bytes:
     return buffer.getvalue()
 
 
-def frame(look: Look, word: int) -> Image:
+def frame(attention: AttentionMaps, word: int) -> Image:
     """The frame of a word; of -1 the picture itself. All of a picture have one size."""
     from PIL import Image, ImageDraw
 
-    lines = wrapped(look.caption, SIDE - 2 * GAP, SIZE)
+    lines = wrapped(attention.caption, SIDE - 2 * GAP, SIZE)
     sheet = Image.new("RGB", (SIDE, SIDE + 2 * GAP + LINE * (len(lines) + 1)), PAPER)
-    sheet.paste(look.picture.resize((SIDE, SIDE)) if word < 0 else lit(look, word, SIDE), (0, 0))
+    sheet.paste(
+        attention.picture.resize((SIDE, SIDE)) if word < 0 else highlighted(attention, word, SIDE),
+        (0, 0),
+    )
     draw, number, top = ImageDraw.Draw(sheet), 0, SIDE + GAP
     for line in lines:
         left = float(GAP)
@@ -48,6 +51,6 @@ def frame(look: Look, word: int) -> Image:
             left += font(SIZE).getlength(f"{text} ")
             number += 1
         top += LINE
-    note = f"{look.figures(word)}  {look.read}" if word >= 0 else look.read
+    note = f"{attention.figures(word)}  {attention.read}" if word >= 0 else attention.read
     draw.text((GAP, top + 2), note, fill=PALE, font=font(12))
     return sheet

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.render.image_attention.look import DARK, Look, smooth
+from attncli.render.image_attention.maps import DARK, AttentionMaps, smooth
 from attncli.render.image_attention.panels import explained
 
 SIDE = 384  # of a picture on the page, at most
@@ -55,20 +55,20 @@ class Other(NamedTuple):
     score: float
 
 
-def html_page(look: Look) -> bytes:
+def html_page(attention: AttentionMaps) -> bytes:
     """The page of one picture."""
-    return f"{HEAD}{figure(look)}{FOOT}".encode("utf-8", "replace")
+    return f"{HEAD}{figure(attention)}{FOOT}".encode("utf-8", "replace")
 
 
-def figure(look: Look, others: Sequence[Other] = ()) -> str:
+def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
     """One picture of a page and its caption, whose words show their maps."""
-    words = " ".join(_word(look, number) for number in range(len(look.words)))
+    words = " ".join(_word(attention, number) for number in range(len(attention.words)))
     rest = "".join(f"<br>{_text(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
     return (
-        f'<figure><img src="{_jpeg(look)}" alt="{_text(look.caption)}">\n'
+        f'<figure><img src="{_jpeg(attention)}" alt="{_text(attention.caption)}">\n'
         f'<figcaption><div class="words">{words}</div>\n{others_said}'
-        f'<div class="name">{_text(look.name)}<br>{_text(explained(look))}</div>'
+        f'<div class="name">{_text(attention.name)}<br>{_text(explained(attention))}</div>'
         "</figcaption></figure>\n"
     )
 
@@ -79,17 +79,17 @@ def fault(name: str, note: str) -> str:
     return f'<figure><div class="name">{_text(name)}</div>{said}</figure>\n'
 
 
-def _word(look: Look, word: int) -> str:
-    shade = f'<img src="{_shade(look, word)}" alt="">'
-    figures = f"<small>{look.figures(word)}</small>"
-    return f'<span class="word" tabindex="0">{_text(look.words[word])}{shade}{figures}</span>'
+def _word(attention: AttentionMaps, word: int) -> str:
+    shade = f'<img src="{_shade(attention, word)}" alt="">'
+    figures = f"<small>{attention.figures(word)}</small>"
+    return f'<span class="word" tabindex="0">{_text(attention.words[word])}{shade}{figures}</span>'
 
 
-def _shade(look: Look, word: int) -> str:
+def _shade(attention: AttentionMaps, word: int) -> str:
     """Black, and opaque where the word did not look, as a PNG in a URL."""
     from PIL import Image
 
-    away = (1 - smooth(look.maps[word], MAP_SIDE)) * (1 - DARK)
+    away = (1 - smooth(attention.maps[word], MAP_SIDE)) * (1 - DARK)
     opacity = (255 * away).round().astype(np.uint8)
     shade = Image.merge("LA", [Image.new("L", opacity.shape[::-1]), Image.fromarray(opacity)])
     buffer = io.BytesIO()
@@ -97,9 +97,9 @@ def _shade(look: Look, word: int) -> str:
     return _url("image/png", buffer)
 
 
-def _jpeg(look: Look) -> str:
+def _jpeg(attention: AttentionMaps) -> str:
     buffer = io.BytesIO()
-    look.picture.resize((SIDE, SIDE)).save(buffer, "JPEG", quality=85)
+    attention.picture.resize((SIDE, SIDE)).save(buffer, "JPEG", quality=85)
     return _url("image/jpeg", buffer)
 
 

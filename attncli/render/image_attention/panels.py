@@ -18,7 +18,7 @@ from attncli.render.image_attention.lettering import (
     font,
     wrapped,
 )
-from attncli.render.image_attention.look import Look, lit
+from attncli.render.image_attention.maps import AttentionMaps, highlighted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,23 +29,23 @@ TITLE, LINE = 19, 26  # size and height of the caption's letters
 FOOT = 30
 
 
-def png(look: Look) -> bytes:
+def png(attention: AttentionMaps) -> bytes:
     """The panels as PNG."""
     buffer = io.BytesIO()
-    drawn(look).save(buffer, "PNG", optimize=True)
+    drawn(attention).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
 
-def drawn(look: Look) -> Image:
+def drawn(attention: AttentionMaps) -> Image:
     """The caption, the picture, a panel for each word, and how the model read."""
     from PIL import Image, ImageDraw
 
-    count = len(look.words) + 1
+    count = len(attention.words) + 1
     columns = min(COLUMNS, key=lambda columns: -count % columns)
     columns = max(3, min(columns, count))  # room for the title
     rows = math.ceil(count / columns)
     width = GAP + columns * (SIDE + GAP)
-    title = wrapped(look.caption, width - 2 * GAP, TITLE)
+    title = wrapped(attention.caption, width - 2 * GAP, TITLE)
     head = GAP + LINE * len(title) + GAP // 2
     sheet = Image.new("RGB", (width, head + rows * (SIDE + LEGEND) + FOOT), PAPER)
     draw = ImageDraw.Draw(sheet)
@@ -54,25 +54,31 @@ def drawn(look: Look) -> Image:
     for number in range(count):
         left = GAP + number % columns * (SIDE + GAP)
         top = head + number // columns * (SIDE + LEGEND)
-        picture = lit(look, number - 1, SIDE) if number else look.picture.resize((SIDE, SIDE))
+        picture = (
+            highlighted(attention, number - 1, SIDE)
+            if number
+            else attention.picture.resize((SIDE, SIDE))
+        )
         sheet.paste(picture, (left, top))
         if number:
-            word = look.words[number - 1]
+            word = attention.words[number - 1]
             place = (left, top + SIDE + 3, SIDE)
             centred(draw, word, *place, fitted(word, SIDE, 17, bold=True), INK)
-            centred(draw, look.figures(number - 1), left, top + SIDE + 25, SIDE, font(12), PALE)
-    note = f"{look.name}   {explained(look)}"
+            centred(
+                draw, attention.figures(number - 1), left, top + SIDE + 25, SIDE, font(12), PALE
+            )
+    note = f"{attention.name}   {explained(attention)}"
     foot = (GAP, sheet.height - FOOT + 6)
     draw.text(foot, note, fill=PALE, font=fitted(note, width - 2 * GAP, 12))
     return sheet
 
 
-def explained(look: Look) -> str:
+def explained(attention: AttentionMaps) -> str:
     """What the figures mean, and how the model read."""
-    gate = "" if look.gates is None else "β gate: how much of it the model used;  "
-    cells = math.log(max(1, look.maps[0].size)) if len(look.maps) else 0.0
+    gate = "" if attention.gates is None else "β gate: how much of it the model used;  "
+    cells = math.log(max(1, attention.maps[0].size)) if len(attention.maps) else 0.0
     return (
-        f"{gate}H entropy: 0 one cell, {cells:.2f} everywhere alike;  {look.read} attention"
+        f"{gate}H entropy: 0 one cell, {cells:.2f} everywhere alike;  {attention.read} attention"
         if cells
-        else f"{look.read} attention"
+        else f"{attention.read} attention"
     )

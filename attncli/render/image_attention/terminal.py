@@ -1,7 +1,7 @@
 """Attention maps over a picture in the terminal: the picture, then a panel for each word.
 
-In colour, a character is a half block: two pixels of the lit picture, one above the other. Without
-colour, it is a shade of the map alone.
+In colour, a character is a half block that shows two pixels, one above the other. Without colour,
+a character is a shade of the map alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attncli.render.image_attention.look import Look, lit, smooth
+from attncli.render.image_attention.maps import AttentionMaps, highlighted, smooth
 from attncli.render.screen import GROUND, LETTER, Screen, colour_code
 
 if TYPE_CHECKING:
@@ -23,32 +23,32 @@ WIDEST, NARROWEST, GAP = 32, 12, 2  # columns of a panel, and between panels
 RESET = "\x1b[0m"
 
 
-def drawn_as_text(look: Look, screen: Screen) -> str:
+def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
     """The panels as lines; each has its word and its figures under it."""
     across = max(1, (screen.width + GAP) // (24 + GAP))
     columns = (screen.width + GAP) // across - GAP
     columns = max(min(columns, WIDEST), min(NARROWEST, screen.width))
-    panels = list(_panels(look, columns, screen))
+    panels = list(_panels(attention, columns, screen))
     lines = []
     for start in range(0, len(panels), across):
         rows = zip(*panels[start : start + across], strict=True)
         lines += [(" " * GAP).join(row).rstrip(" ") for row in rows]
-    gate = "" if look.gates is None else "β gate, "
-    lines.append(f"{gate}H entropy in nats; {look.read} attention")
+    gate = "" if attention.gates is None else "β gate, "
+    lines.append(f"{gate}H entropy in nats; {attention.read} attention")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _panels(look: Look, columns: int, screen: Screen) -> Iterator[list[str]]:
+def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[list[str]]:
     if screen.colours:
-        picture = look.picture.resize((columns, columns))
+        picture = attention.picture.resize((columns, columns))
         yield [*_blocks(np.asarray(picture), screen), " " * columns, " " * columns]
-    for word, text in enumerate(look.words):
+    for word, text in enumerate(attention.words):
         drawn = (
-            _blocks(np.asarray(lit(look, word, columns)), screen)
+            _blocks(np.asarray(highlighted(attention, word, columns)), screen)
             if screen.colours
-            else _shaded(look.maps[word], columns)
+            else _shaded(attention.maps[word], columns)
         )
-        yield [*drawn, _cut(text, columns), _cut(look.figures(word), columns)]
+        yield [*drawn, _cut(text, columns), _cut(attention.figures(word), columns)]
 
 
 def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:

@@ -84,12 +84,12 @@ def caption_examples(
     target, pictures = read_prepared_captions(folder)
     keys = list(manifest.train.values())
     stages = [
-        CaptionExamples(target, store.cache.rows(keys)[pictures], store.views) for store in stores
+        CaptionExamples(target, store.cache.rows(keys)[pictures], store.inputs) for store in stores
     ]
     first, last = stages[0], stages[-1]
     if config.encoder_from:
         augment = Augmentation(config.flip, config.crop)
-        last = replace(last, views=replace(last.views, augment=augment))
+        last = replace(last, inputs=replace(last.inputs, augment=augment))
     # a large network costs the most, and samples of one image are compared with each other
     sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
     if not sharing:
@@ -220,7 +220,7 @@ def dev_set(
         return None
     references = [[text for text in image.captions if text] for image in found]
     return DevCaptions(
-        store.views,
+        store.inputs,
         store.cache.rows(hashes[image.image] for image in found),
         references,
         [[styled(text, style) for text in texts] for texts in references],

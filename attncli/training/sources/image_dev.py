@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from attncli.data.caption_examples import Views
+from attncli.data.caption_examples import ImageInputs
 from attncli.scoring.captions import bleu4, cider
 from attncli.scoring.rouge import rouge_l
 from attncli.scoring.sequences import error_rate, exact_match
@@ -34,8 +34,8 @@ CHUNK = 100  # images captioned between two calls of `report`
 class DevCaptions:
     """Images that are captioned and scored during training."""
 
-    views: Views
-    rows: np.ndarray  # (N,) row of each image in `views`
+    inputs: ImageInputs
+    rows: np.ndarray  # (N,) row of each image in `inputs`
     references: list[list[str]]  # captions of each image, as written
     targets: list[list[str]]  # the same in the style that the model learns
 
@@ -53,16 +53,16 @@ class DevCaptions:
     @torch.inference_mode()
     def encoded_by(self, model: EncoderDecoder, report: Report) -> DevCaptions:
         """Return the set with features computed once by the model's current encoder."""
-        if not self.views.are_pixels:
+        if not self.inputs.are_pixels:
             return self
         encoder, device, found = model.encoder, next(model.parameters()).device, []
         assert isinstance(encoder, ImageEncoder)
         for start in range(0, len(self), BATCH):
             report(0.0)
-            pixels, _ = replace(self.views, augment=None).source(self.rows[start : start + BATCH])
+            pixels, _ = replace(self.inputs, augment=None).source(self.rows[start : start + BATCH])
             found.append(half(encoder.eval().features(pixels.to(device))))
-        views = Views(np.concatenate(found), self.views.slots)
-        return replace(self, views=views, rows=np.arange(len(self)))
+        inputs = ImageInputs(np.concatenate(found), self.inputs.slots)
+        return replace(self, inputs=inputs, rows=np.arange(len(self)))
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield every caption with its image, sorted by length."""
@@ -75,7 +75,7 @@ class DevCaptions:
         for numbers in length_batches([len(ids) for _, ids in encoded], max_count=BATCH):
             rows, ids = zip(*(encoded[n] for n in numbers), strict=True)
             target = pad(list(ids), torch.device("cpu"))
-            batch = teacher_forcing_batch(*self.views.source(np.array(rows)), *target)
+            batch = teacher_forcing_batch(*self.inputs.source(np.array(rows)), *target)
             yield batch.map(lambda part: part.to(device))
 
     def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
@@ -83,7 +83,7 @@ class DevCaptions:
         captioner, found = Captioner(bundle, device), []
         for start in range(0, len(self), CHUNK):
             report(start / len(self))
-            features, _ = self.views.source(self.rows[start : start + CHUNK])
+            features, _ = self.inputs.source(self.rows[start : start + CHUNK])
             found += [caption.text for caption in captioner.caption(list(features))]
         return found
 

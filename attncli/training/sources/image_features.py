@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.caption_examples import Views
+from attncli.data.caption_examples import ImageInputs
 from attncli.data.features import FeatureCache, RowKind, cache_folder
 from attncli.training.config import RunConfig
 from attncli.training.data import Progress
@@ -38,9 +38,9 @@ class FeatureStore(NamedTuple):
     label: str  # for the progress display
 
     @property
-    def views(self) -> Views:
+    def inputs(self) -> ImageInputs:
         """All stored rows."""
-        return Views(self.cache.table(), self.slots)
+        return ImageInputs(self.cache.table(), self.slots)
 
 
 def first_encoder(config: RunConfig) -> ImageEncoder:

@@ -11,7 +11,7 @@ import pytest
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.terminal import heat_maps
 from attncli.render.screen import TRUE_COLOUR, Screen
-from attncli.render.width import fitted, padded, printable, width
+from attncli.render.width import fitted, padded, width, without_controls
 
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")
 
@@ -100,4 +100,4 @@ def test_widths_of_text() -> None:
     ]  # fmt: skip
     assert [fitted("abcdef", 4), fitted("犬犬犬", 4), fitted("ab", 2)] == ["abc…", "犬…", "ab"]
     assert padded("犬", 4) == "犬  " and padded("ab", 4, right=True) == "  ab"
-    assert all(category(c) not in ("Cc", "Cf") for c in printable("a\x00\u200fb\tc"))
+    assert all(category(c) not in ("Cc", "Cf") for c in without_controls("a\x00\u200fb\tc"))

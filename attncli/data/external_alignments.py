@@ -30,7 +30,7 @@ FAIRSEQ = re.compile(rf"([A-Z])-({NUMBER})\t(.*)", re.DOTALL)
 SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
 
 
-class View(NamedTuple):
+class ExternalAlignments(NamedTuple):
     """External alignments of some pairs, and the texts of the pairs if the file has them."""
 
     panels: tuple[Panel, ...]
@@ -45,13 +45,13 @@ class Row(NamedTuple):
     text: str
 
 
-def read_view(
+def read_external_alignments(
     path: Path,
     lengths: Sequence[tuple[int, int]] | None,
     *,
     index: Index | None = None,
     skip_bad: bool = False,
-) -> View:
+) -> ExternalAlignments:
     """Read the alignments of a file. lengths: words of each pair, None to take them from the file.
 
     Raises ModelError for what is no alignment, or one of other texts.
@@ -60,7 +60,7 @@ def read_view(
         texts = list(lines)
     first = next((text for text in texts if text.strip()), "")
     if first.startswith("{"):
-        return _json_view(path, texts)
+        return _read_json_lines(path, texts)
     if any(text.startswith("A-") and FAIRSEQ.fullmatch(text) for text in texts):
         rows, found = _fairseq(texts)
     elif BARS in first:
@@ -69,13 +69,15 @@ def read_view(
     else:
         links = read_links(path, lengths, index=index, option="--index", skip_bad=skip_bad)
         note = f"counts from {links.base} ({links.reason})"
-        return View(tuple(Panel(path.name, row.possible) for row in links.rows), (), note)
+        return ExternalAlignments(
+            tuple(Panel(path.name, row.possible) for row in links.rows), (), note
+        )
     sizes = lengths or [(len(source.split()), len(target.split())) for source, target in found]
     if not sizes or len(rows) != len(sizes):
         known = f"{len(sizes)}, as the texts" if sizes else "its texts beside it: SOURCE TARGET"
         raise ModelError(f"{path} has alignments of {len(rows)} pairs", known)
     panels = [_panel(path, row, *size) for row, size in zip(rows, sizes, strict=True)]
-    return View(tuple(panels), found)
+    return ExternalAlignments(tuple(panels), found)
 
 
 def _fairseq(texts: Iterable[str]) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
@@ -140,7 +142,7 @@ def _strongest(weights: NDArray[Any]) -> frozenset[Link]:
     return frozenset((int(i), j) for j, i in enumerate(weights.argmax(1)) if weights[j, i] > 0)
 
 
-def _json_view(path: Path, texts: Sequence[str]) -> View:
+def _read_json_lines(path: Path, texts: Sequence[str]) -> ExternalAlignments:
     """Read the output of `attn align --format jsonl`; its units are its words."""
     import numpy
 
@@ -158,4 +160,4 @@ def _json_view(path: Path, texts: Sequence[str]) -> View:
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise ModelError(f"{path}, line {number} is no alignment ({error})") from None
         panels.append(Panel(path.name, links, table))
-    return View(tuple(panels), tuple(pairs))
+    return ExternalAlignments(tuple(panels), tuple(pairs))

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy
 import pytest
 
+from attncli.data.external_alignments import read_external_alignments
 from attncli.data.panels import AlignedPair, Panel
-from attncli.data.views import read_view
 from attncli.render.alignment.writers import written
 from models.errors import ModelError
 
@@ -22,10 +22,10 @@ def file(folder: Path, text: str) -> Path:
 
 
 def test_marian_hard_and_soft_the_end_marks_left_out(tmp_path: Path) -> None:
-    hard = read_view(file(tmp_path, "x y ||| 0-0 1-1\nz w ||| 0-1\n"), LENGTHS)
+    hard = read_external_alignments(file(tmp_path, "x y ||| 0-0 1-1\nz w ||| 0-1\n"), LENGTHS)
     assert [panel.links for panel in hard.panels] == [{(0, 0), (1, 1)}, {(0, 1)}]
     text = "x y ||| 0.1,0.9,0 0.8,0.1,0.1 0,0,1\nz w ||| 0.7,0.3 0.6,0.4\n"
-    soft = read_view(file(tmp_path, text), LENGTHS)
+    soft = read_external_alignments(file(tmp_path, text), LENGTHS)
     numpy.testing.assert_allclose(soft.panels[0].weights, [[0.1, 0.9], [0.8, 0.1]])
     assert soft.panels[0].links == {(1, 0), (0, 1)}
     numpy.testing.assert_allclose(soft.panels[1].weights, [[0.7], [0.6]])
@@ -43,16 +43,16 @@ def test_fairseq_in_any_order_with_its_texts(tmp_path: Path) -> None:
         "A-0\t1-0",
         "2026 | INFO | done",
     ]
-    found = read_view(file(tmp_path, "\n".join(lines)), None)
+    found = read_external_alignments(file(tmp_path, "\n".join(lines)), None)
     assert found.texts == (("a b", "x y"), ("c", "z w"))
     assert [panel.links for panel in found.panels] == [{(1, 0)}, {(0, 0), (0, 1)}]
-    soft = read_view(file(tmp_path, "A-1\t1 1\nA-0\t0.5,0.5 1,0\n"), LENGTHS)
+    soft = read_external_alignments(file(tmp_path, "A-1\t1 1\nA-0\t0.5,0.5 1,0\n"), LENGTHS)
     numpy.testing.assert_allclose(soft.panels[1].weights, [[1], [1]])
     assert soft.panels[0].links == {(0, 0), (0, 1)}
 
 
 def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
-    found = read_view(file(tmp_path, "1-1\n1-2\n"), LENGTHS)
+    found = read_external_alignments(file(tmp_path, "1-1\n1-2\n"), LENGTHS)
     assert [panel.links for panel in found.panels] == [{(0, 0)}, {(0, 1)}]
     assert found.note.startswith("counts from 1")
 
@@ -62,7 +62,7 @@ def test_our_own_json_lines(tmp_path: Path) -> None:
     pair = AlignedPair(1, ("a", "b"), ("x", "y"), (Panel("", frozenset({(0, 0)}), weights),))
     path = tmp_path / "view"
     path.write_bytes(written([pair], "jsonl"))
-    found = read_view(path, None)
+    found = read_external_alignments(path, None)
     assert found.texts == (("a b", "x y"),) and found.panels[0].links == {(0, 0)}
     numpy.testing.assert_array_equal(found.panels[0].weights, weights)
 
@@ -80,6 +80,6 @@ def test_our_own_json_lines(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ModelError, match=said):
-        read_view(file(tmp_path, text), LENGTHS)
+        read_external_alignments(file(tmp_path, text), LENGTHS)
     with pytest.raises(ModelError):
-        read_view(file(tmp_path, text), None)
+        read_external_alignments(file(tmp_path, text), None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DARK = 0.22  # of the brightness, where the model did not look
 
 
-class Look(NamedTuple):
+class AttentionMaps(NamedTuple):
     """A picture, what was said of it, and where each word looked."""
 
     name: str  # of the picture
@@ -50,18 +50,20 @@ def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     return large / most if most > 0 else large
 
 
-def lit(look: Look, word: int, side: int) -> Image:
+def highlighted(attention: AttentionMaps, word: int, side: int) -> Image:
     """The picture, (side, side), light where the word looked."""
     from PIL import Image
 
-    colours = np.asarray(look.picture.resize((side, side), Image.Resampling.LANCZOS), np.float32)
+    colours = np.asarray(
+        attention.picture.resize((side, side), Image.Resampling.LANCZOS), np.float32
+    )
     grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
-    share = smooth(look.maps[word], side)[..., None]  # (side, side, 1)
+    share = smooth(attention.maps[word], side)[..., None]  # (side, side, 1)
     mixed = share * colours + (1 - share) * grey[..., None]
     return Image.fromarray(mixed.round().astype(np.uint8))
 
 
-def sameness(maps: NDArray[np.float32]) -> float:
+def mean_overlap(maps: NDArray[np.float32]) -> float:
     """The share of the attention that lies in the same place for every word, from 0 to 1.
 
     1 less the mean total variation distance between a word's map and the mean map.
