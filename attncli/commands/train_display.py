@@ -147,5 +147,6 @@ def started(event: Started) -> None:
 def _kept(kept: FinalModel, config: TrainConfig) -> str:
     if kept.score is None:
         return f"{kept.which}, of update {kept.step:,}"
-    score = described(kept.score, kept.metric or config.metric)
+    chosen = "bleu" if config.metric == "auto" else config.metric  # runs that recorded no metric
+    score = described(kept.score, kept.metric or chosen)
     return f"{kept.which}, dev {score}, of update {kept.step:,}"
