@@ -88,7 +88,7 @@ class AttentionOutput(NamedTuple):
 class DecodingStep(NamedTuple):
     """Result of one decoding step: the next token's distribution and the new state."""
 
-    logits: Tensor  # (R, Y) in float32; search may change them in place
+    logits: Tensor  # (R, Y) in float32
     state: Any
     weights: Tensor | None = None  # (R, S) attention weights, if requested
 

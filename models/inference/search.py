@@ -117,21 +117,21 @@ def candidates(log_probs: Tensor, logits: Tensor, at_limit: list[bool], width: i
     """Return the best 2K continuations of each sentence, from log p (B, K) and logits (B * K, Y).
 
     2K, so that K hypotheses remain even if K of the best ones end. A sentence at its length limit
-    can only end. Changes `logits` in place.
+    can only end.
     """
     count, beam = log_probs.shape
-    normaliser = logits.logsumexp(-1).view(count, beam, 1)
-    logits[:, list(NEVER_OUTPUT)] = -torch.inf
-    logits = logits.view(count, beam, -1)  # (B, K, Y)
+    step = logits.log_softmax(-1)
+    step[:, list(NEVER_OUTPUT)] = -torch.inf
+    step = step.view(count, beam, -1)  # (B, K, Y)
     truncated = None
     if any(at_limit):
-        limited = torch.tensor(at_limit, device=logits.device)
-        truncated = (logits.argmax(-1) != END) & limited[:, None]
-        only_end = torch.full_like(logits[0, 0], -torch.inf)
+        limited = torch.tensor(at_limit, device=step.device)
+        truncated = (step.argmax(-1) != END) & limited[:, None]
+        only_end = torch.full_like(step[0, 0], -torch.inf)
         only_end[END] = 0
-        logits = torch.where(limited[:, None, None], logits + only_end, logits)
-    best, tokens = logits.topk(min(2 * width, logits.shape[2] - len(NEVER_OUTPUT)))  # (B, K, 2K)
-    total = (log_probs[:, :, None] + (best - normaliser)).flatten(1)
+        step = torch.where(limited[:, None, None], step + only_end, step)
+    best, tokens = step.topk(min(2 * width, step.shape[2] - len(NEVER_OUTPUT)))  # (B, K, 2K)
+    total = (log_probs[:, :, None] + best).flatten(1)
     scores, places = total.topk(min(2 * width, total.shape[1]))
     rows = places // best.shape[2]
     return Candidates(scores, rows, tokens.flatten(1).gather(1, places), truncated)

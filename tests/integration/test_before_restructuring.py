@@ -24,8 +24,7 @@ from tests.fixtures.before_restructuring import make
 RECORDED = Path(make.__file__).parent
 OUTPUTS: dict[str, Any] = json.loads((RECORDED / "outputs.json").read_text("utf-8"))
 SAME_MACHINE = json.loads((RECORDED / "machine.json").read_text("utf-8")) == make.machine()
-SCORES = 0.0 if SAME_MACHINE else 1e-4  # of forced decoding
-SEARCH_SCORES = 1e-5  # search subtracts the log-sum-exp from logits; before, it used log_softmax
+SCORES = 0.0 if SAME_MACHINE else 1e-4
 WEIGHTS = 0.0 if SAME_MACHINE else 1e-3
 ORDER = ("-s", "train.sort=both_sides")  # the only one of versions before the setting
 RETRAINED = ("rnnsearch", "luong", "transformer", "captioner-soft", "captioner-hard")
@@ -102,15 +101,13 @@ def test_the_embedded_grammar_gives_the_recorded_pairs() -> None:
 
 
 def compare_hypotheses(out: str, expected: list[list[list[Any]]]) -> None:
-    """Compare n-best lists: best texts exactly, scores within the tolerance of search.
-
-    Further texts may change places, because some of their scores differ by less than that.
-    """
+    """Compare n-best lists: texts exactly, scores within the tolerance."""
     found = [make.hypotheses(line) for line in out.splitlines()]
-    assert [rows[0][0] for rows in found] == [rows[0][0] for rows in expected]
-    recorded = [row[1] for rows in expected for row in rows]
-    near = pytest.approx(recorded, abs=SEARCH_SCORES, rel=0)
-    assert [row[1] for rows in found for row in rows] == near
+    assert [[row[0] for row in rows] for rows in found] == [
+        [row[0] for row in rows] for rows in expected
+    ]
+    scores = [row[1] for rows in found for row in rows]
+    assert scores == pytest.approx([row[1] for rows in expected for row in rows], abs=SCORES, rel=0)
 
 
 def compare_weights(found: Path, expected: Path) -> None:

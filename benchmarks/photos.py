@@ -1,0 +1,153 @@
+"""Train and score `photos` and `photos-hard`, the captioners in the box: Show, Attend and Tell.
+
+    python benchmarks/photos.py train --data DIR --work WORK [--threads N]
+    python benchmarks/photos.py score --data DIR [-m MODEL ...]
+
+DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
+caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
+takes 300 pictures of each dev set for early stopping, and runs the stages of `STAGES` in order; the
+same command continues an interrupted run. `score` runs `attn evaluate captions` on each whole dev
+set, with the search settings that are saved with the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import NamedTuple
+
+SETS = ("flickr8k", "coco")
+DEV_PICTURES = 300  # of each set, for early stopping
+
+
+class Stage(NamedTuple):
+    """A training run: the model that it starts from, and its settings."""
+
+    start: str  # a preset, or another stage
+    settings: tuple[str, ...]
+
+
+EACH = ("train.batch_tokens=1792", "train.average=0", "search.length_penalty=0.6")
+REWARDS = (
+    *("train.ema=0.998", "train.lr=0.001", "train.warmup=20", "train.schedule=constant"),
+    *("train.self_critical_from=1", "train.self_critical_lr=0.0002", "train.self_critical_bleu=2"),
+    *("train.evaluate_every=194", "model.image.dropout=0.3"),
+)
+REINFORCE = (
+    *("train.attention.coverage=none", "train.attention.reinforce=0.1"),
+    "train.attention.entropy=0.002",
+)
+STAGES = {
+    "frozen": Stage(
+        "show-attend-tell-soft-small",
+        (
+            *("train.ema=0.998", "train.lr=0.0015", "train.epochs=6"),
+            *("model.attention.size=256", "model.image.fit=squash"),
+        ),
+    ),
+    "fine-tuned": Stage(
+        "frozen",
+        (
+            *("train.ema=0.998", "train.plateau_patience=1", "train.lr=0.0005", "train.warmup=50"),
+            *("train.epochs=2", "train.encoder_from=1", "train.encoder_lr=0.0001"),
+            "model.image.dropout=0.2",
+        ),
+    ),
+    "photos": Stage("fine-tuned", (*REWARDS, "train.epochs=3")),
+    "hard": Stage(
+        "fine-tuned",
+        (
+            *REINFORCE,
+            *("train.ema=0.998", "train.lr=0.0004", "train.warmup=50", "train.epochs=1"),
+            *("train.evaluate_every=194", "train.plateau_patience=3", "model.image.dropout=0.3"),
+            *("model.attention.read=hard", "model.attention.read_decode=expected"),
+        ),
+    ),
+    "photos-hard": Stage("hard", (*REINFORCE, *REWARDS, "train.epochs=2")),
+}
+
+
+def main() -> None:
+    """Parse the command line and run one part."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("part", choices=["train", "score"])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, help="folder of the runs; needed to train")
+    parser.add_argument("-m", "--model", nargs="*", default=["photos", "photos-hard"])
+    parser.add_argument("--threads", type=int, default=0)
+    options = parser.parse_args()
+    if options.part == "score":
+        score(options)
+        return
+    if options.work is None:
+        parser.error("train needs --work")
+    join(options.data, options.work)
+    for name in STAGES:
+        train(name, options)
+
+
+def join(data: Path, work: Path) -> None:
+    """Write the pictures and captions of both sets as one."""
+    work.mkdir(parents=True, exist_ok=True)
+    if (work / "dev.tsv").exists():
+        return
+    with tarfile.open(work / "images.tar", "w") as joined:
+        for name in SETS:
+            with tarfile.open(data / name / "images.tar") as images:
+                for member in filter(tarfile.TarInfo.isfile, images):
+                    joined.addfile(member, images.extractfile(member))
+    training = [line for name in SETS for line in lines(data / name / "train.tsv")]
+    (work / "train.tsv").write_text("".join(training), encoding="utf-8")
+    dev = [line for name in SETS for line in some_pictures(lines(data / name / "dev.tsv"))]
+    (work / "dev.tsv").write_text("".join(dev), encoding="utf-8")
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file, with their ends."""
+    return path.read_text("utf-8").splitlines(keepends=True)
+
+
+def some_pictures(rows: list[str]) -> list[str]:
+    """Return the captions of a random sample of the pictures."""
+    names = sorted({row.partition("\t")[0] for row in rows})
+    chosen = set(random.Random(5).sample(names, DEV_PICTURES))
+    return [row for row in rows if row.partition("\t")[0] in chosen]
+
+
+def train(name: str, options: argparse.Namespace) -> None:
+    """Run one stage, or continue it."""
+    stage, work = STAGES[name], options.work
+    if stage.start in STAGES:
+        start = ["--from", work / stage.start]
+    else:
+        weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
+        start = ["--preset", stage.start, "--encoder-weights", weights]
+    arguments = ["--images", work / "images.tar", "--captions", work / "train.tsv"]
+    arguments += ["--dev-captions", work / "dev.tsv", *start, "-o", work / name]
+    settings = [*EACH, *stage.settings, f"data.features={work / 'features'}"]
+    words = [word for setting in settings for word in ("-s", setting)]
+    attn("train", *arguments, "--threads", options.threads, *words)
+
+
+def score(options: argparse.Namespace) -> None:
+    """Score the models on each dev set."""
+    models = [word for model in options.model for word in ("-m", model)]
+    for name in SETS:
+        folder = options.data / name
+        where = ["--images", folder / "images.tar", folder / "dev.tsv"]
+        attn("evaluate", "captions", *models, *where, "--threads", options.threads)
+
+
+def attn(*arguments: object) -> None:
+    """Run the command line as a user would."""
+    words = [str(argument) for argument in arguments]
+    print("$ attn", *words, flush=True)
+    subprocess.run([sys.executable, "-m", "attncli", *words], check=True)
+
+
+if __name__ == "__main__":
+    main()
