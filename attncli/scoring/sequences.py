@@ -3,9 +3,10 @@
     exact match = 100 * outputs equal to a reference / outputs
     error rate  = 100 * sum of edit distances / sum of reference lengths, in tokens
 
-Between tokens separated by spaces, the error rate is the word error rate, or the phoneme error rate
-for phonemes. It exceeds 100 if outputs are much longer than references. Of several references, the
-one with the fewest errors per token counts.
+With tokens separated by spaces, the error rate is the word error rate, or the phoneme error rate
+for phonemes. Training and `attn evaluate` use the tokenizer of BLEU instead (sacrebleu_tokens of
+`attncli.scoring.translations`). The rate exceeds 100 if outputs are much longer than references. Of
+several references, the one with the fewest errors per token counts.
 """
 
 from __future__ import annotations

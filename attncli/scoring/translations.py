@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.scoring.rouge import rouge_l
-from attncli.scoring.sequences import error_rate, exact_match
+from attncli.scoring.sequences import Tokenize, error_rate, exact_match
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class System(NamedTuple):
 class Scoring(NamedTuple):
     """Settings of the scores."""
 
-    tokenize: Tokenizer = "13a"  # of BLEU and error rate
+    tokenize: str = "13a"  # tokenizer of BLEU and error rate; one of Tokenizer
     lowercase: bool = False
     confidence: bool = False
 
@@ -124,11 +124,21 @@ def score(
     ]
 
 
+def sacrebleu_tokens(name: str, *, lowercase: bool = False) -> Tokenize:
+    """Return a sacreBLEU tokenizer as a function. The error rate counts the same tokens as BLEU.
+
+    Training and `attn evaluate` both use it, so that they report the same error rate.
+    Raises ModelError if the tokenizer is not installed.
+    """
+    tokenizer = _bleu(Scoring(name, lowercase)).tokenizer
+    return lambda text: tokenizer(text).split()
+
+
 def has_short_references(test_set: EvaluationSet, scoring: Scoring) -> bool:
     """Return True if most references have too few tokens for BLEU's sequences of 4."""
-    tokenize = _bleu(scoring).tokenizer
+    tokenize = sacrebleu_tokens(scoring.tokenize)
     references = test_set.references[0]
-    short = sum(len(tokenize(text).split()) < BLEU_ORDER for text in references)
+    short = sum(len(tokenize(text)) < BLEU_ORDER for text in references)
     return 2 * short > len(references)
 
 
@@ -197,8 +207,7 @@ def _sequence_scores(
     cased = str.lower if scoring.lowercase else str
     outputs = [cased(text) for text in system.hypotheses]
     references = [[cased(text) for text in row] for row in zip(*test_set.references, strict=True)]
-    tokenizer = _bleu(scoring).tokenizer
-    errors = error_rate(outputs, references, tokenize=lambda text: tokenizer(text).split())
+    errors = error_rate(outputs, references, tokenize=sacrebleu_tokens(scoring.tokenize))
     sign = f"nrefs:{len(test_set.references)}|case:{'lc' if scoring.lowercase else 'mixed'}"
     words = f"nrefs:{len(test_set.references)}|case:lc|tok:words|beta:1"
     return (

@@ -165,7 +165,7 @@ class TrainConfig:
     )
     bleu_tokenizer: str = option(
         "13a",
-        "sacreBLEU's tokenizer; none for text that is tokenised already",
+        "sacreBLEU's tokenizer, for BLEU and the token error rate; none: tokens between spaces",
         choices=get_args(Tokenizer),
     )
     patience: int = option(

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from attncli.scoring.translations import EvaluationSet, Scoring, System, score
+from attncli.training.config import TrainConfig
 from attncli.training.events import Evaluated, FinalModel, Scores, Started
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.metrics import METRICS, described, metric_for, value_of
 from attncli.training.settings import settings
+from attncli.training.sources.text_dev import DevTexts
 from tests.training.small import run
 
 WORDS = ["red", "blue", "green", "black", "white", "grey", "pink", "brown"]
@@ -38,6 +41,22 @@ def test_short_targets_are_scored_by_exact_match(references: list[str], metric: 
 def test_a_value_is_described_as_it_was_measured(name: str) -> None:
     scores = Scores(loss=2.0, bleu=2.0, cider=2.0, exact=2.0, error_rate=2.0, rouge_l=2.0)
     assert described(value_of(scores, name), name).startswith(f"{METRICS[name].label} 2.00")
+
+
+def test_training_and_evaluation_count_the_same_tokens() -> None:
+    """Full stops and commas are tokens of their own for both, unless the tokenizer is none."""
+    outputs, references = ["yes, a dog", "no"], ["yes, a cat.", "no"]
+    rates = []
+    for name in ("13a", "none"):
+        config = TrainConfig(metric="error_rate", bleu_tokenizer=name)
+        dev = DevTexts(["x", "y"], [references])
+        rate = dev.scores(1.0, outputs, config).error_rate
+        (found,) = score(
+            [System("one", outputs)], EvaluationSet([], [references]), Scoring(tokenize=name)
+        )
+        rates.append(rate)
+        assert rate == next(each.value for each in found if each.metric == "error rate")
+    assert rates == pytest.approx([100 * 2 / 6, 100 * 1 / 4])
 
 
 def write_first_words(path: Path, count: int, seed: int) -> Path:

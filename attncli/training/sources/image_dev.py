@@ -12,6 +12,7 @@ from attncli.data.caption_examples import ImageInputs
 from attncli.scoring.captions import bleu4, cider
 from attncli.scoring.rouge import rouge_l
 from attncli.scoring.sequences import error_rate, exact_match
+from attncli.scoring.translations import sacrebleu_tokens
 from attncli.training.config import TrainConfig
 from attncli.training.data import Report
 from attncli.training.events import Scores
@@ -89,12 +90,15 @@ class DevCaptions:
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU-4, CIDEr-D, exact match, the metric of early stopping, and the loss."""
-        targets = self.targets
+        targets, errors = self.targets, None
+        if config.metric == "error_rate":
+            tokenize = sacrebleu_tokens(config.bleu_tokenizer)
+            errors = error_rate(outputs, targets, tokenize=tokenize)
         return Scores(
             loss,
             bleu4(outputs, self.references),
             cider(outputs, self.references),
             exact_match(outputs, targets),
-            error_rate(outputs, targets) if config.metric == "error_rate" else None,
+            errors,
             rouge_l(outputs, targets) if config.metric == "rouge_l" else None,
         )

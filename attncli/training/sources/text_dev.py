@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attncli.scoring.rouge import rouge_l
 from attncli.scoring.sequences import error_rate, exact_match
+from attncli.scoring.translations import sacrebleu_tokens
 from attncli.training.config import TrainConfig
 from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
@@ -81,11 +82,15 @@ class DevTexts:
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU, exact match, the metric of early stopping, and the loss."""
         references = list(zip(*self.references, strict=True))  # one tuple per source
+        errors = None
+        if config.metric == "error_rate":
+            tokenize = sacrebleu_tokens(config.bleu_tokenizer)
+            errors = error_rate(outputs, references, tokenize=tokenize)
         return Scores(
             loss,
             bleu(outputs, self.references, config.bleu_tokenizer),
             exact=exact_match(outputs, references),
-            error_rate=error_rate(outputs, references) if config.metric == "error_rate" else None,
+            error_rate=errors,
             rouge_l=rouge_l(outputs, references) if config.metric == "rouge_l" else None,
         )
 
