@@ -34,14 +34,14 @@ __all__ = [
 
 
 def list_models() -> list[str]:
-    """The names of all presets."""
+    """Return the names of all presets."""
     from models.zoo import PRESETS
 
     return list(PRESETS)
 
 
 def info(name: str) -> tuple[ModelConfig, Description]:
-    """A preset's configuration, and what its family says of itself."""
+    """Return the configuration of a preset and the description of its family."""
     from models.registry import describe
     from models.zoo import model_config
 
@@ -50,7 +50,7 @@ def info(name: str) -> tuple[ModelConfig, Description]:
 
 
 def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
-    """A fresh, untrained model of a preset, with a joint vocabulary."""
+    """Build an untrained model of a preset, with a joint vocabulary of `vocabulary` tokens."""
     from models.bundle import build as build_model
     from models.types import VocabularySizes
     from models.zoo import model_config
@@ -59,9 +59,10 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
 
 
 def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner:
-    """Open a trained model by its folder or name (see models.installed), to translate or caption.
+    """Open a trained model, given by its folder or name (see models.installed).
 
-    Raises ModelError if it is not found or damaged.
+    Return a Translator or a Captioner, as its family requires. Raises NotFoundError if there is no
+    such model, and DamagedError if it cannot be read.
     """
     from models.bundle.settings import family_of, read_settings
     from models.sources import source_of
@@ -73,14 +74,14 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner:
 
 
 def load_translator(path: str | Path, *, device: str = "cpu") -> Translator:
-    """A trained text model from its folder; a ModelError if it is a captioner."""
+    """Open a trained text model by its folder; raise a ModelError if it is a captioner."""
     from models.inference.translator import Translator
 
     return Translator.read(path, device=device)
 
 
 def load_captioner(path: str | Path, *, device: str = "cpu") -> Captioner:
-    """A trained captioner from its folder; a ModelError if it reads texts."""
+    """Open a trained captioner by its folder; raise a ModelError if it is a text model."""
     from models.inference.captioner import Captioner
 
     return Captioner.read(path, device=device)

@@ -1,7 +1,8 @@
-"""Pictures as they come, to what an image network takes: RGB, upright, square.
+"""Picture files to the input of an image network: RGB, upright, square.
 
-Grey, palette, CMYK and 16-bit pictures, transparency (on white), rotation by EXIF and the first
-frame of an animation are taken care of; what is broken, or too large to open safely, is refused.
+Grey, palette, CMYK and 16-bit pictures are converted, transparency becomes white, EXIF rotation is
+applied, and only the first frame of an animation is used. A damaged picture, or one that is too
+large to open safely, raises a ModelError.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
 from models.config import ImageConfig
-from models.errors import ModelError, unknown_name
+from models.errors import InputError, ModelError, NotFoundError, unknown_name
 from models.files import open_regular
 from models.limits import PICTURE_BYTES, PICTURE_PIXELS
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 FITS = ("crop", "squash")
-BROKEN = (  # what Pillow raises on files that are damaged in one way or another
+BROKEN = (  # exceptions that Pillow raises for damaged files
     OSError,
     SyntaxError,
     ValueError,
@@ -42,10 +43,11 @@ BROKEN = (  # what Pillow raises on files that are damaged in one way or another
 
 
 def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
-    """The picture in a file, or in its bytes: RGB and upright.
+    """Open the picture in a file, or in its bytes, as RGB and upright.
 
-    least: a large JPEG is opened at a smaller scale, several times faster, as long as neither side
-    becomes smaller than this; 0: at its own size.
+    least: minimum side in pixels. A large JPEG is opened at a smaller scale, which is several times
+    faster, if neither side becomes smaller than this. The default 0 opens it at its own size.
+    Raises NotFoundError for a missing file and InputError for one that is no readable picture.
     """
     name = "the picture" if isinstance(source, bytes) else str(source)
     with _readable(name), _stream(source) as stream, Image.open(stream, formats=FORMATS) as image:
@@ -58,22 +60,22 @@ def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
 
 
 def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
-    """Pixels (3, size, size) from 0 to 1, of the part that the model sees."""
+    """Return the pixels (3, size, size), from 0 to 1, of the square that the model reads."""
     pixels = torch.from_numpy(numpy.array(to_square(image, config)))  # (size, size, 3)
     return pixels.permute(2, 0, 1).float().div(255)
 
 
 def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
-    """The square that the model sees of a picture: its middle, or all of it squashed."""
+    """Return the square that the model reads: the centre of a picture, or all of it squashed."""
     if config.fit not in FITS:
         raise unknown_name("model.image.fit", config.fit, FITS)
-    size, how = (config.size, config.size), Image.Resampling.BILINEAR
+    size, method = (config.size, config.size), Image.Resampling.BILINEAR
     image = image if image.mode == "RGB" else rgb(image)
-    return ImageOps.fit(image, size, how) if config.fit == "crop" else image.resize(size, how)
+    return ImageOps.fit(image, size, method) if config.fit == "crop" else image.resize(size, method)
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """A picture turned as its EXIF data say; as it is where they are damaged."""
+    """Rotate a picture by its EXIF orientation; return it unchanged if the data are damaged."""
     try:
         return ImageOps.exif_transpose(image)
     except BROKEN:
@@ -81,7 +83,7 @@ def upright(image: Image.Image) -> Image.Image:
 
 
 def rgb(image: Image.Image) -> Image.Image:
-    """A picture of any mode as RGB, what is transparent on white."""
+    """Convert a picture of any mode to RGB; transparent pixels become white."""
     if image.mode.startswith(("I", "F")):
         image = eight_bit(image)
     if image.mode in ("RGBA", "RGBa", "LA", "La", "PA") or "transparency" in image.info:
@@ -92,10 +94,10 @@ def rgb(image: Image.Image) -> Image.Image:
 
 
 def eight_bit(image: Image.Image) -> Image.Image:
-    """A grey picture of 16 or 32 bits, or of floating point, with 8 bits.
+    """Convert a grey picture of 16 or 32 bits, or of floating point, to 8 bits.
 
-    Where the mode does not tell the range it is taken to be the least usual one that holds all
-    values: 1 (floating point), 255, 65535, or the highest value itself.
+    If the mode does not define the range, the smallest usual range that contains all values is
+    assumed: 1 and 255 (both only for floating point), 65535, or the highest value itself.
     """
     values = numpy.nan_to_num(numpy.asarray(image).astype(numpy.float64)).clip(0)
     highest = float(values.max())
@@ -105,8 +107,8 @@ def eight_bit(image: Image.Image) -> Image.Image:
 
 
 def too_large(name: str, size: tuple[int, int]) -> ModelError:
-    """The error for a picture that would fill the memory."""
-    return ModelError(
+    """Return the error for a picture with too many pixels."""
+    return InputError(
         f"{name} has {size[0]} x {size[1]} pixels",
         f"at most {PICTURE_PIXELS:,}",
         "make it smaller first",
@@ -119,23 +121,23 @@ def _stream(source: Path | bytes) -> BinaryIO:
 
 @contextlib.contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """Turn what a missing, damaged or dangerous file leads to into one line."""
+    """Raise a ModelError of one line for a missing, damaged or dangerous file."""
     known = "a JPEG, PNG, WebP, GIF, BMP or TIFF"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow's, of odd EXIF data and of many pixels
+            warnings.simplefilter("ignore")  # Pillow warns of unusual EXIF data and of many pixels
             yield
     except ModelError:
         raise
     except FileNotFoundError:
-        raise ModelError(f"no file {name}", known) from None
+        raise NotFoundError(f"no file {name}", known) from None
     except UnidentifiedImageError:
-        raise ModelError(f"{name} is no picture that can be read", known) from None
+        raise InputError(f"{name} is no picture that can be read", known) from None
     except Image.DecompressionBombError:
-        raise ModelError(
+        raise InputError(
             f"{name} has too many pixels", f"at most {PICTURE_PIXELS:,}", "make it smaller first"
         ) from None
     except BROKEN as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         reason = " ".join(reason.split())
-        raise ModelError(f"{name} cannot be read ({reason})", f"a whole {known[2:]}") from None
+        raise InputError(f"{name} cannot be read ({reason})", f"a complete {known[2:]}") from None

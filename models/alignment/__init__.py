@@ -1,4 +1,4 @@
-"""Which source unit a target unit was made from: attention, read as an alignment.
+"""Word alignment from attention weights: links between the units of a source and its translation.
 
 from models import load
 from models.alignment import align

@@ -1,4 +1,7 @@
-"""Alignments of given translations, and of a model's own: text in, units, weights and links out."""
+"""Alignment of given translations and of a model's own outputs.
+
+Texts are split into units; attention weights are pooled over units, and links extracted from them.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,23 @@ from models.types import Batch, Translation
 
 NO_LINKS: Links = frozenset()
 
-ALL_HEADS = 4  # smaller batches where the weights of every layer and head are held
+ALL_HEADS = 4  # divisor of the batch size where the weights of all layers and heads are stored
 
 
 class Alignment(NamedTuple):
-    """Which units of a source and its translation belong together."""
+    """Units of a source and of its translation, and the links between them."""
 
     source: tuple[str, ...]  # I units
     target: tuple[str, ...]  # J units
-    weights: Tensor  # (J, I): how much each target unit looks at each source unit
+    weights: Tensor  # (J, I): attention weight of each target unit on each source unit
     links: Links  # (source unit, target unit), counted from 0
-    score: float  # mean log-probability of a target piece under the model
+    score: float  # mean log-probability of a target token under the model
     null: Tensor  # (J,): weight on no source unit
-    note: str = ""  # why there are no weights, where there are none
+    note: str = ""  # reason why there are no weights; empty if there are
 
 
 class Encoded(NamedTuple):
-    """A pair as the user wrote it and as the model takes it."""
+    """A sentence pair as text and as token ids."""
 
     source: list[int]
     target: list[int]
@@ -54,12 +57,13 @@ def align(
     reverse: Translator | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Alignment]:
-    """The alignments of pairs of a source and its translation, in order.
+    """Align sources with their translations; return the alignments in order.
 
-    config: the model's own where it is None. reverse: a model from target to source, whose links
-    are symmetrised with this one's; it reads its attention by its own settings, but links the
-    units and extracts in the way of this one. A pair that is too long for the model has no links
-    but a note; one with an empty side has none either.
+    config: settings; the default is the model's own. reverse: a model from target to source, whose
+    links are symmetrised with those of this model. It uses the layer, head, shift and null
+    threshold of its own settings, and the units and the extraction method of `config`.
+    A pair with an empty side, or with a source that is too long for the model, has no links; its
+    `note` gives the reason.
     """
     pairs = list(pairs)
     settings = config or translator.alignment
@@ -73,7 +77,7 @@ def align(
 def align_translation(
     translator: Translator, translation: Translation, *, config: AlignConfig | None = None
 ) -> Alignment:
-    """The alignment of a translation's best output, piece by piece as the model said it."""
+    """Align the best output of a translation with its source, using the tokens of the model."""
     return align_translations(translator, [translation], config=config)[0]
 
 
@@ -84,7 +88,7 @@ def align_translations(
     config: AlignConfig | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Alignment]:
-    """The alignments of the best outputs of translations, in order."""
+    """Align the best output of each translation with its source; return the alignments in order."""
     encoded = [
         Encoded(
             translator.encode(translation.source, translation.to),
@@ -107,7 +111,7 @@ def encode(translator: Translator, source: str, target: str) -> Encoded:
 def align_encoded(
     translator: Translator, pairs: Sequence[Encoded], config: AlignConfig, max_batch_tokens: int
 ) -> list[Alignment]:
-    """The alignments of encoded pairs, in order: each the same whatever the batch."""
+    """Align encoded pairs, in order. The result of a pair does not depend on its batch."""
     attention_shape(translator.model.decoder)
     found: list[Alignment | None] = [None] * len(pairs)
     for batch in batched(translator, pairs, max_batch_tokens):
@@ -131,7 +135,7 @@ def head_weights(
     config: AlignConfig | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Tensor | None]:
-    """The weights (L, H, J, I) of every layer and head; None for a pair that has none."""
+    """Return the weights (L, H, J, I) of every layer and head; None for a pair without weights."""
     settings = config or translator.alignment
     encoded = [encode(translator, *pair) for pair in pairs]
     found: list[Tensor | None] = [None] * len(encoded)
@@ -151,7 +155,7 @@ def bidirectional(
     config: AlignConfig,
     max_batch_tokens: int,
 ) -> list[Alignment]:
-    """The alignments with links that a reverse model has its say in."""
+    """Symmetrise alignments with those of a reverse model."""
     own = dataclasses.replace(
         reverse.alignment,
         units=config.units,
@@ -165,15 +169,15 @@ def bidirectional(
 
 
 def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Alignment:
-    """An alignment with the links that two directions lead to."""
+    """Return the forward alignment with the symmetrised links of both directions."""
     note = forward.note or reverse.note
     if note:
         return forward._replace(links=NO_LINKS, note=note)
     if (forward.source, forward.target) != (reverse.target, reverse.source):
         raise ModelError(
-            "a reverse model that cuts the text into other pieces",
-            "units that both models share",
-            "align by word or char, or train both models with one tokenizer",
+            "a reverse model that splits the text into other tokens",
+            "the same units in both models",
+            "align by word or char, or train both models with the same tokenizer",
         )
     turned = {(i, j) for j, i in reverse.links}
     links = symmetrise(forward.links, turned, config.symmetrise, config.flavour)
@@ -183,7 +187,7 @@ def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Al
 def batched(
     translator: Translator, pairs: Sequence[Encoded], max_batch_tokens: int
 ) -> Iterable[list[int]]:
-    """The numbers of the pairs that can be aligned, those of like length together."""
+    """Return batches of the indices of pairs that can be aligned, grouped by length."""
     lengths = [
         0 if why_unaligned(translator, pair) else max(len(pair.source), len(pair.target))
         for pair in pairs
@@ -192,13 +196,13 @@ def batched(
 
 
 def as_batch(translator: Translator, pairs: Sequence[Encoded]) -> Batch:
-    """Encoded pairs, padded."""
+    """Return encoded pairs as a padded batch."""
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     return pad_pairs(sources, targets, translator.device)
 
 
 def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tuple[Units, Units]:
-    """The units of a pair's source and of its target."""
+    """Return the units of a pair's source and of its target."""
     kind, marks = config.units, config.marks
     return (
         units(tokenizer.source, pair.source, pair.source_text, kind=kind, marks=marks),
@@ -207,21 +211,21 @@ def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tupl
 
 
 def real(rows: Tensor, source: Units, target: Units) -> Tensor:
-    """Weights (.., T, S) of a batch without the padding of a pair."""
+    """Return one pair's weights (.., T, S) from a padded batch, without its padding."""
     return rows[..., : len(target.shares), : len(source.shares)]
 
 
 def linked(
     rows: Tensor, source: Units, target: Units, score: float, config: AlignConfig
 ) -> Alignment:
-    """The alignment of a pair whose pieces look at each other with weights (T, S)."""
+    """Return the alignment of a pair from the weights (T, S) of its tokens."""
     weights, null = pooled(real(rows, source, target), source, target)
     links = extract(weights, null, config)
     return Alignment(source.texts, target.texts, weights, links, score, null)
 
 
 def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Alignment:
-    """What there is to say of a pair without weights."""
+    """Return the alignment of a pair without weights: zeros, no links, and the reason as a note."""
     source, target = both_units(translator.tokenizer, pair, config)
     weights, null = (
         torch.zeros(len(target.texts), len(source.texts)),
@@ -232,9 +236,9 @@ def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Ali
 
 
 def why_unaligned(translator: Translator, pair: Encoded) -> str:
-    """Why a pair cannot be aligned, or nothing."""
+    """Return the reason why a pair cannot be aligned; empty if it can."""
     if not (pair.source_text.strip() and pair.target_text.strip()):
         return "an empty side"
     if len(pair.source) > translator.max_source_length:
-        return f"{len(pair.source)} source pieces, the model takes {translator.max_source_length}"
+        return f"{len(pair.source)} source tokens, at most {translator.max_source_length} allowed"
     return ""

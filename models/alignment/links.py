@@ -1,4 +1,4 @@
-"""Weights to links.
+"""Extraction of links from attention weights.
 
 argmax       (i, j) where i = argmax_i W[j, i]                   Bahdanau et al. 2015, section 5.2.1
 threshold    W[j, i] >= threshold
@@ -23,47 +23,47 @@ Link = tuple[int, int]  # source unit, target unit, counted from 0
 Links = frozenset[Link]
 
 ROUNDS = 25  # of Sinkhorn's algorithm
-FLOOR = 1e-6  # weight of a pair that has none: without it there may be no coupling
+FLOOR = 1e-6  # smallest weight of a pair; with zeros there may be no coupling
 
 
 def extract(weights: Tensor, null: Tensor, config: AlignConfig) -> Links:
-    """The links of weights (J, I), beside which null (J,) lies on no source unit."""
+    """Return the links of weights (J, I), given the weight null (J,) on no source unit."""
     linked = least(strengths(weights, config.extract), config)
     linked = linked & (null <= config.null_threshold).unsqueeze(-1)
     return frozenset((i, j) for j, i in linked.nonzero().tolist())
 
 
 def strengths(weights: Tensor, name: str) -> Tensor:
-    """How strongly (.., J, I) units are linked in one of the ways; 0 where they cannot be."""
+    """Return the strength (.., J, I) of each link by an extraction method; 0 if it is ruled out."""
     if name not in EXTRACTS:
         raise unknown_name("extract", name, EXTRACTS)
     return EXTRACTS[name](weights) if weights.numel() else weights
 
 
 def least(strength: Tensor, config: AlignConfig) -> Tensor:
-    """Whether (.., J, I) a strength makes a link."""
-    asked = config.threshold if config.extract in THRESHOLDED else 0.0
-    return (strength >= asked) & (strength > 0)
+    """Return True (.., J, I) where a strength is large enough for a link."""
+    threshold = config.threshold if config.extract in THRESHOLDED else 0.0
+    return (strength >= threshold) & (strength > 0)
 
 
 def strongest(weights: Tensor) -> Tensor:
-    """The weights (.., J, I) that are the most of their row."""
+    """Return weights (.., J, I) with 0 for all but the largest of each row."""
     best = torch.zeros_like(weights, dtype=torch.bool)
     return weights * best.scatter_(-1, weights.argmax(-1, keepdim=True), True)
 
 
 def mutual(weights: Tensor) -> Tensor:
-    """The weights (.., J, I) that are the most of their row and of their column."""
+    """Return weights (.., J, I) with 0 for all but the largest of both their row and column."""
     return strongest(weights) * (strongest(weights.mT).mT > 0)
 
 
 def transported(weights: Tensor) -> Tensor:
-    """How much (.., J, I) of the mass that they could share two units do share, 0 to 1."""
+    """Return the mass (.., J, I) of each pair in the coupling, as a share of its maximum."""
     return coupling(weights) * max(weights.shape[-2:])
 
 
 def coupling(weights: Tensor) -> Tensor:
-    """The coupling (.., J, I) of uniform units nearest to weights, by Sinkhorn's algorithm."""
+    """Return the coupling (.., J, I) of uniform units nearest to the weights (Sinkhorn)."""
     plan = weights.double().clamp_min(FLOOR)
     for _ in range(ROUNDS):
         plan /= plan.sum(-1, keepdim=True) * plan.shape[-2]

@@ -1,4 +1,4 @@
-"""How good links are, and what knows nothing.
+"""Alignment error rate, and the diagonal baseline.
 
     AER(A; S, P) = 1 - (|A & S| + |A & P|) / (|A| + |S|),  S within P
 Source: Och and Ney 2003, section 4.1.
@@ -13,7 +13,7 @@ from models.alignment.links import Link
 
 
 class GoldLinks(NamedTuple):
-    """What people have linked; sure links are possible ones too."""
+    """Reference links made by people; sure links are possible ones too."""
 
     sure: Set[Link]
     possible: Set[Link] = frozenset()
@@ -24,7 +24,7 @@ def error_rate(
     sure: Iterable[Set[Link]],
     possible: Iterable[Set[Link]] | None = None,
 ) -> float:
-    """Alignment error rate of a corpus, 0 to 1."""
+    """Return the alignment error rate of a corpus, 0 to 1."""
     sure = list(sure)
     hits = size = 0
     for links, certain, allowed in zip(found, sure, possible or sure, strict=True):
@@ -34,7 +34,10 @@ def error_rate(
 
 
 def diagonal(source_words: int, target_words: int) -> set[Link]:
-    """Each target word linked with the source word at its relative position: knows nothing."""
+    """Return the links of each target word with the source word at the same relative position.
+
+    A baseline that ignores the words.
+    """
     if not source_words:
         return set()
     return {((2 * j + 1) * source_words // (2 * target_words), j) for j in range(target_words)}

@@ -1,17 +1,17 @@
-"""Two directions' links to one set of links.
+"""Symmetrisation: one set of links from the links of two directions.
 
 intersection, union
-grow-diag             the intersection, and links of the union beside those that are in already,
-                      diagonally too, as long as one of their two words has none
--final                then what is left of one direction, and of the other, if a word has none
--final-and            the same, if both words have none
+grow-diag             the intersection; then links of the union that are adjacent to an accepted
+                      one, diagonals included, if one of their two words has no link yet
+-final                then the remaining links of one direction, and of the other, if one of their
+                      two words has no link
+-final-and            the same, if neither word has a link
 Och and Ney 2003, section 4.2; Koehn, Axelrod et al. 2005
 
-Programs differ, so a flavour has a name:
-moses        symal.cpp: goes round the links that are in, target by target, and takes up what lies
-             beside them
-fast_align   atools.cc: goes round the links that are not in, source by source, and takes in those
-             that lie beside one that is
+Programs differ in the order in which links are added, so each order is a flavour:
+moses        symal.cpp: iterates over accepted links, target by target, and adds their neighbours
+fast_align   atools.cc: iterates over candidates, source by source, and adds each that is adjacent
+             to an accepted link
 one-to-one   a link is added only if neither of its words has a link
 """
 
@@ -32,7 +32,7 @@ BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 def symmetrise(
     forward: Set[Link], reverse: Set[Link], method: str = "grow-diag", flavour: str = "moses"
 ) -> Links:
-    """One set of links from those of a model and of a reverse model, both as (source, target)."""
+    """Combine the links of a model and of a reverse model, both as (source, target)."""
     if method not in METHODS:
         raise unknown_name("symmetrise", method, METHODS)
     flavour = within(limits_of(AlignConfig, "flavour"), flavour, "alignment.flavour")
@@ -51,7 +51,7 @@ def symmetrise(
 
 
 class Grown:
-    """Links so far, and which words have some."""
+    """Accepted links, and the words that they link."""
 
     def __init__(self, links: Iterable[Link]) -> None:
         self.links = set(links)
@@ -59,34 +59,34 @@ class Grown:
         self.targets = {j for _, j in self.links}
 
     def add(self, link: Link) -> None:
-        """Take a link in."""
+        """Accept a link."""
         self.links.add(link)
         self.sources.add(link[0])
         self.targets.add(link[1])
 
     def one_free(self, link: Link) -> bool:
-        """Whether one of a link's words has no link, or neither."""
+        """Return True if at least one of a link's two words has no link."""
         return link[0] not in self.sources or link[1] not in self.targets
 
     def both_free(self, link: Link) -> bool:
-        """Whether neither of a link's words has a link."""
+        """Return True if neither of a link's two words has a link."""
         return link[0] not in self.sources and link[1] not in self.targets
 
     def take(self, links: Iterable[Link], free: Callable[[Link], bool]) -> None:
-        """Take in what is free, in order, each link changing what is free for the next."""
+        """Accept links in order if they are free; each accepted link affects the following ones."""
         for link in links:
             if free(link):
                 self.add(link)
 
     def neighbours(self, link: Link) -> list[Link]:
-        """The eight links beside one, in symal's order of (target, source)."""
+        """Return the eight adjacent links, in the (target, source) order of symal."""
         return [(link[0] + i, link[1] + j) for j, i in BESIDE]
 
 
 def from_links(grown: Grown, union: Set[Link], free: Callable[[Link], bool]) -> None:
-    """Go round the links in order, and take up what lies beside each, until nothing is added.
+    """Add the free neighbours of each accepted link, in order, until nothing is added.
 
-    A link that is taken up behind the place where the round is belongs to this round already.
+    A link that is added after the current position is visited in the same round.
     """
     added = True
     while added:
@@ -101,7 +101,7 @@ def from_links(grown: Grown, union: Set[Link], free: Callable[[Link], bool]) -> 
 
 
 def from_candidates(grown: Grown, union: Set[Link]) -> None:
-    """Go round the links that are not in, and take in those beside one that is."""
+    """Add the candidates that are adjacent to an accepted link, until nothing is added."""
     added = True
     while added:
         added = False
@@ -112,12 +112,12 @@ def from_candidates(grown: Grown, union: Set[Link]) -> None:
 
 
 def by_source(link: Link) -> tuple[int, int]:
-    """What atools sorts by."""
+    """Return the sort key of atools."""
     return link
 
 
 def by_target(link: Link) -> tuple[int, int]:
-    """What symal sorts by."""
+    """Return the sort key of symal."""
     return link[1], link[0]
 
 

@@ -1,9 +1,10 @@
-"""Which attention aligns best: layer, head, shift and the setting to links, tried on gold links.
+"""Tuning of alignment settings: layer, head, shift and extraction method.
 
-Without gold, by what two directions agree on, or by how a head's weights look by themselves.
+With gold links, settings are compared by their alignment error rate. Without gold, by the agreement
+of two directions, or by the mutual weight of each head.
 
-All heads of all layers are read in one forced pass; every setting is then counted on the same
-weights. Of settings that are equally good, the plainest wins.
+One pass of teacher forcing gives the weights of all heads of all layers; every setting is scored on
+these weights. Of settings that are equally good, the first one tried wins, which is the simplest.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from models.errors import InputError
 from models.inference.translator import Translator
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
-SHARP = 0.45  # share of a link by transport, of a head that is chosen for being sharp
-NEAR = 0.9  # of the best head's mutual weight: what the mean of a layer must have
+SHARP = 0.45  # threshold of transport for a head that is chosen by its mutual weight
+NEAR = 0.9  # share of the best head's mutual weight at which the mean of a layer is preferred
 NULL_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 
 class Trial(NamedTuple):
-    """A setting and how wrong its links are."""
+    """A setting and its error."""
 
     config: AlignConfig
     error_rate: float  # 0 to 1
 
 
 class Extraction(NamedTuple):
-    """What is tried beside layer, head and null threshold: one row of a count."""
+    """Settings that are tried for every layer, head and null threshold: one row of `counts`."""
 
     shift: int
     marks: bool
@@ -53,7 +54,7 @@ def tune(
     *,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> AlignConfig:
-    """The best settings for word links on gold; the other settings stay the model's own."""
+    """Return the best settings for word links on gold; other settings are the model's own."""
     return trials(translator, pairs, gold, max_batch_tokens=max_batch_tokens)[0].config
 
 
@@ -64,7 +65,7 @@ def trials(
     *,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Trial]:
-    """Every setting that was tried on gold, the best first."""
+    """Compute the error rate of every setting on gold links; return the best first."""
     pairs, gold = list(pairs), list(gold)
     if len(pairs) != len(gold) or not any(links.sure for links in gold):
         raise InputError(
@@ -93,13 +94,13 @@ def mutual_trials(
     *,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Trial]:
-    """Every layer, head and shift by how little of its weight is mutual, the best first.
+    """Rank every layer, head and shift by its mutual weight, which needs no gold; best first.
 
-    Neither gold nor another model is asked. A head that aligns has most of its weight where the
-    word of the source and the word of the target look at each other most, and has that for most
-    words; a head that looks at one place, or everywhere, has not. The error is 1 - the weight of
-    such places, over the words of the longer side. Where the mean of a layer's heads comes near to
-    the best of them, it is preferred: several that align are better than one.
+    A weight is mutual if it is the largest of both its row and its column. A head that aligns has
+    much mutual weight in most words; a head that attends to one slot, or to all slots alike, has
+    little. The error is 1 - (mutual weight) / (words of the longer side). The mean of a layer's
+    heads is preferred if it reaches the share NEAR of the best head, because the mean of several
+    aligning heads is better than one of them.
     """
     pairs = list(pairs)
     layers, heads = attention_shape(translator.model.decoder)
@@ -127,7 +128,7 @@ def mutual_trials(
 
 
 class Agreement(NamedTuple):
-    """Settings of two directions by which they link alike, every trial of the last round."""
+    """Trials of the last round of `agree`, for both directions; best first."""
 
     forward: list[Trial]
     reverse: list[Trial]
@@ -141,20 +142,21 @@ def agree(
     rounds: int = 5,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> Agreement:
-    """Settings chosen without gold: each direction's links are gold to the other, in turn.
+    """Choose settings without gold: the links of each direction serve as gold for the other.
 
-    Two models err in different places, so what they agree on is mostly right: the idea of
-    alignment by agreement (Liang, Taskar and Klein 2006), here for the choice of a head. It begins
-    with the reverse model's own settings, and ends when a round changes nothing.
+    Two models make different mistakes, so links on which they agree are mostly right. This is
+    alignment by agreement (Liang, Taskar and Klein 2006), applied to the choice of a head. The
+    first round starts from the reverse model's own settings; the search ends after `rounds`
+    rounds, or when a round changes nothing.
     """
     pairs = list(pairs)
     turned = [(target, source) for source, target in pairs]
     config = dataclasses.replace(reverse.alignment, units="word")
     for _ in range(rounds):
-        seen = gold_from(reverse, turned, config)
-        ahead = trials(forward, pairs, seen, max_batch_tokens=max_batch_tokens)
-        seen = gold_from(forward, pairs, ahead[0].config)
-        back = trials(reverse, turned, seen, max_batch_tokens=max_batch_tokens)
+        gold = gold_from(reverse, turned, config)
+        ahead = trials(forward, pairs, gold, max_batch_tokens=max_batch_tokens)
+        gold = gold_from(forward, pairs, ahead[0].config)
+        back = trials(reverse, turned, gold, max_batch_tokens=max_batch_tokens)
         if back[0].config == config:
             break
         config = back[0].config
@@ -164,14 +166,14 @@ def agree(
 def gold_from(
     translator: Translator, pairs: Sequence[tuple[str, str]], config: AlignConfig
 ) -> list[GoldLinks]:
-    """A model's links, as gold of the other direction."""
+    """Return the links of a model as gold links of the other direction."""
     found = align(translator, pairs, config=config)
     links = [frozenset((j, i) for i, j in one.links) for one in found]
     return [GoldLinks(turned, turned) for turned in links]
 
 
 def extractions() -> Iterator[Extraction]:
-    """The ways that are tried, the plainest first."""
+    """Yield the settings to try, the simplest first."""
     for shift, marks, name in product((0, 1), (False, True), EXTRACTS):
         for threshold in THRESHOLDS if name in THRESHOLDED else (AlignConfig.threshold,):
             yield Extraction(shift, marks, name, threshold)
@@ -183,7 +185,10 @@ def tuning_weights(
     gold: Sequence[GoldLinks],
     max_batch_tokens: int,
 ) -> Iterator[tuple[dict[tuple[int, bool], UnitWeights], GoldLinks]]:
-    """By shift and marks, the weights (L, 1 + H, J, I) of each pair, the heads' mean first."""
+    """Yield the weights (L, 1 + H, J, I) of each pair by shift and marks, and its gold links.
+
+    Index 0 of the heads is their mean.
+    """
     encoded = [encode(translator, *pair) for pair in pairs]
     config = dataclasses.replace(translator.alignment, units="word")
     for batch in batched(translator, encoded, max_batch_tokens // ALL_HEADS):
@@ -204,7 +209,10 @@ def tuning_weights(
 def counts(
     weights_by: dict[tuple[int, bool], UnitWeights], gold: GoldLinks, settings: Sequence[Extraction]
 ) -> Tensor:
-    """|A & S| + |A & P|, and |A|, of every setting and null threshold: (2, W, N, L, 1 + H)."""
+    """Count |A & S| + |A & P|, and |A|, for every setting and null threshold.
+
+    The result is (2, W, N, L, 1 + H): W settings, N null thresholds.
+    """
     shape = next(iter(weights_by.values())).weights.shape[-2:]
     worth = link_table(gold.sure, shape) + link_table(gold.sure | gold.possible, shape)  # (J, I)
     worths = torch.stack([worth, torch.ones_like(worth)])
@@ -225,13 +233,13 @@ def counts(
 
 
 def link_table(links: Iterable[tuple[int, int]], shape: Sequence[int]) -> Tensor:
-    """1 (J, I) where there is a link; a ModelError for one out of range."""
+    """Return a table (J, I) with 1 for each link; raise InputError for a link out of range."""
     table = torch.zeros(*shape)
     for i, j in links:
         if not (0 <= j < shape[0] and 0 <= i < shape[1]):
             raise InputError(
                 f"gold link {i}-{j} of a pair with {shape[1]} and {shape[0]} words",
-                "links between them, counted from 0",
+                "links between words of the pair, counted from 0",
             )
         table[j, i] = 1
     return table

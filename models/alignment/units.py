@@ -1,7 +1,7 @@
-"""Text to units: the user's words, the model's pieces, or characters, and which piece is whose.
+"""Units of a text (words, tokens or characters), and the share of each token in each unit.
 
-A piece stands for some characters of the text; where it stands for those of several units, it
-belongs to each in proportion.
+A token covers a span of characters. A token that covers characters of several units belongs to each
+in proportion.
 """
 
 from __future__ import annotations
@@ -26,36 +26,39 @@ Span = tuple[int, int]  # first character of a text, and the one after the last
 
 
 class Units(NamedTuple):
-    """What of a text is linked, and how its pieces are shared among it."""
+    """Units of a text that can be linked, and the share of each token in them."""
 
-    texts: tuple[str, ...]  # N of them
-    spans: tuple[Span, ...]  # where each stands in the text, in characters
-    shares: Tensor  # (P, N) of each piece; a row sums to 1, or to 0 for a mark or a space
+    texts: tuple[str, ...]  # of N units
+    spans: tuple[Span, ...]  # of each unit, in characters
+    shares: (
+        Tensor  # (P, N) of P tokens; a row sums to 1, or to 0 for punctuation and control tokens
+    )
 
 
 def units(
     processor: Any, ids: Sequence[int], text: str | None = None, *, kind: str = "word", marks: bool
 ) -> Units:
-    """The units of a text that SentencePiece has cut into these ids.
+    """Return the units of a text, given the ids that SentencePiece encoded it as.
 
-    text: as the user wrote it; where it is None, or is not what the ids stand for, their own text.
-    marks: whether pieces of punctuation count with the word they are glued to.
+    text: as the user wrote it; the default is the text of the ids, which is also used if the
+    lengths differ. kind: word, piece or char. marks: True if punctuation tokens count as part of
+    the word that they are attached to.
     """
-    spoken, pieces = spell(processor, ids)
-    said = spoken if text is None or len(text) != len(spoken) else text
+    decoded, tokens = decoded_spans(processor, ids)
+    written = decoded if text is None or len(text) != len(decoded) else text
     if kind == "piece":
         real = [n for n, number in enumerate(ids) if not processor.is_control(number)]
         texts = tuple(processor.id_to_piece(ids[n]) for n in real)
-        return Units(texts, tuple(pieces[n] for n in real), torch.eye(len(ids))[:, real])
-    spans = cut(said, kind)
-    table = shares(pieces, spans)
+        return Units(texts, tuple(tokens[n] for n in real), torch.eye(len(ids))[:, real])
+    spans = unit_spans(written, kind)
+    table = token_shares(tokens, spans)
     if not marks and kind == "word":
-        table = without_marks(table, [said[max(0, a) : b] for a, b in pieces])
-    return Units(tuple(said[a:b] for a, b in spans), tuple(spans), table)
+        table = without_marks(table, [written[max(0, a) : b] for a, b in tokens])
+    return Units(tuple(written[a:b] for a, b in spans), tuple(spans), table)
 
 
-def cut(text: str, kind: str) -> list[Span]:
-    """Where the words, or the characters, of a text stand."""
+def unit_spans(text: str, kind: str) -> list[Span]:
+    """Return the spans of the words, or of the characters, of a text."""
     if kind == "word":
         return [found.span() for found in re.finditer(r"\S+", text)]
     if kind != "char":
@@ -70,22 +73,24 @@ def cut(text: str, kind: str) -> list[Span]:
 
 
 def _joins(before: str, character: str) -> bool:
-    """Whether a character is part of the one before: an accent, a vowel sign, an emoji's part."""
+    """Return True if a character combines with the previous one: accent, vowel sign, emoji part."""
     return JOINER in (before, character) or unicodedata.category(character)[0] == "M"
 
 
-def spell(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
-    """The text that ids stand for, and where in it each stands; control marks nowhere.
+def decoded_spans(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
+    """Return the text of ids, and the span of each id in it; (0, 0) for control tokens.
 
-    The text begins after the space that SentencePiece puts before it, which is at -1. An output
-    may be without: a model can begin with any piece.
+    The leading space that SentencePiece adds is removed, so it has position -1. An output may have
+    no leading space, because a model can begin with any token.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, spans = "", []
     for number in ids:
         start, content = len(text), _content(processor, number)
         text += decoder.decode(content)
-        pending = bool(decoder.getstate()[0])  # a character of which a byte is said
+        pending = bool(
+            decoder.getstate()[0]
+        )  # an incomplete character: not all of its bytes are read yet
         spans.append((start, len(text) + pending) if content else (0, 0))
     text += decoder.decode(b"", final=True)
     before = text.startswith(" ")
@@ -95,7 +100,7 @@ def spell(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
 
 
 def _content(processor: Any, number: int) -> bytes:
-    """What a piece stands for in the text; a control mark is nothing."""
+    """Return the bytes of a token in the text; none for a control token."""
     if processor.is_control(number):
         return b""
     piece = processor.id_to_piece(number)
@@ -104,16 +109,16 @@ def _content(processor: Any, number: int) -> bytes:
     return str(piece).replace("\u2581", " ").encode()
 
 
-def shares(pieces: Sequence[Span], spans: Sequence[Span]) -> Tensor:
-    """Which part (P, N) of each piece belongs to each unit; a lone space to the next one."""
+def token_shares(tokens: Sequence[Span], spans: Sequence[Span]) -> Tensor:
+    """Return the share (P, N) of each token in each unit; a lone space belongs to the next unit."""
     rows, first = [], 0
-    for start, end in pieces:
+    for start, end in tokens:
         row = [0.0] * len(spans)
         rows.append(row)
         if end <= start:
             continue
         while first < len(spans) and spans[first][1] <= start:
-            first += 1  # pieces and units both go forward
+            first += 1  # tokens and units are both in text order
         for n in range(first, len(spans)):
             if spans[n][0] >= end:
                 break
@@ -122,15 +127,15 @@ def shares(pieces: Sequence[Span], spans: Sequence[Span]) -> Tensor:
             row[:] = [part / total for part in row]
         elif first < len(spans):
             row[first] = 1.0
-    return torch.tensor(rows).view(len(pieces), len(spans))
+    return torch.tensor(rows).view(len(tokens), len(spans))
 
 
-def without_marks(table: Tensor, pieces: Sequence[str]) -> Tensor:
-    """The shares (P, N) without the marks that are glued to a word.
+def without_marks(table: Tensor, tokens: Sequence[str]) -> Tensor:
+    """Return the shares (P, N) with 0 for punctuation that is attached to a word.
 
-    A full stop is where attention rests that has nowhere to go; it must not count for the word
-    before it. A unit of marks alone keeps them.
+    Attention without a clear target often falls on the full stop. This weight must not count for
+    the word before it. A unit that consists of punctuation alone keeps its tokens.
     """
-    speaks = torch.tensor([any(c.isalnum() for c in piece) for piece in pieces])  # (P,)
-    worded = (table[speaks] > 0).any(0)  # (N,)
-    return table * (speaks[:, None] | ~worded)
+    is_word = torch.tensor([any(c.isalnum() for c in token) for token in tokens])  # (P,)
+    has_word = (table[is_word] > 0).any(0)  # (N,)
+    return table * (is_word[:, None] | ~has_word)

@@ -1,10 +1,10 @@
-"""Weights of pieces under a given target, and of units from them.
+"""Attention weights of tokens under teacher forcing, and their pooling over units.
 
-    W[j, i] = mean over pieces t of target unit j of sum over pieces s of source unit i of a[t, s]
+    W[j, i] = mean over tokens t of target unit j of sum over tokens s of source unit i of a[t, s]
 
-So a row is a distribution over the source units and none of them. With a shift of 1 the row of a
-piece is that of the step which reads it, one later than the one which says it.
-Source: Clark et al. 2019, section 4.1 (pieces to words); Garg et al. 2019, section 3.2 (layer);
+A row is a distribution over the source units and the null unit. With a shift of 1, the row of a
+token is that of the step that reads it, one later than the step that predicts it.
+Source: Clark et al. 2019, section 4.1 (tokens to words); Garg et al. 2019, section 3.2 (layer);
 Chen et al. 2020, section 3.1 (shift).
 """
 
@@ -25,19 +25,19 @@ from models.types import Batch
 
 
 class UnitWeights(NamedTuple):
-    """How much the units of one pair look at each other."""
+    """Attention weights between the units of one pair."""
 
     weights: Tensor  # (.., J, I)
-    null: Tensor  # (.., J) weight on no source unit, as on the end mark
+    null: Tensor  # (.., J) weight on no source unit, for example on the end mark
 
 
 @torch.inference_mode()
 def teacher_forced_weights(
     model: EncoderDecoder, batch: Batch, config: AlignConfig
 ) -> tuple[Tensor, Tensor]:
-    """Weights (B, T, S) of the configured layer and head, and each target's score (B,).
+    """Return weights (B, T, S) of the configured layer and head, and each target's score (B,).
 
-    A score is the mean log-probability of a piece, end mark included.
+    A score is the mean log-probability of a token, end mark included.
     """
     layer, head = chosen(model.decoder, config)
     found = model.teacher_force(batch, want_heads=(layer,))
@@ -49,7 +49,7 @@ def teacher_forced_weights(
 
 @torch.inference_mode()
 def every_head(model: EncoderDecoder, batch: Batch, shift: int) -> Tensor:
-    """The weights (B, L, H, T, S) of every layer and head."""
+    """Return the weights (B, L, H, T, S) of every layer and head."""
     layers, _ = attention_shape(model.decoder)
     heads = model.teacher_force(batch, want_heads=range(layers)).heads
     assert heads is not None
@@ -57,16 +57,19 @@ def every_head(model: EncoderDecoder, batch: Batch, shift: int) -> Tensor:
 
 
 def attention_shape(decoder: Decoder) -> tuple[int, int]:
-    """Layers and heads that can be asked for; a ModelError if there is no attention."""
+    """Return the numbers of layers and heads; raise a ModelError if there is no attention."""
     if not decoder.attends:
         raise ModelError(
-            "a model without attention", "weights to align by", "use a family that attends"
+            "a model without attention", "a model with attention", "use a family that has it"
         )
     return decoder.attention_shape
 
 
 def chosen(decoder: Decoder, config: AlignConfig) -> tuple[int, int | None]:
-    """Layer and head from 0, or no head for their mean; a ModelError for one that is not there."""
+    """Return layer and head, counted from 0; None as head for the mean of all.
+
+    Raises ModelError for a layer or head that the model does not have.
+    """
     layers, heads = attention_shape(decoder)
     for name, number, most in (("layer", config.layer, layers), ("head", config.head, heads)):
         if not 0 <= number <= most:
@@ -80,12 +83,12 @@ def chosen(decoder: Decoder, config: AlignConfig) -> tuple[int, int | None]:
 
 
 def shifted(weights: Tensor, shift: int) -> Tensor:
-    """The weights (.., T, S) by the step that reads a piece; the end mark is read by none."""
+    """Return weights (.., T, S) by the step that reads each token; no step reads the end mark."""
     return torch.cat([weights[..., 1:, :], weights[..., :1, :] * 0], -2) if shift else weights
 
 
 def scores(model: EncoderDecoder, found: TeacherForcingOutput, batch: Batch) -> Tensor:
-    """Mean log-probability (B,) of each target's pieces."""
+    """Return the mean log-probability (B,) of each target's tokens."""
     real = batch.target_mask
     _, nll = LossSum(0.0).by_token(
         found.features[real], batch.target_out[real], model.output.weight, model.output.bias
@@ -96,9 +99,9 @@ def scores(model: EncoderDecoder, found: TeacherForcingOutput, batch: Batch) -> 
 
 
 def pooled(weights: Tensor, source: Units, target: Units) -> UnitWeights:
-    """Weights (.., J, I) of units from those of pieces (.., T, S)."""
+    """Return the weights (.., J, I) of units from those of tokens (.., T, S)."""
     by_source = weights @ source.shares  # (.., T, I)
-    inside = weights.sum(-1)  # (.., T): 1, but for windows that leave some out
+    inside = weights.sum(-1)  # (.., T): 1, or less if a window excludes slots
     rows = target.shares / target.shares.sum(0).clamp_min(1e-9)  # (T, J)
     table = rows.T @ by_source
     null = (inside @ rows - table.sum(-1)).clamp_min(0)

@@ -1,4 +1,4 @@
-"""What every image network can do: normalised pixels to a grid of features."""
+"""Base class of image networks: normalised pixels to a grid of features."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from models.errors import ModelError
+from models.errors import ConfigurationError
 
 
 class Normalisation(NamedTuple):
@@ -19,25 +19,26 @@ class Normalisation(NamedTuple):
 class Cnn(nn.Module):
     """An image network without its classifier, up to one of its grids.
 
-    Built from an ImageConfig; `config.grid` names the layer whose output is the grid, "" its last.
+    Built from an ImageConfig. `config.grid` names the layer whose output is the grid; "" selects
+    the last one.
     """
 
     normalisation: Normalisation
-    pretrained = True  # whether there are weights to read
+    pretrained = True  # False if there are no weights to load
 
     def forward(self, images: Tensor) -> Tensor:
-        """The grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
+        """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
         raise NotImplementedError
 
     def load(self, weights: str) -> None:
-        """Fill the weights: DEFAULT, or from a file."""
+        """Load the weights: DEFAULT, or the path of a file."""
         raise NotImplementedError
 
 
-def needs_file(encoder: str, what: str) -> ModelError:
-    """The error where the weights of an encoder have to be given by path."""
-    return ModelError(
+def needs_file(encoder: str, what: str) -> ConfigurationError:
+    """Return the error for an encoder whose weights must be given by path."""
+    return ConfigurationError(
         f"image encoder {encoder} without weights",
-        f"{what}",
+        what,
         "give it with --encoder-weights PATH (model.image.weights)",
     )

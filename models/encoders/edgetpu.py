@@ -1,9 +1,9 @@
-"""MobileNet-EdgeTPU 1.0: an image network of 4 million weights, read from its quantised form.
+"""MobileNet-EdgeTPU 1.0: an image network of 4 million weights, stored quantised to 8 bits.
 
 blocks 1-8:   expand (k x k, fused) -> project (1 x 1)
 blocks 9-21:  expand (1 x 1) -> depthwise (k x k) -> project (1 x 1)
-y = project(..) + x where the block is residual; ReLU after all but project; weight = (q - z) scale
-Source: Gupta and Akin 2020, with batch normalisation folded in, as mlcommons/mobile_models has it.
+y = project(..) + x in a residual block; ReLU after expand and depthwise; weight = (q - z) scale
+Source: Gupta and Akin 2020, with batch normalisation folded in, as in mlcommons/mobile_models.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.nn.functional import conv2d, pad
 
 from models.config import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation, needs_file
-from models.errors import ModelError, unknown_name
+from models.errors import DamagedError, unknown_name
 
 LAYERS = ("expand", "depthwise", "project")
 
@@ -29,10 +29,10 @@ class BlockSize(NamedTuple):
     """One block of the network."""
 
     out: int
-    expand: int = 0  # channels inside; 0: there is no expansion
+    expand: int = 0  # channels after expansion; 0: no expansion
     kernel: int = 3
     stride: int = 1
-    fused: bool = False  # the expansion is the k x k convolution, and there is no depthwise one
+    fused: bool = False  # the expansion is the k x k convolution; no depthwise convolution
     residual: bool = False
 
 
@@ -45,7 +45,7 @@ class Architecture(NamedTuple):
 
 
 def repeated(first: BlockSize, expand: int, times: int) -> tuple[BlockSize, ...]:
-    """A block, and `times` residual ones behind it."""
+    """Return a block followed by `times` residual ones."""
     return first, *[first._replace(expand=expand, stride=1, residual=True)] * times
 
 
@@ -65,9 +65,10 @@ MOBILENET_EDGETPU = Architecture(
 
 
 class MobileNetEdgeTpu(Cnn):
-    """MobileNet-EdgeTPU 1.0, trained on ImageNet: about 25 ms a picture on one core.
+    """MobileNet-EdgeTPU 1.0, trained on ImageNet: about 25 ms per picture on one core.
 
-    Grids of a picture of 224: head, 7 x 7 of 1280 features; blocks.17.expand, 14 x 14 of 768.
+    Grids of a picture of 224 x 224 pixels: head, 7 x 7 cells of 1280 features; blocks.17.expand,
+    14 x 14 cells of 768.
     Source: Gupta and Akin 2020.
     """
 
@@ -92,19 +93,19 @@ class MobileNetEdgeTpu(Cnn):
         self.head = Convolution(size, architecture.head) if self.grid == "head" else None
 
     def forward(self, images: Tensor) -> Tensor:
-        """The grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
+        """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
         x = self.stem(images.contiguous(memory_format=torch.channels_last))
         for block in self.blocks:
             x = block(x)
         return x if self.head is None else self.head(x)
 
     def load(self, weights: str) -> None:
-        """Fill the weights from the npz, or from the folder that it is in."""
+        """Load the weights from the npz file, or from the folder that contains it."""
         load_quantised(self, weights)
 
 
 class Block(nn.Module):
-    """Expansion, depthwise convolution and projection: those of them that there are."""
+    """Expansion, depthwise convolution and projection, as far as the block has them."""
 
     def __init__(self, incoming: int, size: BlockSize, *, last: str = "") -> None:
         super().__init__()
@@ -121,15 +122,15 @@ class Block(nn.Module):
         self.residual = size.residual and "project" in wanted and not last
 
     def forward(self, x: Tensor) -> Tensor:
-        """Features (B, C, h, w) to those of the block."""
+        """Map features (B, C, h, w) to the block's output (B, C', h', w')."""
         y = x
-        for convolution in self.children():  # in the order in which they were made
+        for convolution in self.children():  # in order of construction
             y = convolution(y)
         return x + y if self.residual else y
 
 
 class Convolution(nn.Module):
-    """A convolution with TensorFlow's SAME padding, which puts the odd one after."""
+    """A convolution with TensorFlow's SAME padding, which puts an odd row or column at the end."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class Convolution(nn.Module):
         self.kernel, self.stride, self.groups, self.relu = kernel, stride, groups, relu
 
     def forward(self, x: Tensor) -> Tensor:
-        """Features (B, C, h, w) to (B, C', ceil(h / stride), ceil(w / stride))."""
+        """Map features (B, C, h, w) to (B, C', ceil(h / stride), ceil(w / stride))."""
         rows, columns = (same(length, self.kernel, self.stride) for length in x.shape[2:])
         around = rows[0] if rows == columns and rows[0] == rows[1] else 0
         if not around and max(*rows, *columns):
@@ -159,13 +160,13 @@ class Convolution(nn.Module):
 
 
 def same(length: int, kernel: int, stride: int) -> tuple[int, int]:
-    """Zeros before and after, so that ceil(length / stride) places come out."""
+    """Return the padding before and after that gives ceil(length / stride) outputs."""
     total = max((-(-length // stride) - 1) * stride + kernel - length, 0)
     return total // 2, total - total // 2
 
 
 def stages(architecture: Architecture) -> Iterator[str]:
-    """The names of everything that can be the grid."""
+    """Yield the names of all layers that can be the grid."""
     yield "stem"
     for index, block in enumerate(architecture.blocks):
         for layer in LAYERS:
@@ -176,7 +177,7 @@ def stages(architecture: Architecture) -> Iterator[str]:
 
 
 def load_quantised(network: MobileNetEdgeTpu, weights: str) -> None:
-    """Fill a network from an npz of 8-bit weights, checked against the arch.json beside it."""
+    """Load 8-bit weights from an npz file, after a check against arch.json in the same folder."""
     import numpy
 
     if weights in ("", "DEFAULT"):
@@ -201,14 +202,14 @@ def load_quantised(network: MobileNetEdgeTpu, weights: str) -> None:
                 layer.weight.copy_((q.float() - zero.float().view(shape)) * scale.view(shape))
                 layer.bias.copy_(bias)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise ModelError(
+        raise DamagedError(
             f"{path} cannot be read as weights of mobilenet-edgetpu ({error})",
             "mobilenet_edgetpu_uint8.npz, or its folder",
         ) from None
 
 
 def check(layers: dict[str, Convolution], described: list[dict[str, Any]], path: Path) -> None:
-    """Raise ModelError where a description of the network is not the one built here."""
+    """Raise a ModelError if a description differs from the network that is built here."""
     theirs = {entry["name"]: entry for entry in described if entry["op"] == "conv"}
     for name, layer in layers.items():
         out, per_group, kernel, _ = layer.weight.shape
@@ -223,7 +224,7 @@ def check(layers: dict[str, Convolution], described: list[dict[str, Any]], path:
         found = {key: theirs.get(name, {}).get(key, "nothing") for key in ours}
         if found != ours:
             odd = next(key for key in ours if found[key] != ours[key])
-            raise ModelError(
+            raise DamagedError(
                 f"{path} has {odd} {found[odd]} at {name}",
                 f"MobileNet-EdgeTPU 1.0, with {ours[odd]}",
             )

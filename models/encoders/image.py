@@ -1,4 +1,4 @@
-"""The image encoder: a picture becomes a grid of slots, one per cell.
+"""Image encoder: an image to a memory with one slot per grid cell.
 
 a_1 .. a_S = the cells of a grid inside an image network, row by row      Xu et al. 2015, 3.1.1
 """
@@ -21,15 +21,15 @@ from models.registry import find, names
 from models.types import Memory
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
-PREPROCESSING = 2  # changes when models.images turns pictures into other pixels than before
+PREPROCESSING = 2  # version of the preprocessing in models.images; part of the cache key
 
 
 class ImageEncoder(PretrainedEncoder):
-    """Images, or features computed before, to a memory of S cells with V features.
+    """Images, or precomputed features, to a memory of S cells with V features.
 
-    The network is frozen unless it starts from nothing (`weights = none`): it has no gradient then,
-    and stays in evaluation mode. `unfreeze` lets it learn; its normalisation layers keep
-    their statistics in either case.
+    The network is frozen, so it has no gradients, unless it is trained from scratch
+    (`weights = none`) or `unfreeze` is called. It always stays in evaluation mode, so its
+    normalisation layers keep their statistics.
     """
 
     mean: Tensor
@@ -40,7 +40,7 @@ class ImageEncoder(PretrainedEncoder):
         image = config.image
         kind = kind_of(image.encoder)
         self.body: Cnn = kind(image)
-        with torch.device("meta"):  # the shape of the grid, without computing anything
+        with torch.device("meta"):  # computes the shape of the grid only
             pixels = torch.zeros(1, 3, image.size, image.size)
             _, self.value_size, rows, columns = kind(image).eval()(pixels).shape
         self.grid = (rows, columns)
@@ -58,7 +58,7 @@ class ImageEncoder(PretrainedEncoder):
             self.freeze()
 
     def load_pretrained(self) -> None:
-        """Fill the image network's weights as `model.image.weights` says: once, before training.
+        """Load the image network's weights from `model.image.weights`: once, before training.
 
         A bundle contains them, so reading a bundle does not call this.
         """
@@ -66,13 +66,13 @@ class ImageEncoder(PretrainedEncoder):
             self.body.load(self.config.weights)
 
     def train(self, mode: bool = True) -> ImageEncoder:
-        """Training mode, but for the image network."""
+        """Set training mode; the image network stays in evaluation mode."""
         super().train(mode)
         self.body.eval()
         return self
 
     def features(self, images: Tensor) -> Tensor:
-        """Features (B, S, V) of images (B, 3, h, w) with values from 0 to 1; cells row by row."""
+        """Compute features (B, S, V) of images (B, 3, h, w) with values from 0 to 1, row by row."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             cells: Tensor = self.body((images - self.mean) / self.deviation)  # (B, V, rows, cols)
             return cells.flatten(2).mT.contiguous()
@@ -86,16 +86,16 @@ class ImageEncoder(PretrainedEncoder):
         if self.norm is not None:
             values = self.norm(values)
         if self.training and self.feature_dropout.rate:
-            # alike in every cell: a mean over cells would undo what is drawn for each
+            # one mask for all cells, because a mean over cells would average out a mask per cell
             values = values * self.feature_dropout(values.new_ones(len(values), 1, self.value_size))
         real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
-        with torch.autocast(values.device.type, enabled=False):  # a product needs no second copy
+        with torch.autocast(values.device.type, enabled=False):  # autocast would copy all values
             mean = (real @ values).squeeze(1) / real.sum(2).clamp_min(1)  # (B, V)
         return Memory(values, mask, final=mean, grid=self.grid)
 
 
 def kind_of(encoder: str) -> type[Cnn]:
-    """The class of an image network; a ModelError with near names otherwise."""
+    """Return the class of an image network; raise UnknownNameError for another name."""
     if encoder.startswith(FAMILIES):
         encoder = "torchvision"
     if encoder not in names("image_encoder"):
@@ -105,7 +105,7 @@ def kind_of(encoder: str) -> type[Cnn]:
 
 
 def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
-    """A key of what `features` gives for a file: network, weights and preprocessing."""
+    """Return a hash of all that determines `features`: network, weights and preprocessing."""
     what = [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]
     digest = hashlib.sha256(json.dumps(what).encode())
     for name, tensor in encoder.body.state_dict().items():

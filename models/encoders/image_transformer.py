@@ -1,6 +1,6 @@
-"""The image encoder of a Transformer: cells brought to the model's size, with learned positions.
+"""Image encoder of a Transformer: cells projected to the model's size, with learned positions.
 
-x_rc = W a_rc + row_r + column_c;  then self-attention blocks, where there are any
+x_rc = W a_rc + row_r + column_c;  then `encoder_layers` self-attention blocks
 Source: Vaswani et al. 2017; positions in two dimensions as in Parmar et al. 2018, learned here.
 """
 
@@ -18,7 +18,7 @@ from models.types import Memory
 
 
 class ImageTransformerEncoder(ImageEncoder):
-    """Images, or features computed before, to a memory of S cells with D features."""
+    """Images, or precomputed features, to a memory of S cells with D features."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)

@@ -1,12 +1,12 @@
-"""A recurrent encoder that attends to what it has read: self-attention inside the recurrence.
+"""Recurrent encoder with self-attention over its earlier states inside the recurrence.
 
 a_i = v^T tanh(W_x x_t + W_s h~_{t-1} + W_h h_i),  i < t
 [h~_t; c~_t] = sum_i softmax(a)_i [h_i; c_i]
 h_t, c_t = LSTM(x_t, [h~_t; c~_t])       Cheng, Dong and Lapata 2016
 
-The summary h~ stands where the cell's last state does otherwise, so that no step has to carry the
-whole past; a GRU does the same without c. The paper reads from left to right, here each direction
-has a recurrence of its own.
+The summary h~ replaces the cell's last state, so a step does not depend on that state to represent
+the whole past. A GRU works in the same way, without c. The paper reads from left to right; here
+each direction has its own recurrence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
 
 
 class IntraEncoder(nn.Module):
-    """Token ids to a memory with one slot per token, and the states at the ends."""
+    """Token ids to a memory with one slot per token, and the final states."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig, hidden: int) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class IntraEncoder(nn.Module):
         )
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
-        """Memory of ids (B, S) with mask (B, S); `final` as the plain recurrent encoder's."""
+        """Return the memory of ids (B, S) with mask (B, S); `final` as in RnnEncoder."""
         values, finals = self.embedding(source), []
         order = reversing(mask)
         for start in range(0, len(self.layers), self.directions):
@@ -66,7 +66,7 @@ class IntraRecurrence(nn.Module):
         self.parts, self.hidden = 2 if cell == "lstm" else 1, hidden
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """States (B, S, H) of inputs (B, S, E). What comes later is not seen, so no mask."""
+        """Compute states (B, S, H) of inputs (B, S, E). A step reads no later input: no mask."""
         with torch.autocast(inputs.device.type, enabled=False):
             summary = inputs.new_zeros(inputs.shape[0], self.parts, self.hidden)
             states: list[Tensor] = []
@@ -95,5 +95,5 @@ def reversing(mask: Tensor) -> Tensor:
 
 
 def reordered(x: Tensor, places: Tensor) -> Tensor:
-    """(B, S, D) with its slots taken from the places (B, S)."""
+    """Return x (B, S, D) with its slots taken from places (B, S)."""
     return x.gather(1, places.unsqueeze(-1).expand_as(x))

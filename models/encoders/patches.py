@@ -1,4 +1,4 @@
-"""No network: a cell is its pixels and its place. The least that attention can be tried on."""
+"""Patches of pixels as cells, without a network: the simplest image input for attention."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from models.config import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
 from models.errors import ConfigurationError
 
-SIZE = 8  # pixels of a patch's side, where the grid does not say
+SIZE = 8  # default side of a patch in pixels
 
 
 class Patches(Cnn):
-    """The picture cut into squares, whose pixels and places are the features; nothing learns.
+    """Square patches of the picture; pixels and position are the features. Nothing is learned.
 
-    a_i = [the 3 p^2 values of patch i; its row; its column], places from -1 to 1
-    Source: the input of Dosovitskiy et al. 2021, section 3.1; places as in Liu et al. 2018.
-    model.image.grid is p, 8 if it is empty.
+    a_i = [the 3 p^2 values of patch i; its row; its column], positions from -1 to 1
+    Source: the input of Dosovitskiy et al. 2021, section 3.1; positions as in Liu et al. 2018.
+    model.image.grid is p in pixels; 8 if it is empty.
     """
 
     normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
@@ -31,11 +31,11 @@ class Patches(Cnn):
         if self.side < 1 or config.size % self.side:
             raise ConfigurationError(
                 f"grid '{config.grid}' of patches in pictures of {config.size} pixels",
-                "a patch's side in pixels, which divides the picture's",
+                "the side of a patch in pixels, a divisor of the picture's side",
             )
 
     def forward(self, images: Tensor) -> Tensor:
-        """The grid (B, 3 p p + 2, h / p, w / p) of normalised images (B, 3, h, w)."""
+        """Compute the grid (B, 3 p p + 2, h / p, w / p) of normalised images (B, 3, h, w)."""
         pixels = pixel_unshuffle(images, self.side)
         batch, _, rows, columns = pixels.shape
         down, right = (
@@ -46,4 +46,4 @@ class Patches(Cnn):
         return torch.cat([pixels, places.expand(batch, -1, -1, -1)], 1)
 
     def load(self, weights: str) -> None:
-        """There is nothing to fill."""
+        """Do nothing, because there are no weights."""

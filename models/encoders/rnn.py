@@ -1,4 +1,4 @@
-"""The recurrent encoder: a GRU or LSTM over the source, in one direction or both.
+"""Recurrent encoder: a GRU or LSTM over the source, in one direction or both.
 
 h_i = [->h_i; <-h_i]                     Bahdanau, Cho and Bengio 2015, section 3.2
 """
@@ -18,7 +18,7 @@ CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 
 
 class RnnEncoder(nn.Module):
-    """Token ids to a memory with one slot per token, and the states at the ends."""
+    """Token ids to a memory with one slot per token, and the final states."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig, hidden: int) -> None:
         super().__init__()
@@ -39,10 +39,10 @@ class RnnEncoder(nn.Module):
         self.final_size = hidden * directions * config.encoder_layers
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
-        """Memory of ids (B, S) with mask (B, S).
+        """Return the memory of ids (B, S) with mask (B, S).
 
-        Its `final` (B, layers * directions * hidden) has each direction's last state, the last
-        layer's backward one, <-h_1, at the end.
+        Its `final` (B, layers * directions * hidden) contains each direction's last state; the
+        backward state of the last layer, <-h_1, comes last.
         """
         embedded = self.dropout(self.embedding(source))
         lengths = mask.sum(1).cpu()

@@ -1,4 +1,4 @@
-"""A small image network that is trained with the captions, for drawn pictures and for tests."""
+"""Small image network that is trained together with the captioner: for synthetic scenes, tests."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ CHANNELS = (32, 48, 64)
 
 
 class SmallCnn(Cnn):
-    """Three convolutions of stride 2, trained from scratch: for drawn pictures, not photos.
+    """Three convolutions of stride 2, trained from scratch: for synthetic scenes, not photos.
 
-    x = ReLU(GroupNorm(conv(x))), three times; of a picture of 64 a grid of 8 x 8 x 64.
+    x = ReLU(GroupNorm(conv(x))), three times. A picture of 64 x 64 pixels gives 8 x 8 cells of
+    64 features.
     Source: ours; group normalisation by Wu and He 2018.
     """
 
@@ -26,7 +27,9 @@ class SmallCnn(Cnn):
         super().__init__()
         if config.grid:
             raise ConfigurationError(
-                f"grid '{config.grid}' of small-cnn", "none: it has one", "leave image.grid empty"
+                f"grid '{config.grid}' of small-cnn",
+                "no grid, because it has only one",
+                "leave image.grid empty",
             )
         sizes = zip((3, *CHANNELS), CHANNELS, strict=False)
         self.layers = nn.ModuleList(
@@ -35,14 +38,14 @@ class SmallCnn(Cnn):
         self.norms = nn.ModuleList(nn.GroupNorm(8, size) for size in CHANNELS)
 
     def forward(self, images: Tensor) -> Tensor:
-        """The grid (B, 64, ceil(h / 8), ceil(w / 8)) of images (B, 3, h, w)."""
+        """Compute the grid (B, 64, ceil(h / 8), ceil(w / 8)) of images (B, 3, h, w)."""
         x = images
         for layer, norm in zip(self.layers, self.norms, strict=True):
             x = norm(layer(x)).relu()
         return x
 
     def load(self, weights: str) -> None:
-        """There are none."""
+        """Raise ConfigurationError, because there are no weights to load."""
         raise ConfigurationError(
             f"weights '{weights}' for small-cnn, which is trained from scratch",
             "image.weights=none",

@@ -1,4 +1,4 @@
-"""torchvision's image networks, by their names there: a walk through their stages to the grid."""
+"""Image networks of torchvision, by their torchvision names, up to the stage that is the grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from models.config import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
 from models.encoders.torchvision_import import torchvision_models
-from models.errors import ModelError, unknown_name
+from models.errors import DamagedError, NotFoundError, unknown_name
 
 FAMILIES = (
     "resnet",
@@ -28,8 +28,9 @@ FAMILIES = (
 class TorchvisionCnn(Cnn):
     """torchvision's ResNet, VGG, MobileNet, EfficientNet, ConvNeXt: resnet50, vgg19 and so on.
 
-    The grid is the output of a stage: layer1 .. layer4 of a ResNet, features.0 .. of the others;
-    by default the last one, of VGG the last before pooling (14 x 14 of 512, as Xu et al. have it).
+    The grid is the output of a stage: layer1 .. layer4 of a ResNet, features.0 .. of the others.
+    The default is the last stage; of VGG, the last before pooling (14 x 14 cells of 512 features,
+    as in Xu et al. 2015).
     Source: He et al. 2016; Simonyan and Zisserman 2015; Howard et al. 2019; Tan and Le 2019; Liu
     et al. 2022.
     """
@@ -51,25 +52,25 @@ class TorchvisionCnn(Cnn):
         self.network = cut(network, self.walk)
         for part in self.network.modules():
             if isinstance(part, nn.BatchNorm2d):
-                part.num_batches_tracked = None  # its statistics stay what they are
+                part.num_batches_tracked = None  # unused, because the statistics are fixed
 
     def forward(self, images: Tensor) -> Tensor:
-        """The grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
+        """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
         x = images
         for name in self.walk:
             x = self.network.get_submodule(name)(x)
         return x
 
     def load(self, weights: str) -> None:
-        """Fill the weights: torchvision's own, or a file of them."""
+        """Load the weights: DEFAULT (torchvision's own), or the path of a .safetensors file."""
         found = downloaded(self.name) if weights in ("", "DEFAULT") else stored(Path(weights))
         wanted = self.network.state_dict()
         for name, tensor in wanted.items():
             if name not in found or found[name].shape != tensor.shape:
                 shape = tuple(found[name].shape) if name in found else "missing"
-                raise ModelError(
+                raise DamagedError(
                     f"weights '{weights}', where {name} is {shape}",
-                    f"those of torchvision's {self.name}, with {tuple(tensor.shape)}",
+                    f"the weights of torchvision's {self.name}, with {tuple(tensor.shape)}",
                 )
         with torch.no_grad():
             for name, tensor in wanted.items():
@@ -77,13 +78,13 @@ class TorchvisionCnn(Cnn):
 
 
 def network_names() -> list[str]:
-    """The names of the networks that can be an encoder."""
+    """Return the names of the networks that can be an encoder."""
     module = torchvision_models()
     return [name for name in module.list_models(module=module) if name.startswith(FAMILIES)]
 
 
 def stages(network: nn.Module) -> dict[str, nn.Module]:
-    """The parts of a network in the order of its forward pass, up to its pooling."""
+    """Return the stages of a network in the order of its forward pass, up to the final pooling."""
     parts = dict(network.named_children())
     if "features" in parts:
         return {f"features.{name}": part for name, part in parts["features"].named_children()}
@@ -91,12 +92,12 @@ def stages(network: nn.Module) -> dict[str, nn.Module]:
 
 
 def default_grid(every: Mapping[str, nn.Module]) -> str:
-    """The last stage that is no pooling."""
+    """Return the name of the last stage that is not a pooling layer."""
     return [name for name, part in every.items() if not isinstance(part, nn.MaxPool2d)][-1]
 
 
 def cut(network: nn.Module, walk: list[str]) -> nn.Module:
-    """The network without what comes after the walk; what is left keeps its names."""
+    """Remove the stages after the grid; the remaining parts keep their names."""
     kept = {name.split(".")[0] for name in walk}
     for name, part in list(network.named_children()):
         if name not in kept:
@@ -108,28 +109,28 @@ def cut(network: nn.Module, walk: list[str]) -> nn.Module:
 
 
 def downloaded(name: str) -> Mapping[str, Tensor]:
-    """torchvision's best weights of a network, from its cache or from the network."""
+    """Return torchvision's best weights of a network, from its cache or by download."""
     best = torchvision_models().get_model_weights(name).DEFAULT
     try:
         found: Mapping[str, Tensor] = best.get_state_dict(progress=False, check_hash=True)
     except (OSError, RuntimeError) as error:  # no connection; a damaged file
-        raise ModelError(
-            f"the weights of {name} could not be fetched ({error})",
-            f"a connection to fetch {best.url}",
+        raise NotFoundError(
+            f"the weights of {name} could not be downloaded ({error})",
+            f"a connection to {best.url}",
             "give --encoder-weights PATH, a .safetensors file, or none to train from scratch",
         ) from None
     return found
 
 
 def stored(path: Path) -> Mapping[str, Tensor]:
-    """The weights in a safetensors file; a .pth is a pickle, and none is opened."""
+    """Return the weights in a safetensors file. A .pth file is a pickle, so it is not opened."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise ModelError(
+        raise DamagedError(
             f"{path} cannot be read as weights ({error})",
             "torchvision's weights as a .safetensors file",
             "safetensors.torch.save_file(network.state_dict(), PATH) writes one",

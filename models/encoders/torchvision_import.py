@@ -1,7 +1,7 @@
-"""torchvision where its compiled part does not fit: beside a torch for CPUs only, say.
+"""Import of torchvision when its compiled operators do not match torch, as in a CPU-only build.
 
-There `import torchvision` ends in "operator torchvision::nms does not exist". Image networks need
-no such operator; its name is enough.
+There `import torchvision` fails with "operator torchvision::nms does not exist". Image networks do
+not call this operator, so declaring its name is enough.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ OPERATORS = {
     "nms": "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms": "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
 }
-_libraries: list[torch.library.Library] = []  # the names go when these go
+_libraries: list[torch.library.Library] = []  # kept alive, because the declared names end with them
 
 
 def torchvision_models() -> Any:
-    """The module `torchvision.models`, imported with made-up operators where it must be."""
+    """Import `torchvision.models`; declare the missing operators if the import fails."""
     try:
         return importlib.import_module("torchvision.models")
     except RuntimeError as error:
         if "torchvision::" not in str(error):
             raise
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-        del sys.modules[name]  # what was imported halfway
+        del sys.modules[name]  # partially imported modules
     library = torch.library.Library("torchvision", "FRAGMENT")
     for name, schema in OPERATORS.items():
         if not hasattr(torch.ops.torchvision, name):

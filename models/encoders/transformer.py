@@ -1,4 +1,4 @@
-"""The Transformer's encoder: self-attention and feed-forward blocks, pre-norm.
+"""Transformer encoder: self-attention and feed-forward blocks, pre-norm.
 
 x <- x + SelfAttention(LayerNorm(x));  x <- x + FFN(LayerNorm(x))
 Vaswani et al. 2017, section 3.1; pre-norm as in Xiong et al. 2020
@@ -26,7 +26,7 @@ class TransformerEncoder(nn.Module):
         self.norm = nn.LayerNorm(config.embedding)
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
-        """Memory of ids (B, S) with mask (B, S)."""
+        """Return the memory of ids (B, S) with mask (B, S)."""
         x = self.embedding(source)  # (B, S, D)
         x = self.dropout(x + positions(0, x.shape[1], x.shape[2], x.device))
         for layer in self.layers:
@@ -47,7 +47,7 @@ class EncoderLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """(B, S, D) to (B, S, D)."""
+        """Map x (B, S, D) to (B, S, D)."""
         attended, _ = self.attention(self.attention_norm(x), mask)
         x = x + self.dropout(attended)
         return x + self.dropout(self.feed_forward(self.forward_norm(x)))

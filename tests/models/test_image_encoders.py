@@ -272,7 +272,7 @@ def test_what_is_no_torchvision_network_grid_or_weights_is_refused(
     for name, weights, fact in (
         ("resnet18", "w.pth", "cannot be read"),
         ("resnet18", "absent.safetensors", "cannot be read"),
-        ("mobilenet_v3_small", "w.safetensors", "missing; expected those of torchvision's"),
+        ("mobilenet_v3_small", "w.safetensors", "missing; expected the weights of torchvision's"),
     ):
         with pytest.raises(ModelError, match=fact) as refused:
             torchvision_of(name).load(str(tmp_path / weights))
@@ -283,7 +283,7 @@ def test_what_is_no_torchvision_network_grid_or_weights_is_refused(
 
     monkeypatch.setattr(urllib.request, "urlopen", offline)
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    with pytest.raises(ModelError, match=r"could not be fetched.*\.pth;.*--encoder-weights PATH"):
+    with pytest.raises(ModelError, match=r"not be downloaded.*\.pth;.*--encoder-weights PATH"):
         torchvision_of("resnet18").load("DEFAULT")
 
 

@@ -65,7 +65,7 @@ def test_a_pair_that_cannot_be_aligned_says_why(tiny_translator: Translator) -> 
     long = "dog " * tiny_translator.max_source_length
     found = align(tiny_translator, [("", "x y"), ("x", " "), (long, "Hund")])
     assert [one.note for one in found[:2]] == ["an empty side"] * 2
-    assert "source pieces, the model takes 512" in found[2].note
+    assert "source tokens, at most 512 allowed" in found[2].note
     assert found[0].target == ("x", "y") and found[0].weights.shape == (2, 0)
     assert found[2].weights.shape == (1, 512) and not found[2].links
 

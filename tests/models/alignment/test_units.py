@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.alignment.units import Units, cut, shares, spell, units, without_marks
+from models.alignment.units import (
+    Units,
+    decoded_spans,
+    token_shares,
+    unit_spans,
+    units,
+    without_marks,
+)
 from models.alignment.weights import pooled, shifted
 from models.config import TokenizerConfig
 from models.errors import ModelError
@@ -26,7 +33,7 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_ids_spell_the_text_they_were_made_from(text: str, tiny_tokenizer: Tokenizer) -> None:
     ids = tiny_tokenizer.encode(text)
-    spoken, spans = spell(tiny_tokenizer.source, ids)
+    spoken, spans = decoded_spans(tiny_tokenizer.source, ids)
     assert spoken == text.replace("▁", " ")
     assert len(spans) == len(ids) and spans[-1] == (0, 0)  # the end mark stands nowhere
     covered = {place for start, end in spans[:-1] for place in range(start, end)}
@@ -38,7 +45,7 @@ def test_an_output_may_begin_within_a_word(tiny_tokenizer: Tokenizer) -> None:
     processor = tiny_tokenizer.source
     bare = [i for i in range(len(processor)) if processor.id_to_piece(i).isalpha()]
     ids = [bare[-1], *tiny_tokenizer.encode("a dog")]
-    spoken, spans = spell(processor, ids)
+    spoken, spans = decoded_spans(processor, ids)
     assert spoken == processor.decode(ids)
     assert spoken[slice(*spans[0])] == processor.id_to_piece(bare[-1])
     assert not any(start < 0 for start, _ in spans)
@@ -59,11 +66,11 @@ def test_words_are_those_between_spaces(text: str, tiny_tokenizer: Tokenizer) ->
 
 def test_characters_stand_with_their_marks_and_without_spaces() -> None:
     text = "日本 de\u0301ja\u0300 👩\u200d🌾"
-    assert [text[a:b] for a, b in cut(text, "char")] == [
+    assert [text[a:b] for a, b in unit_spans(text, "char")] == [
         *("日", "本", "d", "e\u0301", "j", "a\u0300", "👩\u200d🌾")
     ]
     with pytest.raises(ModelError, match="did you mean|word, piece"):
-        cut(text, "words")
+        unit_spans(text, "words")
 
 
 def test_characters_share_their_piece_and_bytes_make_up_a_character() -> None:
@@ -85,9 +92,9 @@ def test_every_piece_is_a_unit_but_for_the_end_mark(tiny_tokenizer: Tokenizer) -
 
 
 def test_a_piece_over_two_units_is_shared_and_a_lone_space_goes_to_the_next() -> None:
-    table = shares([(-1, 3), (3, 4), (4, 7), (0, 0)], [(0, 1), (2, 4), (5, 7)])
+    table = token_shares([(-1, 3), (3, 4), (4, 7), (0, 0)], [(0, 1), (2, 4), (5, 7)])
     assert table.tolist() == [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
-    assert shares([(-1, 0), (0, 2)], [(0, 2)]).tolist() == [[1.0], [1.0]]
+    assert token_shares([(-1, 0), (0, 2)], [(0, 2)]).tolist() == [[1.0], [1.0]]
 
 
 def test_marks_do_not_count_with_the_word_they_are_glued_to() -> None:
