@@ -1,4 +1,4 @@
-"""What the families share: vocabulary sizes and the embeddings they lead to."""
+"""Parts shared by several families: embeddings and the recurrent encoder."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from models.encoders.rnn import RnnEncoder
 from models.errors import ConfigurationError
 from models.layers import Embedding
 from models.registry import find
+from models.settings import limits_of, within
 from models.types import VocabularySizes
+
+SETTING = "model.encoder_attention"
 
 
 def embeddings(
     config: ModelConfig, sizes: VocabularySizes, *, scale: float = 1.0
 ) -> tuple[Embedding, Embedding]:
-    """Source and target embeddings: one and the same where vocabulary and weights are shared."""
+    """Build source and target embeddings; one embedding if vocabulary and weights are shared."""
     if config.encoder_layers < 1:
-        raise ConfigurationError("model.encoder_layers = 0", "at least 1, to encode a text")
+        raise ConfigurationError("model.encoder_layers = 0", "at least 1 for a text model")
     target = Embedding(sizes.target, config.embedding, scale=scale)
     if sizes.joint and config.tied:
         return target, target
@@ -34,9 +37,10 @@ def recurrent_encoder(
         "none": RnnEncoder,
         "intra": IntraEncoder,
     }
+    kind = within(limits_of(ModelConfig, "encoder_attention"), config.encoder_attention, SETTING)
     halved = attends and config.bidirectional and needs_equal_sizes(config)
     hidden = config.hidden // 2 if halved else config.hidden
-    return kinds[config.encoder_attention](embedding, config, hidden)
+    return kinds[kind](embedding, config, hidden)
 
 
 def needs_equal_sizes(config: ModelConfig) -> bool:
