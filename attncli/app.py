@@ -107,8 +107,10 @@ class CommandTable(TyperGroup):
         if " ".join(args[:2]) in COMMANDS:
             args = [" ".join(args[:2]), *args[2:]]
         name, stand_in, rest = super().resolve_command(ctx, args)
-        command = stand_in and load_command(stand_in.name or "")
-        if command and rest and _is_unknown(stand_in.name or "", command, rest[0]):
+        if stand_in is None:  # typer accepts this while it completes a line in the shell
+            return name, stand_in, rest
+        command = load_command(stand_in.name or "")
+        if rest and _is_unknown(stand_in.name or "", command, rest[0]):
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
         return name, command, rest
 

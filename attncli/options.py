@@ -30,7 +30,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from attncli.overrides import Overrides, SearchOverrides
-from models.config import AttentionConfig, SearchConfig
+from models.config import ReadMode, SearchConfig
 from models.settings import fields_of, limits_of, types_of
 
 MODEL = "ATTN_MODEL"
@@ -54,7 +54,7 @@ BatchTokens = Annotated[
     int, typer.Option("--max-batch-tokens", min=1, help="Tokens per batch, padding included.")
 ]
 HardDecode = Annotated[
-    Literal[limits_of(AttentionConfig, "read_decode").choices] | None,  # type: ignore[misc]
+    ReadMode | None,
     typer.Option(
         help="Read mode of hard attention: the most probable slot, a sample or the expectation. "
         "Default: as saved with the model."
@@ -76,7 +76,10 @@ From = Annotated[
 ]
 
 
-SHORT = {(SearchConfig, "beam"): "-b", (SearchConfig, "nbest"): "-n"}  # option names of one letter
+SHORT: dict[tuple[type, str], str] = {  # option names of one letter
+    (SearchConfig, "beam"): "-b",
+    (SearchConfig, "nbest"): "-n",
+}
 
 
 def with_settings(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -6,6 +6,7 @@ Each default, doc, list of choices and range is written once, here. Nothing here
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from models.settings import option
 
@@ -17,6 +18,7 @@ MAX_LAYERS = 256
 MAX_SLOTS = 2**20  # source and target lengths
 MAX_SEED = 2**63 - 1
 
+ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 
 
@@ -59,7 +61,7 @@ class AttentionConfig:
     read_decode: str = option(
         "argmax",
         "hard: read mode outside training: argmax, sample or expected",
-        choices=("argmax", "sample", "expected"),
+        choices=get_args(ReadMode),
         aliases={"expectation": "expected"},  # the paper's word
     )
     read_seed: int = option(

@@ -28,6 +28,7 @@ except ImportError:  # Windows
 NAME_BYTES = 200  # bytes of the target's name kept in a temporary name; file systems allow 255
 PART, OLD = ".part", ".old"  # suffixes of temporary names
 NEW_FILE = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+CANNOT_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # of a folder
 SAME_FILE = os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -63,7 +64,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                 os.fsync(file.fileno())
         with write_errors(path):
             os.replace(temporary, path)
-        sync_folder(path.parent)
+            sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -132,13 +133,22 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries to the disk, so that a rename survives a power failure."""
-    with contextlib.suppress(OSError):  # Windows and some network file systems cannot
+    """Flush a folder's entries to the disk, so that a rename survives a power failure.
+
+    Do nothing on systems that cannot flush a folder: Windows cannot open one, and some network file
+    systems refuse the call. Raise OSError if the flush itself fails (a full or broken disk).
+    """
+    try:
         descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in CANNOT_FLUSH:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -86,4 +86,5 @@ def guide_table(rows: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarra
     for number, flat in enumerate(rows):
         source, target = flat.reshape(-1, 2).T
         table[number, target, source] = 1
-    return table / np.maximum(table.sum(-1, keepdims=True), 1)
+    shared: np.ndarray = table / np.maximum(table.sum(-1, keepdims=True), 1)
+    return shared

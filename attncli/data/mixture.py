@@ -223,13 +223,14 @@ def shares(counts: np.ndarray, temperature: float) -> np.ndarray:
     T = 1 keeps the shares of the data; a larger T brings them closer to each other.
     """
     weights = (counts / counts.sum()) ** (1 / temperature)
-    return weights / weights.sum()
+    normalised: np.ndarray = weights / weights.sum()
+    return normalised
 
 
 def divided(total: int, parts: np.ndarray) -> np.ndarray:
     """Divide a total into whole numbers in given shares; the largest remainders are rounded up."""
     exact = total * parts
-    found = np.floor(exact).astype(np.int64)
+    found: np.ndarray = np.floor(exact).astype(np.int64)
     rest = np.argsort(found - exact, kind="stable")[: total - int(found.sum())]
     found[rest] += 1
     return found

@@ -25,7 +25,7 @@ def precision(config: TrainConfig, device: torch.device) -> torch.dtype:
 def gains_from_bf16(device: torch.device) -> bool:
     """Whether bf16 products are done in hardware."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     if device.type != "cpu":
         return False
     names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")

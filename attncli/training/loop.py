@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, autograd, nn
 
 from attncli.data.batching import Examples, epoch_plan, gather
 from attncli.training.config import TrainConfig
@@ -134,7 +134,7 @@ class Stepper:
         for batch, numbers in batches:
             with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
                 found.append(reward_loss(self.state.model, batch, numbers))
-            (found[-1].loss / (found[-1].tokens * len(batches))).backward()
+            autograd.backward(found[-1].loss / (found[-1].tokens * len(batches)))
         tokens = sum(part.tokens for part in found)
         loss, nll = sum(float(p.loss.detach()) for p in found), sum(part.nll for part in found)
         reward = sum(part.reward for part in found) / len(found)
@@ -177,7 +177,7 @@ class Stepper:
                 output = self.state.model.output
                 difference = divergence(features, again, output.weight, output.bias)
                 total = (total + second + more) / 2 + self.config.r_drop / 2 * difference
-        (total / tokens).backward()
+        autograd.backward(total / tokens)
         return float(loss.detach()) / tokens, float(nll.sum()) / tokens
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor | float]:

@@ -135,4 +135,5 @@ def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
     """Negative log-likelihoods (B, T) of a batch's targets; 0 where there is padding."""
     logits = model.output(model.teacher_force(batch, memory=memory).features).float()  # (B, T, Y)
     nll = -logits.log_softmax(-1).gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
-    return nll * batch.target_mask
+    masked: Tensor = nll * batch.target_mask
+    return masked

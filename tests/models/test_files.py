@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,14 @@ import pytest
 from attncli.data.streams import open_output
 from models import files
 from models.errors import ModelError
-from models.files import is_leftover, open_append, remove_leftovers, replacing, write_bytes
+from models.files import (
+    is_leftover,
+    open_append,
+    remove_leftovers,
+    replacing,
+    write_bytes,
+    write_folder,
+)
 
 
 def test_a_planted_link_of_a_temporary_name_is_not_written_through(
@@ -108,6 +118,33 @@ def test_an_output_that_cannot_be_written_is_a_clear_error(tmp_path: Path, name:
     (tmp_path / "pool").symlink_to("loop")
     with pytest.raises(ModelError, match="cannot write"), open_output(tmp_path / name):
         raise AssertionError("it was opened")
+
+
+def failing(code: int, *, of_folders: bool) -> Callable[[int], None]:
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode) == of_folders:
+            raise OSError(code, os.strerror(code))
+
+    return fsync
+
+
+@pytest.mark.parametrize("of_folders", [False, True])
+def test_a_write_that_may_not_be_on_disk_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_folders: bool
+) -> None:
+    monkeypatch.setattr(os, "fsync", failing(errno.ENOSPC, of_folders=of_folders))
+    with pytest.raises(ModelError, match="No space left"):
+        write_bytes(tmp_path / "out", b"x")
+    with pytest.raises(ModelError, match="No space left"):
+        write_folder(tmp_path / "folder", lambda path: (path / "part").touch())
+
+
+def test_a_file_system_that_cannot_flush_folders_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", failing(errno.EINVAL, of_folders=True))
+    write_bytes(tmp_path / "out", b"x")
+    assert (tmp_path / "out").read_bytes() == b"x"
 
 
 def test_an_output_follows_the_link_that_the_user_names(tmp_path: Path) -> None:
