@@ -141,7 +141,7 @@ def started(event: Started) -> None:
     for note in event.notes:
         console.warn(note)
     if event.step:
-        console.say(f"going on after update {event.step:,}")
+        console.say(f"continuing after update {event.step:,}")
 
 
 def _kept(kept: FinalModel, config: TrainConfig) -> str:

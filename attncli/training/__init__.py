@@ -1,1 +1,1 @@
-"""The training loop and what it stands on."""
+"""Training: settings, data, the loop, evaluation and the run folder."""

@@ -21,7 +21,7 @@ from models.zoo import preset as find_preset
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Files of sentence pairs, or of pictures and captions."""
+    """Training and dev data: files of sentence pairs, or of images and captions."""
 
     train: tuple[str, ...] = option(
         (), "two line-aligned files, or one TSV; none: the embedded grammar"
@@ -31,9 +31,9 @@ class DataConfig:
         "",
         "word links of the training pairs, one Pharaoh line each, that guide an attention head",
     )
-    images: str = option("", "captioners: a folder of pictures, or a TAR file of them")
+    images: str = option("", "captioners: a folder of images, or a TAR file of them")
     captions: str = option(
-        "", "captioners: rows of picture, tab, caption; or a Flickr8k, Karpathy or COCO file"
+        "", "captioners: rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file"
     )
     dev_captions: str = option(
         "", "captioners: captions for evaluation during training, as for captions"
@@ -78,7 +78,7 @@ class DataConfig:
         8000, "number of pairs sampled from the embedded grammar if no files are given", least=1
     )
     demo_scenes: int = option(
-        2000, "number of scenes sampled for a captioner if no pictures are given", least=1
+        2000, "number of scenes sampled for a captioner if no images are given", least=1
     )
     demo_source: str = option(
         "en", "source language of the embedded grammar: en, de or fr", choices=LANGUAGES
@@ -186,11 +186,11 @@ class TrainConfig:
         0.00005, "captioners: peak learning rate of the pretrained encoder", above=0
     )
     flip: float = option(
-        0.5, "captioners: share of pictures mirrored while the encoder is trained", at_most=1
+        0.5, "captioners: share of images mirrored while the encoder is trained", at_most=1
     )
     crop: float = option(
         0.8,
-        "captioners: smallest share of a picture's area kept by random crops while the encoder is "
+        "captioners: smallest share of an image's area kept by random crops while the encoder is "
         "trained (1: no crops)",
         above=0,
         at_most=1,
@@ -203,7 +203,7 @@ class TrainConfig:
     self_critical_lr: float = option(0.00005, "self-critical training: peak learning rate", above=0)
     self_critical_samples: int = option(
         5,
-        "self-critical training: samples per picture; each is compared with the mean reward of "
+        "self-critical training: samples per image; each is compared with the mean reward of "
         "the others (1: with the greedy caption)",
         least=1,
     )
@@ -222,19 +222,24 @@ class TrainConfig:
 class RunConfig:
     """Everything a run depends on."""
 
-    preset: str = option("transformer-tiny", "the preset that the settings below start from")
-    start_from: str = option("", "a trained model, whose weights and pieces the run begins with")
+    preset: str = option("transformer-tiny", "preset that gives the defaults of the settings below")
+    start_from: str = option("", "trained model whose weights and tokenizer the run starts with")
     data: DataConfig = option(DataConfig, "data")
     model: ModelConfig = option(ModelConfig, "model")
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
     train: TrainConfig = option(TrainConfig, "training")
-    search: SearchConfig = option(SearchConfig, "search, here and as the model's default")
+    search: SearchConfig = option(
+        SearchConfig, "search in evaluations; saved with the model as its default"
+    )
 
 
 def run_config(
     preset: str, values: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
 ) -> RunConfig:
-    """A preset, then the tables of a TOML file, then `section.key=value` strings."""
+    """Return the settings of a run; later sources override earlier ones.
+
+    preset: its name; values: tables of a TOML file; assignments: `section.key=value` strings.
+    """
     chosen = find_preset(preset)
     config = merged(RunConfig(preset=preset), {"model": chosen.model, "train": chosen.train})
     config = overridden(merged(config, values or {}), assignments)
@@ -258,15 +263,18 @@ def check(config: RunConfig) -> None:
 PATHS = ("train", "dev", "alignments", "images", "captions", "dev_captions", "features")  # of data
 UNCHECKED = {
     "preset",
-    "data.corpora",  # compared by their content, as all files
+    "data.corpora",  # compared by content, like all files
     "data.dev_corpora",
     "start_from",
     *(f"data.{name}" for name in PATHS),
-}  # what is there is compared instead
+}  # settings not compared by name: the content of the files is compared instead
 
 
 def differences(new: RunConfig, old: RunConfig) -> list[str]:
-    """Settings of two runs that differ, but for the data's paths: `section.key: old, now new`."""
+    """Return the settings that differ between two runs, as `section.key was old, now new`.
+
+    Paths of data are not compared.
+    """
     before = _flat(to_dict(old))
     return [
         f"{place} was {before[place]!r}, now {value!r}"
@@ -284,7 +292,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def to_toml(config: Any) -> str:
-    """The configuration as TOML, each setting under the sentence that documents it."""
+    """Return the configuration as TOML; a comment above each setting documents it."""
     return "\n".join(_toml_lines(config, ""))
 
 

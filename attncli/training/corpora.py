@@ -38,7 +38,7 @@ class CorpusConfig:
 
     @property
     def sides(self) -> tuple[str, str]:
-        """The two languages; a ModelError for another form."""
+        """The two languages; raise a ModelError for another form."""
         try:
             return parse_direction(self.languages)
         except ValueError:
@@ -49,7 +49,7 @@ class CorpusConfig:
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
-        """Source and target language of each direction that the corpus is used in."""
+        """Source and target language of each direction that the corpus trains."""
         first, second = self.sides
         one_way = self.tagged or not self.both
         return ((first, second),) if one_way else ((first, second), (second, first))

@@ -1,4 +1,4 @@
-"""What the training loop needs from the data, whatever the kind of input.
+"""Interfaces between data and training loop, common to all kinds of input.
 
 The packages `attncli.training.sources.*` build these; the loop, the evaluation and the checkpoints
 use them.

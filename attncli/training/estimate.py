@@ -1,4 +1,4 @@
-"""What a run would be, without running it: sizes, and the memory of one update."""
+"""Estimate of a run without training: model and data sizes, and the memory of one update."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from models.bundle import sizes_of
 from models.loss import SLICE_ELEMENTS, LossSum
 from models.types import Batch
 
-SAMPLE_ROWS = 4  # sentences of a batch that are really computed; the rest is proportion
-SLICES = 3  # of logits that the loss holds at a time
-BACKWARD = 2  # times what the forward pass keeps: its gradients, and blocks that do not fit again
-PROCESS = 300 * 2**20  # Python and torch themselves, where they share the memory
+SAMPLE_ROWS = 4  # sentences of a batch that are computed; memory is extrapolated from them
+SLICES = 3  # slices of logits that the loss holds at a time
+BACKWARD = 2  # factor on the memory of the forward pass, for gradients and fragmentation
+PROCESS = 300 * 2**20  # bytes of Python and torch, counted on a CPU
 
 
 class Estimate(NamedTuple):
-    """What a run would be."""
+    """Sizes of a run and the memory it needs."""
 
     parameters: int
     vocabulary: str  # sizes, as text
@@ -37,11 +37,11 @@ class Estimate(NamedTuple):
     left_out: int
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
-    memory_bytes: int  # at the largest update; on a CPU that of the whole process
+    memory_bytes: int  # of the largest update; on a CPU, of the whole process
 
 
 def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Estimate:
-    """Parameters, vocabulary, batches of an epoch and memory; nothing is trained."""
+    """Return parameters, vocabulary, batches of an epoch and memory, without training."""
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
         prepared = source.load(config, Path(name), progress).prepared
@@ -66,25 +66,25 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
 
 
 def _extremes(plan: list[np.ndarray]) -> list[np.ndarray]:
-    """The batch of most sentences and the one of fewest, which are the longest."""
+    """Return the batch of most sentences, and the one of fewest, which are the longest."""
     return [max(plan, key=len), min(plan, key=len)]
 
 
 def fixed_bytes(state: State) -> int:
-    """Memory of weights, gradients, Adam's two moments, the moving average and the logits."""
+    """Return the bytes of weights, gradients, Adam's two moments, moving average and logits."""
     weights = sum(p.numel() * p.element_size() for p in state.model.parameters())
     learned = sum(p.numel() * p.element_size() for p in state.learned.values())
-    copies = 3 + (state.average is not None)  # of what is learned
+    copies = 3 + (state.average is not None)  # of the learned parameters
     output = state.model.output.weight
     rows = max(1, SLICE_ELEMENTS // len(output))
     return weights + copies * learned + output.numel() * 4 + SLICES * 4 * rows * len(output)
 
 
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
-    """Memory of what a batch's forward pass keeps for the backward pass.
+    """Return the bytes of tensors that the forward pass of a batch keeps for the backward pass.
 
-    Counted on a few sentences and on twice as many: what does not grow with them, as the weights
-    cast to bf16, is there once.
+    They are counted on a few sentences and on twice as many, and extrapolated linearly: a part,
+    such as the weights cast to bf16, does not grow with the number of sentences.
     """
     rows, few = len(batch.source), min(SAMPLE_ROWS, len(batch.source))
     kept = kept_bytes(state, _first(batch, few), dtype)
@@ -110,7 +110,7 @@ def _first(batch: Batch, sources: int) -> Batch:
 
 
 def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
-    """Memory of the tensors that autograd saves, each storage once, the weights not."""
+    """Return the bytes of the storages that autograd saves, without those of the weights."""
     kept = {p.untyped_storage().data_ptr(): 0 for p in state.model.parameters()}
 
     def count(tensor: Tensor) -> Tensor:
@@ -123,9 +123,8 @@ def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
         torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor),
         torch.autocast(batch.source.device.type, dtype, enabled=dtype != torch.float32),
     ):
-        features = state.model.teacher_force(
-            batch
-        ).features  # held: its graph holds what was counted
+        # the reference to `features` keeps the graph alive, and with it the counted tensors
+        features = state.model.teacher_force(batch).features
         output, mask = state.model.output, batch.target_mask
         held = LossSum(0.0)(features[mask], batch.target_out[mask], output.weight, output.bias)
     del held

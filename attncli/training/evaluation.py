@@ -1,4 +1,4 @@
-"""Scoring a model while it trains: real search on the dev set, and its loss."""
+"""Evaluation of a model during training: search on the dev set, and its loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from models.tokenizer import Tokenizer
 def dev_scores(
     model: EncoderDecoder, tokenizer: Tokenizer, dev: DevSet, config: RunConfig, report: Report
 ) -> Scores:
-    """Loss per token and, unless it is all that is watched, the scores of real search."""
+    """Return the dev loss per token and, unless train.metric is loss, the scores of decoding."""
     dev = dev.encoded_by(model, report)
     loss = dev_loss(model, tokenizer, dev, report)
     if config.train.metric == "loss":
@@ -39,7 +39,7 @@ def dev_loss(
     dev: DevSet,
     report: Report = lambda share: None,
 ) -> float:
-    """Negative log-likelihood per target token, in nats, without smoothing."""
+    """Return the negative log-likelihood per target token, in nats, without label smoothing."""
     model, loss = model.eval(), LossSum(0.0)
     total, tokens = 0.0, 0
     for batch in dev.batches(tokenizer, model):
@@ -57,7 +57,7 @@ def _device(model: nn.Module) -> torch.device:
 
 @contextlib.contextmanager
 def using(model: nn.Module, weights: dict[str, Tensor]) -> Iterator[None]:
-    """Lend a model other weights, of all or some parameters; its own come back afterwards."""
+    """Replace all or some weights of a model inside a `with` block; restore them at its end."""
     parameters = dict(model.named_parameters())
     lent = [name for name in weights if weights[name].data_ptr() != parameters[name].data_ptr()]
     own = {name: parameters[name].detach().clone() for name in lent}

@@ -1,4 +1,4 @@
-"""What happens in a run, as its job yields it. Nothing here imports torch."""
+"""Events of a run, yielded by its job. Nothing here imports torch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Started(NamedTuple):
-    """Everything is ready; the updates follow."""
+    """The data and the model are ready; the updates follow."""
 
     preset: str
     parameters: int
@@ -15,19 +15,19 @@ class Started(NamedTuple):
     unit: str  # plural name of the examples: "sentence pairs"
     length_limits: str  # settings that exclude long examples
     empty: int  # pairs left out: a side has no text
-    long: int  # pairs left out: a side has too many pieces
-    notes: tuple[str, ...]  # what else the user should know about the data
+    long: int  # pairs left out: a side has too many tokens
+    notes: tuple[str, ...]  # warnings about the data
     dev: int  # sources to decode and score
     dev_long: int  # of these, too long for the model: they count as an empty output
     device: str
     precision: str  # fp32 or bf16
-    metric: str  # by which weights are selected; "" without a dev set
+    metric: str  # of early stopping; "" without a dev set
     metric_is_auto: bool  # True if it was chosen from the dev data
     step: int  # updates done before; 0: a fresh run
 
 
 class Stepped(NamedTuple):
-    """One update is done."""
+    """One update of the weights."""
 
     step: int
     epoch: int
@@ -38,11 +38,11 @@ class Stepped(NamedTuple):
     norm: float  # of the gradient, before clipping
     reward: float | None  # self-critical training: mean reward of the captions sampled
     tokens: int  # target tokens of this update
-    seconds: float  # that it took
+    seconds: float  # duration of this update
 
 
 class Scores(NamedTuple):
-    """What an evaluation found on the dev set."""
+    """Loss and scores on the dev set."""
 
     loss: float  # negative log-likelihood per target token, in nats
     bleu: float | None = None  # 0 to 100; of captions BLEU-4
@@ -59,23 +59,23 @@ class Scores(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """The dev set was scored."""
+    """One evaluation on the dev set."""
 
     step: int
     epoch: int
     scores: Scores
-    gained: bool  # whether it is the best so far
+    gained: bool  # True if it is the best so far
 
 
 class Ended(NamedTuple):
-    """There will be no further update."""
+    """End of the updates."""
 
     step: int
     reason: str
 
 
 class FinalModel(NamedTuple):
-    """The model that a run leaves."""
+    """The final model of a run."""
 
     which: str  # "best", "average of N" or "last"
     score: float | None  # on the dev set, by the metric
@@ -84,7 +84,7 @@ class FinalModel(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The folder holds this run already, at its end: nothing is left to do."""
+    """The folder holds this run, which was finished before."""
 
     step: int
     reason: str
@@ -96,4 +96,4 @@ RunEvent = Started | Event | FinalModel | Finished
 
 
 class Interrupted(Exception):
-    """The run was asked to stop; its state is saved."""
+    """A stop was requested; the state of the run is saved."""

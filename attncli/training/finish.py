@@ -1,4 +1,4 @@
-"""The end of a run: the final weights, the head to align with, the curves."""
+"""End of a run: the final weights, the head to align with, the curves."""
 
 from __future__ import annotations
 

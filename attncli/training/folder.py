@@ -1,13 +1,13 @@
-"""A run folder: what lies where, and whether it belongs to this run.
+"""A run folder: its files, and the check that it belongs to this run.
 
 config.toml              the whole configuration; `attn train config.toml` repeats the run
 inputs.json              fingerprints of the data files
-train.tsv dev.tsv test.tsv   the embedded grammar's sentences, where no data was given, and
-train.links and so on        the true links of their words, Pharaoh
-data/                    the tokenised corpus, whole or not there
+train.tsv dev.tsv test.tsv   sentences of the embedded grammar, if no data were given, and
+train.links and so on        their gold word links in Pharaoh format
+data/                    the tokenised corpus, complete or absent
 config.json, model.safetensors, tokenizer.model, card.md     the bundle: the best model so far
-log.jsonl, curves.png, tensorboard/    what happened
-checkpoint.safetensors   where a killed run goes on
+log.jsonl, curves.png, tensorboard/    losses and scores
+checkpoint.safetensors   state from which an interrupted run continues
 snapshots/               weights of the last evaluations, to be averaged
 """
 
@@ -38,27 +38,27 @@ class RunFolder(NamedTuple):
 
     @property
     def inputs(self) -> Path:
-        """What the data files held when the run began."""
+        """Hashes of the data files at the start of the run."""
         return self.path / "inputs.json"
 
     @property
     def data(self) -> Path:
-        """The tokenised corpus, its tokenizer and what it was made from."""
+        """The tokenised corpus and its tokenizer."""
         return self.path / "data"
 
     @property
     def checkpoint(self) -> Path:
-        """The state from which a killed run goes on."""
+        """The state from which an interrupted run continues."""
         return self.path / "checkpoint.safetensors"
 
     @property
     def log(self) -> Path:
-        """One JSON record a line."""
+        """One JSON record per line."""
         return self.path / "log.jsonl"
 
     @property
     def curves(self) -> Path:
-        """Loss and dev score as a picture."""
+        """Chart of losses and dev scores."""
         return self.path / "curves.png"
 
     @property
@@ -68,19 +68,19 @@ class RunFolder(NamedTuple):
 
     @property
     def snapshots(self) -> Path:
-        """The weights of the last evaluations, a file for each."""
+        """The weights of the last evaluations, one file each."""
         return self.path / "snapshots"
 
     def snapshot(self, step: int) -> Path:
-        """The weights of one evaluation."""
+        """Return the path of the weights of one evaluation."""
         return self.snapshots / f"{step}.safetensors"
 
 
 def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
-    """Make the folder this run's, or see that it is.
+    """Start a run in the folder, or check that the folder belongs to this run.
 
-    A folder of another configuration or other data is a ModelError that says what differs; but
-    until its data was prepared, a folder holds nothing that other settings could spoil.
+    Raise a ModelError that lists the differences if the folder holds a run of another configuration
+    or of other data. Until its data are prepared, a run can still change its settings.
     """
     with write_errors(folder.path):
         there = [path for path in folder.path.iterdir() if not is_leftover(path)]
@@ -89,7 +89,9 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     if not folder.config.exists() or not (begun or folder.inputs.exists()):
         if foreign:
             raise ModelError(
-                f"{folder.path} is not empty and holds no run", "a new folder", "choose another -o"
+                f"{folder.path} contains files but no run",
+                "a new or empty folder",
+                "choose another -o",
             )
     elif begun:
         _check_same(folder, config, fingerprint)
@@ -101,7 +103,7 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
 
 
 def read_config(folder: RunFolder) -> RunConfig:
-    """The configuration that a run was started with."""
+    """Return the configuration that a run was started with."""
     name = str(folder.config)
     try:
         text = folder.config.read_text("utf-8")
@@ -128,7 +130,7 @@ def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
 
 
 def _tidy(folder: RunFolder) -> None:
-    """Remove what killed processes left of unfinished writes."""
+    """Remove temporary files of unfinished writes."""
     for place in (folder.path, folder.snapshots):
         remove_leftovers(place)
 
@@ -137,7 +139,7 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
     found = differences(with_stored_choices(folder, config), read_config(folder))
     stored = _read_inputs(folder)
     found += [
-        f"the {part} data is not the same"
+        f"the {part} data have changed"
         for part in fingerprint
         if stored.get(part) != fingerprint[part]
     ]
@@ -158,7 +160,7 @@ def _read_inputs(folder: RunFolder) -> dict[str, str]:
     except (OSError, ValueError) as error:
         raise ModelError(
             f"{folder.inputs} is missing or damaged ({error})",
-            "what the data files held when the run began",
+            "the hashes of the data files at the start of the run",
             "choose another -o, or remove that folder",
         ) from None
     return stored

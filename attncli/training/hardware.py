@@ -1,4 +1,4 @@
-"""What the machine does well: its precision, and how it hands out memory."""
+"""Settings for the hardware: precision of matrix products, kernel caches and memory."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import torch
 from attncli.training.config import TrainConfig
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # malloc.h
-CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # oneDNN's, and ideep's over it
-KERNELS = "64"  # that each keeps, instead of 1024
+CACHES = (
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
+    "LRU_CACHE_CAPACITY",
+)  # oneDNN, ideep
+KERNELS = "64"  # kernels kept by each cache; its default is 1024
 
 
 def precision(config: TrainConfig, device: torch.device) -> torch.dtype:
-    """The type of matrix products: bf16 where asked for, or where the processor gains from it."""
+    """Return the type of matrix products; auto is bf16 where the hardware computes it natively."""
     if config.precision == "auto":
         return torch.bfloat16 if gains_from_bf16(device) else torch.float32
     return {"fp32": torch.float32, "bf16": torch.bfloat16}[config.precision]
 
 
 def gains_from_bf16(device: torch.device) -> bool:
-    """Whether bf16 products are done in hardware."""
+    """Return True if the device computes bf16 products in hardware."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
     if device.type != "cpu":
@@ -33,21 +36,22 @@ def gains_from_bf16(device: torch.device) -> bool:
 
 
 def limit_kernel_caches() -> None:
-    """Have oneDNN forget kernels of shapes that will hardly come back.
+    """Limit the number of compiled kernels that oneDNN caches.
 
-    In bf16 it compiles one for each shape, about a megabyte, and hardly two batches have one shape:
-    a thousand of them took most of a small model's memory, and their reuse saved no time. Both
-    caches ask the environment when they are first used.
+    In bf16, oneDNN compiles a kernel of about 1 MB for each shape, and batches rarely have the same
+    shape. A thousand kernels take most of the memory of a small model, and reusing them saves no
+    measurable time. Both caches read the environment when they are first used.
     """
     for name in CACHES:
         os.environ.setdefault(name, KERNELS)
 
 
 def retain_freed_memory() -> None:
-    """Have glibc keep large blocks instead of giving them back at every step.
+    """Configure glibc to keep large freed blocks for the next training step.
 
-    Blocks of a training step are megabytes, above malloc's threshold for mmap: freed and mapped
-    again at each step, every page faults anew. Does nothing where there is no glibc.
+    The tensors of a step take megabytes, which is above malloc's threshold for mmap. By default
+    they are unmapped and mapped again at each step, and every page causes a page fault. Do nothing
+    on systems without glibc.
     """
     if not sys.platform.startswith("linux"):
         return

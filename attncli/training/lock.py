@@ -1,4 +1,4 @@
-"""One run folder, one process: a lock that ends with the process that holds it, however it ends."""
+"""Lock of a run folder, so that one process trains in it; it ends with that process."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NAME = ".lock"
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, made if need be; a ModelError if another process holds it.
+    """Lock a folder inside a `with` block; create the folder if it is missing.
 
-    The kernel drops the lock of a process that was killed, so none is ever stale. The number in the
-    file is only for the message.
+    Raise a ModelError if another process has locked it. The kernel releases the lock of a killed
+    process, so no lock is ever stale. The process id in the file is used only in the message.
     """
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,9 +28,9 @@ def locked(folder: Path) -> Iterator[None]:
             file.seek(0)
             process = file.read(20).decode("ascii", "replace").strip()
             raise ModelError(
-                f"another `attn train` is at work in {folder} (process {process})",
-                "one at a time",
-                "wait for it, stop it, or choose another -o",
+                f"process {process} is training in {folder}",
+                "a folder that no other `attn train` uses",
+                "wait for that process, stop it, or choose another -o",
             )
         with write_errors(folder):
             os.ftruncate(file.fileno(), 0)

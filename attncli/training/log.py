@@ -1,4 +1,4 @@
-"""log.jsonl: one record a line, cut back to the checkpoint when a run goes on."""
+"""log.jsonl: one JSON record per line, truncated to the checkpoint when a run continues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.files import open_append, write_errors
 
 
 class Log:
-    """Appends records; knows its size, so that a checkpoint can note it."""
+    """Log file that appends records and reports its size, which checkpoints store."""
 
     def __init__(self, path: Path, size: int, board: TensorBoardLog | None = None) -> None:
         self.path, self.board = path, board
@@ -21,7 +21,7 @@ class Log:
             os.ftruncate(self.file.fileno(), min(size, self.size))
 
     def write(self, event: str, record: dict[str, Any]) -> None:
-        """Append one record, for TensorBoard too where it is wanted."""
+        """Append one record; write it to TensorBoard too if that is enabled."""
         rounded = {
             key: float(f"{value:.6g}") if isinstance(value, float) else value
             for key, value in record.items()
@@ -38,7 +38,7 @@ class Log:
         return os.fstat(self.file.fileno()).st_size
 
     def sync(self) -> None:
-        """Bring what was written to the disk, before a checkpoint counts on it."""
+        """Flush the log to the disk; a checkpoint that stores its size is written afterwards."""
         with write_errors(self.path):
             os.fsync(self.file.fileno())
             if self.board:
@@ -46,7 +46,7 @@ class Log:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a log. A damaged line is skipped: the log is only drawn, never used."""
+    """Return the records of a log. Damaged lines are skipped: they only affect the curves."""
     with path.open("rb") as file:
         found = [_record(line) for line in file]
     return [record for record in found if record]

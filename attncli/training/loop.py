@@ -1,4 +1,4 @@
-"""The training loop: a generator of events. The job decides what to log, save and show.
+"""The training loop: a generator of events. The job decides which of them to log, save and show.
 
 for event in fit(state, data, evaluate, config):
     ...
@@ -39,7 +39,7 @@ def fit(
     dtype: torch.dtype,
     reward_loss: RewardLoss | None = None,
 ) -> Iterator[Event]:
-    """Train until a limit or early stopping, from wherever the state is."""
+    """Train from the given state until a limit or early stopping; yield the events."""
     counters = state.counters
     stepper = Stepper(state, config, dtype)
     while not counters.ended:
@@ -52,7 +52,7 @@ def fit(
             epoch=counters.epoch,
             both_sides=config.sort == "both_sides",
         )
-        # a run may go on from any point of this loop, before an evaluation that is due as well
+        # a run can be resumed at any point of this loop, also before an evaluation that is due
         while True:
             if evaluate and due(counters, len(plan), config):
                 yield judged(state, evaluate(state), config)
@@ -84,12 +84,12 @@ def set_encoder_frozen(model: EncoderDecoder, epoch: int, config: TrainConfig) -
 
 
 def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:
-    """Whether this epoch is over, or the last update done."""
+    """Return True if this epoch is complete or the last update is done."""
     return counters.batch >= batches or 0 < config.steps <= counters.step
 
 
 def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
-    """Whether the weights are to be evaluated now: as configured, and once at the end."""
+    """Return True if an evaluation is due: at the configured interval, and once at the end."""
     if counters.evaluated == counters.step:
         return False
     if 0 < config.steps <= counters.step:
@@ -101,7 +101,7 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
 
 
 class Stepper:
-    """Makes updates: forward, backward, clip, optimiser, moving average."""
+    """Updates of the weights: forward, backward, clip, optimiser, moving average."""
 
     def __init__(self, state: State, config: TrainConfig, dtype: torch.dtype) -> None:
         self.state, self.config, self.dtype = state, config, dtype
@@ -112,7 +112,7 @@ class Stepper:
         self.baselines: list[float] = []  # of the REINFORCE baseline, after each batch
 
     def update(self, batches: list[Batch], progress: float) -> Stepped:
-        """One update from the gradients of some batches."""
+        """Update the weights by the summed gradients of some batches."""
         started = time.perf_counter()
         counters = self.state.counters
         counters.step += 1
@@ -127,7 +127,7 @@ class Stepper:
     def update_by_reward(
         self, reward_loss: RewardLoss, batches: list[tuple[Batch, np.ndarray]], progress: float
     ) -> Stepped:
-        """One update from what the reward_loss says of some batches; Rennie et al. 2017."""
+        """Update the weights by the reward loss of some batches. Source: Rennie et al. 2017."""
         started = time.perf_counter()
         self.state.counters.step += 1
         found = []
@@ -154,7 +154,10 @@ class Stepper:
         reward: float | None = None,
         share: float = 1.0,
     ) -> Stepped:
-        """Apply the gradients, at a share of the scheduled rate, and count the update."""
+        """Apply the gradients and count the update.
+
+        share: factor on the scheduled learning rate.
+        """
         counters = self.state.counters
         rate = learning_rate(counters.step, counters.cuts, self.config) * share
         norm = self.apply(rate)
@@ -168,7 +171,10 @@ class Stepper:
         return Stepped(*where, loss, nll, rate, norm, reward, tokens, seconds)
 
     def gradients(self, batch: Batch, tokens: int) -> tuple[float, float]:
-        """Add a batch's gradients; its share of the mean loss and likelihood."""
+        """Add the gradients of a batch; return its parts of the mean loss and mean NLL.
+
+        tokens: target tokens of all batches of the update.
+        """
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             features, loss, nll, more = self.forward(batch)
             total = loss + more
@@ -200,7 +206,7 @@ class Stepper:
         return features, loss, nll, more
 
     def apply(self, rate: float) -> float:
-        """Clip, update the weights and their moving average; the gradient's norm."""
+        """Clip the gradient, update weights and moving average; return the norm before clipping."""
         state = self.state
         limit = self.config.clip or float("inf")
         norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
@@ -208,7 +214,7 @@ class Stepper:
             raise ModelError(
                 f"the gradient's norm is {norm} at update {state.counters.step}",
                 "finite gradients",
-                "lower train.lr or raise train.warmup; the last checkpoint is whole",
+                "lower train.lr or raise train.warmup; the last checkpoint is intact",
             )
         for group in state.optimiser.param_groups:
             group["lr"] = rate * group["share"]
@@ -224,7 +230,7 @@ class Stepper:
 def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     """Update best score, plateau and early stopping after an evaluation.
 
-    Of equal scores, the one with the lower dev loss is better: BLEU may be 0 for long.
+    Of equal scores, the one with the lower dev loss is better, because BLEU can stay 0 for long.
     """
     counters = state.counters
     counters.evaluated = counters.step
@@ -245,7 +251,7 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
 
 
 def limit_reached(counters: Counters, config: TrainConfig) -> str:
-    """Why the run must end now, or nothing."""
+    """Return why the run must end now, or ""."""
     if 0 < config.steps <= counters.step:
         return f"{config.steps} updates done"
     if 0 < config.epochs <= counters.epoch:

@@ -1,4 +1,4 @@
-"""A run: its settings, its data, its state, and the folder they are kept in."""
+"""A run: settings, data, state and run folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from models.encoders.pretrained import pretrained_encoder
 
 
 class Run(NamedTuple):
-    """All that a run works with."""
+    """The objects of a run."""
 
     folder: RunFolder
     config: RunConfig
@@ -36,12 +36,12 @@ class Run(NamedTuple):
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
+        """The device of the model."""
         return next(self.state.model.parameters()).device
 
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
-    """The run of a folder, as its checkpoint left it; a fresh one if there is none."""
+    """Return the run of a folder, restored from its checkpoint; a new run if there is none."""
     is_auto = config.train.metric == "auto"
     if is_auto:
         config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
@@ -64,7 +64,7 @@ def with_metric(config: RunConfig, metric: str) -> RunConfig:
 
 
 def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
-    """A new model of this run's seed, before its first update."""
+    """Return the state before the first update: a model initialised from the run's seed."""
     torch.manual_seed(config.train.seed)
     model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
     load_initial_weights(model, config)
@@ -75,7 +75,7 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
 
 
 def started(run: Run) -> Started:
-    """What the run is; the first record of its log."""
+    """Return the first event of the run, and write it to a new log."""
     tokenizer, examples, dropped, notes, _ = run.data.prepared
     dev, family = run.data.dev, run.config.model.family
     source = training_source(family)

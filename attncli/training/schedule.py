@@ -6,7 +6,9 @@ from attncli.training.config import TrainConfig
 
 
 def learning_rate(step: int, cuts: int, config: TrainConfig) -> float:
-    """The rate of update `step` (from 1), after the plateau has cut it `cuts` times.
+    """Return the learning rate of update `step`, from 1.
+
+    cuts: how often the plateau schedule has reduced the rate.
 
     inverse_sqrt: lr * min(step / warmup, sqrt(warmup / step))   Vaswani et al. 2017, eq. 3
     """

@@ -1,12 +1,13 @@
-"""Self-critical training: captions that score better than the model's usual ones become likelier.
+"""Self-critical training: raise the probability of sampled captions that beat a baseline.
 
     gradient = -(r(w^k) - b_k) d log p(w^k),   w^k sampled, k = 1 ... K
     b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
     b_k = the mean of r(w^j) over j != k                                 Luo 2020
-The reward r is CIDEr-D over the training captions, with BLEU-4 beside it where that is asked for.
-Hard attention is read as in use: where it looks learns from the reward if that is by expectation.
+The reward r is CIDEr-D over the training captions, plus weighted BLEU-4 if configured.
+Hard attention uses its read mode of inference; the reward trains its weights only if that mode is
+the expectation, which is differentiable.
 
-The trap: without an end mark among the n-grams of the reward, captions learn to break off.
+Trap: the n-grams of the reward must include an end mark; without it, captions learn to stop early.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from models.model import EncoderDecoder
 from models.tokenizer import END, Tokenizer
 from models.types import Batch, Memory
 
-END_WORD = "endofcaption"  # a word for the end mark
+END_WORD = "endofcaption"  # word that represents the end mark in rewards
 
-Captions = list[list[tuple[int, ...]]]  # the ids of every caption of each picture
+Captions = list[list[tuple[int, ...]]]  # token ids of every caption of each image
 
 
 class Sampled(NamedTuple):
-    """Captions of P pictures, K of each, and what they are held to."""
+    """Sampled captions of P images, K of each, with rewards and baseline."""
 
     captions: Captions
     reward: Tensor  # (P, K)
@@ -41,15 +42,15 @@ class Sampled(NamedTuple):
 
 
 class RewardSettings(NamedTuple):
-    """What is sampled, and what it is worth."""
+    """Number and length of the samples, and the weights of the reward."""
 
-    samples: int  # K captions of each picture, but no more than a batch has of it
-    most: int  # pieces of a caption, end mark included
-    bleu_weight: float = 0.0  # of BLEU-4 beside CIDEr-D
+    samples: int  # K, captions sampled per image; at most as many as a batch has of it
+    most: int  # maximum length of a caption in tokens, end mark included
+    bleu_weight: float = 0.0  # of BLEU-4, which is added to CIDEr-D
 
 
 class SelfCritical:
-    """What one batch of captioned pictures teaches by reward."""
+    """Policy-gradient loss of a batch of captioned images."""
 
     def __init__(
         self,
@@ -58,7 +59,10 @@ class SelfCritical:
         tokenizer: Tokenizer,
         settings: RewardSettings,
     ) -> None:
-        """captions of every picture; pictures (N,) the number of each example's."""
+        """Index the references.
+
+        captions: references of every image; pictures (N,): image index of each example.
+        """
         texts = ([ended(text) for text in of_one] for of_one in captions)
         self.reward = Reward(texts, bleu_weight=settings.bleu_weight)
         self.pictures, self.tokenizer, self.settings = pictures, tokenizer, settings
@@ -66,12 +70,12 @@ class SelfCritical:
     def __call__(
         self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray
     ) -> RewardLossOutput:
-        """The loss of K sampled captions for each picture of a batch, summed over their pieces.
+        """Return the loss of K sampled captions of each image of a batch, summed over their tokens.
 
-        What was sampled is what is learned, of the same memory and without dropout between.
+        The samples and their likelihoods use the same memory, without dropout in the decoder.
         """
         model.eval()
-        model.encoder.train()  # features are left out as ever, or pictures are learned by heart
+        model.encoder.train()  # dropout of features stays on against memorising images
         memory = model.encode(batch.source, batch.source_mask)
         model.encoder.eval()
         pictures = self.pictures[numbers[first_of(batch)]].tolist()  # P of them
@@ -92,47 +96,47 @@ class SelfCritical:
     def sample(
         self, model: EncoderDecoder, memory: Memory, pictures: list[int], count: int
     ) -> Sampled:
-        """K captions of each picture, what they are worth, and what captions of it usually are."""
+        """Sample K captions of each image; return them with their rewards and the baseline."""
         seed = int(torch.randint(2**31, ()))
-        sampled = self.say(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
+        sampled = self.decode(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
         reward = self.rewards(sampled, pictures).to(memory.mask.device)
         if count > 1:
             return Sampled(sampled, reward, (reward.sum(1, keepdim=True) - reward) / (count - 1))
-        greedy = self.say(model, memory, SearchConfig(method="greedy"))
+        greedy = self.decode(model, memory, SearchConfig(method="greedy"))
         return Sampled(sampled, reward, self.rewards(greedy, pictures).to(reward.device))
 
-    def say(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Captions:
-        """The ids of every caption of each picture, end mark left out."""
+    def decode(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Captions:
+        """Return the token ids of the captions found for each image, without the end mark."""
         count = len(memory.mask)
         found = search(
             model, memory, [self.settings.most] * count, list(map(str, range(count))), config
         )
         return [[caption.ids for caption in captions] for captions in found]
 
-    def rewards(self, said: Captions, pictures: list[int]) -> Tensor:
-        """The reward (P, K) of every caption of each picture."""
-        texts = [[self.text(ids) for ids in captions] for captions in said]
+    def rewards(self, captions: Captions, pictures: list[int]) -> Tensor:
+        """Return the reward of every caption of each image, (P, K)."""
+        texts = [[self.text(ids) for ids in of_image] for of_image in captions]
         return torch.tensor(list(map(self.reward, texts, pictures)))
 
     def text(self, ids: Iterable[int]) -> str:
-        """A caption as it is scored."""
+        """Return the text of a caption with its end word, for the reward."""
         return ended(self.tokenizer.decode(ids))
 
 
 def ended(caption: str) -> str:
-    """A caption with a word for its end."""
+    """Return a caption with the end word appended."""
     return f"{caption} {END_WORD}"
 
 
 def first_of(batch: Batch) -> np.ndarray:
-    """The first example (P,) of a batch that each of its pictures belongs to."""
+    """Return the index of the first example of each image of a batch, (P,)."""
     if batch.rows is None:
         return np.arange(len(batch.source))
     return np.unique(batch.rows.cpu().numpy(), return_index=True)[1]
 
 
 def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
-    """Negative log-likelihoods (B, T) of a batch's targets; 0 where there is padding."""
+    """Return the negative log-likelihoods of the targets, (B, T); 0 at padding."""
     logits = model.output(model.teacher_force(batch, memory=memory).features).float()  # (B, T, Y)
     nll = -logits.log_softmax(-1).gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
     masked: Tensor = nll * batch.target_mask

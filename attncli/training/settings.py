@@ -1,4 +1,4 @@
-"""The run's configuration from what the command line names: files, a preset, assignments."""
+"""The configuration of a run from the command line: files, preset and assignments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DATA = ("images", "captions", "dev_captions")  # settings of data that are one p
 
 
 class Pictures(NamedTuple):
-    """What the command line names for a captioner; None or "" where it names nothing."""
+    """Options of the command line for captioners; None or "" if not given."""
 
     images: Path | None = None
     captions: Path | None = None
@@ -44,12 +44,12 @@ def settings(
     corpora: Sequence[CorpusConfig] = (),
     dev_corpora: Sequence[CorpusConfig] = (),
 ) -> RunConfig:
-    """A TOML file among the files is where to start from, the others are data.
+    """Return the settings of a run.
 
-    The paths of the data become absolute, so that the run can go on from any folder. A file of
-    captions with splits serves for evaluation, too, if no other is named. `start` is a trained
-    model that the run begins with: its settings of the model, its pieces and its search hold, but
-    for what the TOML file and the assignments say.
+    files: training data, and at most one TOML file with settings. start: a trained model that the
+    run starts from; its settings of model, tokenizer and search are the defaults, which the TOML
+    file and the assignments override. Paths become absolute, so that the run can be resumed from
+    any folder. A file of captions with splits is also the dev set if no other is named.
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
@@ -82,7 +82,7 @@ def settings(
 def with_languages(config: RunConfig) -> RunConfig:
     """Return the settings with the languages and directions of the corpora in [tokenizer].
 
-    A model to begin with keeps its languages; a ModelError if a corpus is of another one.
+    An initial model keeps its languages; raise a ModelError if a corpus has another one.
     """
     corpora, tokenizer = config.data.corpora, config.tokenizer
     if not corpora:
@@ -98,7 +98,7 @@ def with_languages(config: RunConfig) -> RunConfig:
 
 
 def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
-    """The values over those of the model to begin with, and the preset that it was trained by."""
+    """Return the values merged over the settings of the initial model, with its preset."""
     from models.bundle import read_settings  # imports torch
 
     stored = read_settings(start)
@@ -120,14 +120,14 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
 def _no_preset(preset: str | None, start: Path) -> None:
     if preset:
         raise ModelError(
-            f"--preset {preset} beside --from {start}",
+            f"--preset {preset} with --from {start}",
             "one of them",
             "change the model's settings with -s",
         )
 
 
 def nested(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables of settings, one over the other."""
+    """Return nested tables of settings; values of `above` override those of `below`."""
     found = dict(below)
     for name, value in above.items():
         if isinstance(value, Mapping) and isinstance(found.get(name), Mapping):
@@ -157,7 +157,7 @@ def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
-    """The preset to start from; one named twice over would leave the other's settings standing."""
+    """Return the preset; raise a ModelError if two different ones are named."""
     given = {assignment.partition("=")[0].strip() for assignment in assignments}
     for name, option in (("preset", "--preset NAME"), ("start_from", "--from MODEL")):
         if name in given:

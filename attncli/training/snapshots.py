@@ -1,4 +1,4 @@
-"""Weights on disk during training: the checkpoint, snapshots to average, and the best bundle."""
+"""Weights stored during training: the checkpoint, snapshots to average, and the best bundle."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def save_evaluated(run: Run, event: Evaluated) -> None:
     if event.gained:
         save_weights(run, f"best of the evaluations, at update {event.step}")
     save_checkpoint(run)
-    remove_old(run.folder, counters.snapshots)  # after the checkpoint: the old one named them
+    remove_old(run.folder, counters.snapshots)  # the old checkpoint refers to them
 
 
 def write_snapshot(run: Run) -> None:
-    """Write the weights of an evaluation, to be averaged."""
+    """Write the weights of an evaluation as a snapshot."""
     with write_errors(run.folder.snapshots):
         run.folder.snapshots.mkdir(exist_ok=True)
     path = run.folder.snapshot(run.state.counters.step)
@@ -45,7 +45,7 @@ def write_snapshot(run: Run) -> None:
 
 
 def remove_old(folder: RunFolder, steps: list[int]) -> None:
-    """Remove snapshots that no checkpoint names."""
+    """Remove snapshots other than those of the given steps."""
     for path in folder.snapshots.glob("*.safetensors"):
         if path not in [folder.snapshot(step) for step in steps]:
             path.unlink(missing_ok=True)
@@ -58,7 +58,7 @@ def save_weights(run: Run, description: str) -> None:
 
 
 def save_model(run: Run, description: str) -> None:
-    """Write the model with its present weights as the bundle of the run folder."""
+    """Write the model with its current weights as the bundle of the run folder."""
     config, tokenizer = run.config, run.data.prepared.tokenizer
     bundle = Bundle(
         run.state.model, tokenizer, config.tokenizer, config.search, guided_alignment(config)

@@ -1,4 +1,4 @@
-"""What a run carries from step to step, and its checkpoint: one file, nothing pickled."""
+"""The state of a run, and its checkpoint: one safetensors file, nothing pickled."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from models.parsing import parse_json
 
 @dataclass
 class Counters:
-    """The numbers of a run; all of them go into the checkpoint."""
+    """Counters and best scores of a run, stored in the checkpoint."""
 
     step: int = 0  # updates done
-    epoch: int = 0  # epochs begun, from 0
+    epoch: int = 0  # index of the current epoch, from 0
     batch: int = 0  # batches of this epoch done
     tokens: int = 0  # target tokens seen
     seconds: float = 0.0  # time spent training
-    cuts: int = 0  # times the plateau has cut the learning rate
+    cuts: int = 0  # reductions of the learning rate by the plateau schedule
     plateau_waits: int = 0  # evaluations since the last gain or cut
     waits: int = 0  # evaluations since the last gain
     best: float | None = None  # best dev score; higher is better
@@ -42,16 +42,16 @@ class Counters:
     evaluated: int = 0  # step of the last evaluation
     snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
-    baseline: float | None = None  # hard attention: what rewards are held to
-    ended: str = ""  # why the run ended, once it has
-    kept: FinalModel | None = None  # what it left, once that is written
+    baseline: float | None = None  # hard attention: REINFORCE baseline
+    ended: str = ""  # reason why the updates ended; "" before
+    kept: FinalModel | None = None  # final model, once it is written
 
 
 class State:
     """Model, optimiser, moving average and counters.
 
-    What is frozen as the run begins is no part of this: a fresh model has it already, of its own
-    weights or of the model begun with, which must still be there.
+    Parameters that are frozen at the start are not stored: they are read again from the pretrained
+    weights or the initial model, which must still exist.
     """
 
     def __init__(self, model: EncoderDecoder, config: TrainConfig) -> None:
@@ -68,7 +68,7 @@ class State:
             self.average = {name: p.detach().clone() for name, p in self.learned.items()}
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights to evaluate and keep: the moving average if there is one."""
+        """Return the weights to evaluate and save: the moving average if there is one."""
         if self.average is not None:
             return self.average
         return {name: parameter.detach().contiguous() for name, parameter in self.learned.items()}
@@ -102,7 +102,7 @@ def optimiser(
 
 
 def save(state: State, path: Path) -> None:
-    """Write a checkpoint: whole under its name, or not at all."""
+    """Write a checkpoint atomically."""
     tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
     for name, parameter in state.learned.items():
         for kind, value in state.optimiser.state.get(parameter, {}).items():
@@ -118,7 +118,7 @@ def save(state: State, path: Path) -> None:
 
 
 def restore(state: State, path: Path) -> None:
-    """Put a run back where its checkpoint left it; a ModelError if the file is damaged."""
+    """Restore a run from its checkpoint; raise a ModelError if the file is damaged."""
     with _intact(path):
         with safe_open(path, framework="pt") as file:
             counters = _counters(file)
@@ -140,7 +140,7 @@ def restore(state: State, path: Path) -> None:
 
 
 def read_counters(path: Path) -> Counters:
-    """How far the run of a checkpoint is, without its weights."""
+    """Return the counters of a checkpoint, without reading the weights."""
     with _intact(path), safe_open(path, framework="pt") as file:
         return _counters(file)
 
@@ -151,12 +151,12 @@ def _counters(file: Any) -> Counters:
 
 
 def _fused(state: State) -> bool:
-    """Whether the optimiser wants its step count where its weights are."""
+    """Return True if the optimiser is fused: its step count is on the device of the weights."""
     return bool(state.optimiser.defaults.get("fused"))
 
 
 def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """What the optimiser holds of each parameter, by the parameter's name."""
+    """Return the optimiser state of each parameter, by parameter name."""
     found: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         place, _, rest = key.partition("/")
@@ -168,7 +168,7 @@ def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
 
 @contextlib.contextmanager
 def _intact(path: Path) -> Iterator[None]:
-    """Turn what a damaged checkpoint leads to into one line."""
+    """Raise a ModelError in place of the exceptions of a damaged checkpoint."""
     try:
         yield
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""The records of a run for TensorBoard, where it is installed and asked for."""
+"""The log of a run for TensorBoard, if train.tensorboard is true."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SHOWN = ("loss", "nll", "lr", "norm", "tokens_per_second", "bleu")
 
 
 class TensorBoardLog:
-    """Writes TensorBoard's event files into a folder."""
+    """Event files of TensorBoard in a folder."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        """Go on after update `step`; what an interrupted run wrote beyond it is not shown."""
+        """Continue after update `step`; later records of an interrupted run are hidden."""
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
@@ -26,11 +26,11 @@ class TensorBoardLog:
         self.writer = SummaryWriter(str(folder), purge_step=step + 1)
 
     def write(self, event: str, record: dict[str, Any]) -> None:
-        """Progress the numbers of a record that belongs to an update."""
+        """Write the numbers of a record that belongs to an update."""
         for name in SHOWN:
             if "step" in record and record.get(name) is not None:
                 self.writer.add_scalar(f"{event}/{name}", record[name], record["step"])
 
     def flush(self) -> None:
-        """Bring what was written to the files."""
+        """Flush the event files."""
         self.writer.flush()

@@ -1,4 +1,4 @@
-"""Whether settings make a model and a loss: known before any data is read."""
+"""Check that settings make a valid model and loss, before data are read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from models.bundle import build
 from models.loss import AttentionLoss, guided_head
 from models.types import VocabularySizes
 
-PIECES = 1000  # any number: what is refused does not depend on it
+TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
 
 def check_buildable(config: RunConfig) -> None:
-    """Raise the ModelError that building the model would; no weight is given any memory."""
+    """Raise the ModelError that building the model would raise; allocate no weights."""
     with torch.device("meta"):
-        model = build(config.model, VocabularySizes(PIECES, PIECES, config.tokenizer.joint))
+        model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)
     if config.data.alignments:
         guided_head(config.train.attention, model)

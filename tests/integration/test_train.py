@@ -102,7 +102,7 @@ def test_signals_save_first_and_one_process_works_in_a_folder(texts: Texts, tmp_
     wait_until(has(log, f'"step": {steps + 3},'), third)
     third.send_signal(signal.SIGINT)
     said = ended(third, 130)
-    assert f"going on after update {steps:,}" in said and "saved in" in said
+    assert f"continuing after update {steps:,}" in said and "saved in" in said
 
 
 def test_ctrl_c_in_the_preparation_ends_at_once(texts: Texts, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_disk_that_is_really_full(texts: Texts, tmp_path: Path) -> None:
         assert last.startswith("attn: cannot write") and "No space left on device" in last
         kept = (disk / "run" / "checkpoint.safetensors").read_bytes()
         again = ended(started(texts, disk / "run", *more), 1)
-        assert "going on after update" in again
+        assert "continuing after update" in again
         assert (disk / "run" / "checkpoint.safetensors").read_bytes() >= kept
         subprocess.run(["mount", "-o", "remount,size=9m", str(disk)], check=True)
         third = started(texts, disk / "run", *more)

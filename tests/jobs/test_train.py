@@ -251,7 +251,7 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_
     said = refusal(texts, folder, "train.steps=2", "train.lr=0.5", "model.dropout=0.3")
     assert "train.lr was 0.005, now 0.5" in said and "model.dropout was 0.1, now 0.3" in said
     texts.train.write_text("ein\tone\n", "utf-8")
-    assert "the train data is not the same" in refusal(texts, folder, "train.steps=2")
+    assert "the train data have changed" in refusal(texts, folder, "train.steps=2")
     (folder / "inputs.json").write_text("[]")
     assert "inputs.json is missing or damaged" in refusal(texts, folder, "train.steps=2")
     (folder / "config.toml").write_text("[train\n")
@@ -268,9 +268,9 @@ def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -
     folder = tmp_path / "home"
     folder.mkdir()
     (folder / "thesis.doc").write_text("years")
-    assert "is not empty and holds no run" in refusal(texts, folder)
+    assert "contains files but no run" in refusal(texts, folder)
     (folder / "config.toml").write_text("mine")
-    assert "is not empty and holds no run" in refusal(texts, folder)
+    assert "contains files but no run" in refusal(texts, folder)
     assert "cannot write" in refusal(texts, folder / "thesis.doc")
     assert "cannot write" in refusal(texts, folder / "thesis.doc" / "below")
 

@@ -180,8 +180,8 @@ def test_missing_and_broken_pictures_are_counted_and_named(files: Files, tmp_pat
     started = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "run")[0]
     assert isinstance(started, Started)
     assert started.pairs == 44 - 3 * 2 and len(started.notes) == 2
-    assert "1 captioned pictures are missing: red-left-2.png" in started.notes[0]
-    assert "2 pictures cannot be decoded: red-left-4.png" in started.notes[1]
+    assert "1 captioned images are missing: red-left-2.png" in started.notes[0]
+    assert "2 images cannot be decoded: red-left-4.png" in started.notes[1]
     again = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "again")[0]
     assert isinstance(again, Started) and again.notes == started.notes
 
@@ -191,7 +191,7 @@ def test_no_picture_at_all_is_refused(files: Files, tmp_path: Path) -> None:
     other.mkdir()
     (other / "a.png").write_bytes(b"")
     wrong = files._replace(images=other)
-    with pytest.raises(ModelError, match="none of the 30 captioned pictures is in .*other"):
+    with pytest.raises(ModelError, match="none of the 30 captioned images is in .*other"):
         run(small_config(wrong, *PATCHES), tmp_path / "run")
 
 
@@ -284,7 +284,7 @@ def test_a_dry_run_says_what_it_would_be(files: Files) -> None:
 @pytest.mark.parametrize(
     "changes, said",
     [
-        ({"preset": "rnnsearch-nano"}, "pictures or captions for preset rnnsearch-nano"),
+        ({"preset": "rnnsearch-nano"}, "images or captions for preset rnnsearch-nano"),
         ({"images": ""}, "data.captions without data.images; expected both; give --images too"),
         ({"train": ["a.tsv"]}, "sentence pairs .a.tsv. for preset show-attend-tell-soft-nano"),
     ],

@@ -95,7 +95,7 @@ def test_other_links_are_other_data(tmp_path: Path) -> None:
     config = minute_config(texts, f"data.alignments={links}", "train.steps=1")
     run(config, tmp_path / "run")
     links.write_text("0-0 1-1\n" * 60, "utf-8")
-    with pytest.raises(ModelError, match="alignments data is not the same"):
+    with pytest.raises(ModelError, match="alignments data have changed"):
         run(config, tmp_path / "run")
 
 

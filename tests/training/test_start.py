@@ -82,7 +82,7 @@ def test_it_is_better_from_the_first_update_on(begun: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "preset", "message"),
     [
-        ((), "demo", "--preset demo beside --from"),
+        ((), "demo", "--preset demo with --from"),
         (("preset=demo",), None, "preset given with -s"),
         (("start_from=x",), None, "start_from given with -s"),
     ],
@@ -126,7 +126,7 @@ def test_the_model_to_begin_with_may_move_but_not_change(begun: Path, tmp_path: 
     run(settings([texts.train], [texts.dev], None, FEW, start=begun), tmp_path / "other")
     for name in ("model.safetensors", "SHA256SUMS"):
         shutil.copy(tmp_path / "other" / name, moved)
-    with pytest.raises(ModelError, match="the start data is not the same"):
+    with pytest.raises(ModelError, match="the start data have changed"):
         run(config, tmp_path / "run")
     for name in ("model.safetensors", "SHA256SUMS"):
         shutil.copy(begun / name, moved)

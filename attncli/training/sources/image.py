@@ -22,7 +22,7 @@ class ImageTraining(TrainingSource):
     demo_name = "scenes"
     embedded = "embedded scenes"
     default_preset = "show-attend-tell-soft-small"
-    example_input = "attn caption PICTURE"
+    example_input = "attn caption IMAGE"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if a file of captions is named."""
@@ -48,7 +48,7 @@ class ImageTraining(TrainingSource):
             name = Path(files[0]).name
             raise ModelError(
                 f"sentence pairs ({name}) for {named}",
-                "pictures and captions",
+                "images and captions",
                 "give --images and --captions, or choose a preset for texts",
             )
         if bool(data.images) != bool(data.captions):

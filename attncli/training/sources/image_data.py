@@ -173,9 +173,9 @@ def locate(captions: Captions, pictures: Pictures, progress: Progress) -> Locate
             missing.append(name)
     if not hashes:
         raise ModelError(
-            f"none of the {len(names):,} captioned pictures is in {pictures.path}, "
+            f"none of the {len(names):,} captioned images is in {pictures.path}, "
             f"among them {missing[0]}",
-            "the pictures that the captions name",
+            "the images that the captions name",
             "check --images",
         )
     return Located(hashes, missing)
@@ -232,10 +232,10 @@ def notes(manifest: Manifest) -> tuple[str, ...]:
     found = []
     if manifest.missing:
         names = abbreviate(manifest.missing)
-        found.append(f"{len(manifest.missing):,} captioned pictures are missing: {names}")
+        found.append(f"{len(manifest.missing):,} captioned images are missing: {names}")
     if manifest.broken:
         reasons = abbreviate(f"{name} ({reason})" for name, reason in manifest.broken.items())
-        found.append(f"{len(manifest.broken):,} pictures cannot be decoded: {reasons}")
+        found.append(f"{len(manifest.broken):,} images cannot be decoded: {reasons}")
     return tuple(f"{note}; their captions are excluded" for note in found)
 
 

@@ -51,8 +51,8 @@ class TextTraining(TrainingSource):
         data, named = config.data, f"preset {config.preset} (family {config.model.family})"
         if data.images or data.captions or data.dev_captions:
             raise ModelError(
-                f"pictures or captions for {named}",
-                "a preset that captions",
+                f"images or captions for {named}",
+                "sentence pairs, or a preset of a captioner",
                 "--preset show-attend-tell-soft-small",
             )
         for name in CAPTION_SETTINGS:
