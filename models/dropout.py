@@ -1,8 +1,8 @@
-"""Dropout with cheap randomness.
+"""Dropout with cheap random numbers.
 
-PyTorch draws one Bernoulli variable per element, on one thread on a CPU; in a small Transformer
-that costs as much as the matrix products. Here one 64-bit draw serves eight elements: an element
-is kept where its random byte is below a threshold, so the rate is a multiple of 1/256.
+On a CPU, PyTorch samples one Bernoulli variable per element on one thread; in a small Transformer
+this costs as much as the matrix products. Here one 64-bit random number serves eight elements: an
+element is kept if its random byte is below a threshold, so the rate is a multiple of 1/256.
 
     y = x * keep / (1 - p)                   Srivastava et al. 2014
 """
@@ -18,7 +18,7 @@ SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
 
 
 class Dropout(nn.Module):
-    """Zeroes elements at random while training; does nothing in evaluation."""
+    """Dropout: random zeros in training, the identity in evaluation mode."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -34,13 +34,13 @@ class Dropout(nn.Module):
 
 
 class ByteDropout(torch.autograd.Function):
-    """Dropout on a CPU from random bytes; the mask is kept as one byte an element."""
+    """Dropout on a CPU from random bytes; the mask is stored as one byte per element."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
-        """x * keep / share kept."""
+        """Return x * keep / (share of kept elements)."""
         threshold = max(1, round(256 * (1 - rate)))
-        # bytes of 0 and 1: to compare into a bool, and to multiply by one, is several times slower
+        # bytes 0 and 1, because a boolean mask is several times slower to compute and multiply
         keep = random_bytes(x.numel()).view(x.shape).le_(threshold - 1)
         ctx.save_for_backward(keep)
         ctx.scale = 256 / threshold
@@ -54,7 +54,7 @@ class ByteDropout(torch.autograd.Function):
 
 
 def random_bytes(count: int) -> Tensor:
-    """Uniform bytes (count,) from PyTorch's default generator, eight a draw."""
+    """Return uniform bytes (count,) from PyTorch's default generator, eight per random number."""
     words = torch.empty((count + 7) // 8, dtype=torch.int64)
     # random_() alone leaves the sign bit 0: the explicit range fills all 64 bits
     words.random_(-(2**63), None)

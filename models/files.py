@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from models.errors import ModelError
+from models.errors import InputError, ResourceError
 
 try:
     import fcntl
@@ -48,7 +48,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a binary file that replaces ``path`` when the block ends without an error.
 
     The new file has the permissions of the old one. A symbolic link at ``path`` is replaced, not
-    followed. Raises ModelError if the file cannot be created, flushed or renamed.
+    followed. Raises ResourceError if the file cannot be created, flushed or renamed.
     """
     temporary = temporary_name(path, PART)
     with write_errors(path):
@@ -93,9 +93,9 @@ def open_append(path: Path) -> BinaryIO:
 
 
 def open_regular(path: Path, most: int) -> BinaryIO:
-    """Open a file for reading, of at most so many bytes.
+    """Open a regular file of at most `most` bytes for reading.
 
-    Raises ModelError for a longer file, and for a named pipe or a device, which may have no end.
+    Raises InputError for a longer file, and for a named pipe or a device, which may be endless.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
@@ -104,8 +104,8 @@ def open_regular(path: Path, most: int) -> BinaryIO:
         return file
     file.close()
     if not stat.S_ISREG(found.st_mode):
-        raise ModelError(f"{path} is no regular file", "a file, no named pipe or device")
-    raise ModelError(f"{path} has {found.st_size:,} bytes", f"at most {most:,}")
+        raise InputError(f"{path} is not a regular file", "a file, not a named pipe or device")
+    raise InputError(f"{path} has {found.st_size:,} bytes", f"at most {most:,} bytes")
 
 
 def temporary_name(path: Path, suffix: str) -> Path:
@@ -115,7 +115,7 @@ def temporary_name(path: Path, suffix: str) -> Path:
 
 
 def is_leftover(path: Path) -> bool:
-    """Return True for a temporary name: what a killed process leaves of an unfinished write."""
+    """Return True for a temporary name, which a killed process may leave after an unfinished write."""
     return path.name.startswith(".") and path.name.endswith((PART, OLD))
 
 
@@ -153,13 +153,13 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Raise a ModelError for an OSError: a full disk, a missing folder, no permission."""
+    """Turn an OSError into a ResourceError: a full disk, a missing folder, no permission."""
     try:
         yield
     except OSError as error:
-        raise ModelError(
+        raise ResourceError(
             f"cannot write {path}: {error.strerror or error}",
-            "a folder that can be written, with room",
+            "a writable folder with free space",
             "files written before are unchanged",
         ) from None
 

@@ -1,4 +1,4 @@
-"""Names of models on disk, and the folders they are found in.
+"""Names of models on disk, and the folders that contain them.
 
 A model given as NAME is the first of these that exists:
 
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from models.errors import ModelError, unknown_name
+from models.errors import InputError, NotFoundError, unknown_name
 
 BOX = Path(__file__).with_name("pretrained")
 RUNS = Path("runs")
@@ -48,12 +48,12 @@ class Installed(NamedTuple):
 def find_model(name: str | Path) -> Path:
     """Return the folder of the model with a name, or the path if it is one.
 
-    Raises ModelError for a plain name that no place contains, with near names suggested. A path
-    that does not exist is returned as it is; reading it reports the error.
+    Raises NotFoundError for a plain name that no place contains, with near names suggested. A path
+    that does not exist is returned unchanged; reading it reports the error.
     """
     path = Path(name)
     if path.suffix == ".zip" and path.is_file():
-        raise ModelError(
+        raise InputError(
             f"{path} is a packed model", "a folder", f"install it with `attn models add {path}`"
         )
     if _is_path(str(name)) or is_bundle(path):
@@ -65,14 +65,16 @@ def find_model(name: str | Path) -> Path:
         return path
     known = list(dict.fromkeys(model.name for model in installed()))
     if not known:
-        raise ModelError(f"no model '{name}'", "the folder of a model", "train one: `attn train`")
+        raise NotFoundError(
+            f"no model '{name}'", "the folder of a model", "train one: `attn train`"
+        )
     raise unknown_name("model", str(name), known)
 
 
 def default_model(task: str) -> Path:
     """Return the shipped model that a task uses where none is given: translate or caption.
 
-    Raises ModelError if it is not there; the message lists the models for the task, newest run
+    Raises NotFoundError if it is missing; the message lists the models for the task, newest run
     first.
     """
     folder = BOX / DEFAULTS[task]
@@ -82,7 +84,7 @@ def default_model(task: str) -> Path:
 
     names = [_shown(model) for model in installed() if task_of(model.folder) == task]
     expected = f"-m MODEL, one of {', '.join(names)}" if names else "-m MODEL"
-    raise ModelError("no model given", expected, "" if names else "train one: `attn train`")
+    raise NotFoundError("no model given", expected, "" if names else "train one: `attn train`")
 
 
 def installed() -> Iterator[Installed]:

@@ -15,14 +15,14 @@ from __future__ import annotations
 import re
 
 from models.config import TokenizerConfig
-from models.errors import ModelError, unknown_name
+from models.errors import ConfigurationError, unknown_name
 
 BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019
 CODE = re.compile(r"[A-Za-z0-9_]+")  # of a language; no hyphen, because en-de is a direction
 
 
 def target_token(language: str) -> str:
-    """Return the token that asks for a target language."""
+    """Return the control token of a target language."""
     return f"<2{language}>"
 
 
@@ -54,7 +54,7 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
     if not config.languages:
         if to or source:
             given = f"target language '{to}'" if to else f"source language '{source}'"
-            raise ModelError(
+            raise ConfigurationError(
                 f"{given} for a model of a single direction",
                 "no language: this model always translates in its one direction",
                 "leave out --to and --from",
@@ -64,7 +64,7 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
         raise unknown_name("source language", source, config.languages)
     to = to or default_target(config)
     if not to:
-        raise ModelError(
+        raise ConfigurationError(
             "no target language for a model of several languages",
             f"one of {', '.join(config.languages)}",
             "choose it with --to",

@@ -1,4 +1,4 @@
-"""Layers that encoders and decoders share: embeddings, positions, the feed-forward block."""
+"""Layers shared by encoders and decoders: embeddings, positions, the feed-forward block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.dropout import Dropout
 
 
 class Embedding(nn.Module):
-    """Token ids to vectors, scaled by the root of their size where the matrix is tied.
+    """Token ids to vectors, times a constant scale: the root of their size in a Transformer.
 
     Source: Vaswani et al. 2017, section 3.4.
     """
@@ -22,12 +22,12 @@ class Embedding(nn.Module):
         self.scale = scale
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Vectors (..., D) of ids (...)."""
+        """Return vectors (..., D) of ids (...)."""
         return nn.functional.embedding(ids, self.weight) * self.scale
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a ReLU between, at every position alike.
+    """Two linear maps with a ReLU between them, applied at every position.
 
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
     Source: Vaswani et al. 2017, eq. 2.
@@ -40,12 +40,12 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) to (B, T, D)."""
+        """Map x (B, T, D) to (B, T, D)."""
         return self.outer(self.dropout(self.inner(x).relu_()))
 
 
 def positions(start: int, length: int, size: int, device: torch.device) -> Tensor:
-    """Sinusoidal position codes (length, size). Vaswani et al. 2017, section 3.5.
+    """Return sinusoidal position codes (length, size). Vaswani et al. 2017, section 3.5.
 
     The sines fill the first half and the cosines the second, as in tensor2tensor.
     """

@@ -1,13 +1,13 @@
-"""The losses: cross-entropy from features, and what is added for the attention's sake.
+"""Training losses: cross-entropy from features, and loss terms on the attention.
 
-The logits (N, Y) of a batch are the largest thing in training a small model. Here they are made a
-few hundred rows at a time; loss and gradients of a slice are taken while it is in cache, so memory
-holds one slice, and each logit is touched once instead of four times.
+The logits (N, Y) of a batch are the largest tensor in training a small model. Here they are
+computed in slices of a few hundred rows, with loss and gradients of a slice while it is in cache.
+Memory therefore holds one slice, and each logit is read once instead of four times.
 
     loss = -(1 - eps) log p(y) - eps/Y sum_k log p(k)      Szegedy et al. 2016, section 7
 
-Hard attention learns by REINFORCE, and a penalty can hold any attention to cover its source:
-the equations stand with the functions.
+Hard attention learns by REINFORCE, and a coverage penalty applies to any attention; the equations
+are in the docstrings of the functions.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from models.model import EncoderDecoder, TeacherForcingOutput
 from models.settings import check_limits
 from models.types import Batch
 
-SMALLEST = 1e-9  # weight whose logarithm is taken
-SLICE_ELEMENTS = 2**22  # logits held at a time: 16 MB in fp32
+SMALLEST = 1e-9  # lower bound of a weight before the logarithm
+SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
 
 
 class LossSum(nn.Module):
-    """Summed loss of a batch, and the plain negative log-likelihood beside it."""
+    """Summed loss of a batch, and its negative log-likelihood without label smoothing."""
 
     def __init__(self, smoothing: float) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class LossSum(nn.Module):
     def forward(
         self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Smoothed loss and negative log-likelihood, both summed over N tokens, in nats.
+        """Return smoothed loss and negative log-likelihood, both summed over N tokens, in nats.
 
         features (N, D), target (N,), output weight (Y, D), bias (Y,) or None.
         """
@@ -49,23 +49,23 @@ class LossSum(nn.Module):
     def by_token(
         self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Smoothed loss, summed, and the negative log-likelihood of each token (N,)."""
+        """Return the summed smoothed loss, and the negative log-likelihood of each token (N,)."""
         if torch.is_autocast_enabled(features.device.type):
             features = features.to(torch.get_autocast_dtype(features.device.type))
         zero = weight.new_zeros(weight.shape[0]) if bias is None else bias
-        if not torch.is_grad_enabled():  # which no autograd function can see from inside
+        if not torch.is_grad_enabled():  # an autograd function cannot detect this itself
             features, weight, zero = features.detach(), weight.detach(), zero.detach()
         return SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)
 
 
 class SlicedCrossEntropy(torch.autograd.Function):
-    """Linear layer, log-softmax and smoothed cross-entropy in one, slice by slice."""
+    """Fused linear layer, log-softmax and smoothed cross-entropy, slice by slice."""
 
     @staticmethod
     def forward(
         ctx: Any, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        """Sum and likelihoods; gradients are computed here, while the logits are at hand."""
+        """Return the summed loss and each token's; compute the gradients from the same logits."""
         wanted = any(ctx.needs_input_grad)
         matrix = weight.to(features.dtype)
         grads = Gradients.like(features, weight) if wanted else None
@@ -78,7 +78,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
             picked = logits.gather(1, labels[:, None]).squeeze(1)
             mean, peak = logits.mean(1), logits.amax(1)
             probabilities = logits.softmax(1)
-            log_total = peak - probabilities.amax(1).log()  # the likeliest: exp(peak) / total
+            log_total = peak - probabilities.amax(1).log()  # largest probability: exp(peak) / total
             nll[start : start + rows] = log_total - picked
             loss += (log_total - (1 - smoothing) * picked - smoothing * mean).sum()
             if grads is not None:
@@ -97,14 +97,14 @@ class SlicedCrossEntropy(torch.autograd.Function):
 
 
 class Gradients:
-    """Gradients of one call, gathered slice by slice."""
+    """Gradients of one call, accumulated slice by slice."""
 
     def __init__(self, features: Tensor, weight: Tensor, bias: Tensor) -> None:
         self.features, self.weight, self.bias = features, weight, bias
 
     @classmethod
     def like(cls, features: Tensor, weight: Tensor) -> Gradients:
-        """Room for the gradients of features (N, D) and weight (Y, D)."""
+        """Allocate the gradients of features (N, D) and weight (Y, D)."""
         return cls(
             torch.empty_like(features),
             torch.zeros_like(weight, dtype=torch.float32),
@@ -112,7 +112,7 @@ class Gradients:
         )
 
     def add(self, start: int, part: Tensor, grad_logits: Tensor, matrix: Tensor) -> None:
-        """Take in the gradient (n, Y) of one slice's logits."""
+        """Add the gradient (n, Y) of one slice's logits."""
         self.bias += grad_logits.sum(0)
         grad = grad_logits.to(part.dtype)
         self.features[start : start + len(part)] = grad @ matrix
@@ -123,7 +123,7 @@ class Gradients:
 
 
 class AttentionLoss:
-    """What the loss of a batch gains for the attention's sake: penalties and REINFORCE."""
+    """Loss terms on the attention of a batch: coverage penalty, guided head and REINFORCE."""
 
     def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
         self.config = config
@@ -133,13 +133,13 @@ class AttentionLoss:
         if self.wants_weights and not model.decoder.attends:
             raise ConfigurationError(
                 f"train.attention.coverage={config.coverage} for a model without attention",
-                "a family that has weights to cover with",
+                "a family with attention",
                 "set train.attention.coverage=none",
             )
         if self.wants_weights and any(isinstance(part, Hard) for part in model.modules()):
             raise ConfigurationError(
                 f"train.attention.coverage={config.coverage} with read 'hard'",
-                "weights that have a gradient, as those of read 'soft'",
+                "read 'soft', whose weights have a gradient",
                 "set train.attention.coverage=none",
             )
 
@@ -179,7 +179,7 @@ class AttentionLoss:
 
 
 def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int, int]:
-    """Layer and head, from 0, that given links guide; a ModelError if there is no such head."""
+    """Return layer and head of the guided head, counted from 0; raise a ModelError if invalid."""
     attention = model.config.attention
     if not model.decoder.attends or attention.read == "hard" or attention.normalise != "softmax":
         raise ConfigurationError(
@@ -198,7 +198,7 @@ def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int
 
 
 def guide_loss(weights: Tensor, links: Tensor) -> Tensor:
-    """Cross-entropy of weights (B, T, S) against where links (B, T, S) say to look, summed.
+    """Return the summed cross-entropy of weights (B, T, S) under link targets G (B, T, S).
 
     -sum_t sum_s G_ts log a_ts                          Garg et al. 2019, section 3.3
     """
@@ -210,9 +210,9 @@ def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: floa
 
     sum_t (sum_{u>=t} (log p(y_u) - b)) log p(s_t)         Xu et al. 2015, section 4.1
 
-    log_prob (B, T) of the draws; rewards (B, T), the target's log-likelihoods; mask (B, T) of the
-    real steps. A draw answers for what is said from its own step on: what came before does not
-    depend on it and would only add noise.
+    log_prob (B, T) of the sampled slots; rewards (B, T), the target's log-likelihoods; mask (B, T)
+    of the real steps. The reward of a sample counts from its own step on, because earlier steps do
+    not depend on it and would only add noise.
     """
     above = ((rewards - baseline) * mask).detach()
     to_go = above.flip(1).cumsum(1).flip(1)  # (B, T)
@@ -222,7 +222,7 @@ def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: floa
 def coverage_penalty(
     weights: Tensor, source_mask: Tensor, target_mask: Tensor, *, kind: str
 ) -> Tensor:
-    """How far the weights (B, T, S) are from covering the source, summed over a batch.
+    """Return the coverage penalty of weights (B, T, S), summed over a batch.
 
     see:                sum_t sum_i min(weights_ti, sum_{u<t} weights_ui)    See et al. 2017, eq. 12
     doubly_stochastic:  sum_i (1 - sum_t weights_ti)^2                       Xu et al. 2015, eq. 14

@@ -1,4 +1,4 @@
-"""The encoder-decoder: an encoder leaves a memory; the decoder asks it, and says the next token."""
+"""Encoder-decoder: the encoder computes a memory; the decoder predicts tokens from it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ from models.types import Batch, DecodingStep, Memory
 
 
 class TeacherForcingOutput(NamedTuple):
-    """Teacher forcing: what the model makes of a given target."""
+    """Result of teacher forcing: features and attention of a given target."""
 
     features: Tensor  # (B, T, D)
-    weights: Tensor | None  # (B, T, S), where asked for
-    log_prob: Tensor | None = None  # (B, T) of the slots drawn, while training hard attention
-    entropy: Tensor | None = None  # (B, T) of what they were drawn from
-    gates: Tensor | None = None  # (B, T) on what was read, where there are any; with the weights
-    heads: Tensor | None = None  # (B, L, H, T, S) every head's weights in the layers asked for
+    weights: Tensor | None  # (B, T, S), if wanted
+    log_prob: Tensor | None = None  # (B, T) of the sampled slots, in training of hard attention
+    entropy: Tensor | None = None  # (B, T) of the distributions they were sampled from
+    gates: Tensor | None = (
+        None  # (B, T) factors on the contexts, if the family has them and weights are wanted
+    )
+    heads: Tensor | None = None  # (B, L, H, T, S) every head's weights in the wanted layers
 
 
 class Output(nn.Module):
-    """Features to logits: one matrix, the target embedding's own where it is tied."""
+    """Features to logits: one matrix, which is the target embedding if they are tied."""
 
     def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
         super().__init__()
@@ -43,7 +45,7 @@ class Output(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Logits (..., Y) of features (..., D)."""
+        """Compute logits (..., Y) of features (..., D)."""
         return nn.functional.linear(features, self.weight, self.bias)
 
 
@@ -81,7 +83,7 @@ class EncoderDecoder(nn.Module):
     def step(
         self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
     ) -> DecodingStep:
-        """Read one token per row, (R,), and give the next token's log-probabilities."""
+        """Read one token per row, (R,); return the logits of the next token and the new state."""
         advanced = self.decoder.advance(tokens[:, None], state, prepared, want_weights=want_weights)
         logits = self.output(advanced.features[:, 0])  # (R, Y)
         weights = None if advanced.weights is None else advanced.weights[:, 0]
@@ -95,10 +97,10 @@ class EncoderDecoder(nn.Module):
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
     ) -> TeacherForcingOutput:
-        """Features, and weights if wanted, for every target position of a batch at once.
+        """Compute features, and weights if wanted, for all target positions of a batch at once.
 
-        memory: of every target, if it is known already. want_heads: decoder layers, from 0, whose
-        heads' weights are wanted each for itself.
+        memory: of every target; the default is to encode the batch. want_heads: decoder layers,
+        counted from 0, whose weights are returned for every head.
         """
         prepared, state = self.start(self.encode_batch(batch) if memory is None else memory)
         with deferred_gradients(self.decoder):
@@ -110,9 +112,9 @@ class EncoderDecoder(nn.Module):
 
     @property
     def read_mode(self) -> str:
-        """How it reads a memory in use: "soft", or "hard argmax", "hard sample", "hard expected".
+        """Read mode: "soft", "hard argmax", "hard sample" or "hard expected".
 
-        Empty where there is no attention.
+        Empty if the model has no attention.
         """
         return described(self.config.attention) if self.decoder.attends else ""
 
@@ -124,9 +126,9 @@ class EncoderDecoder(nn.Module):
         config = self.config
         if config.attention.read != "hard" or not self.decoder.attends:
             raise ConfigurationError(
-                f"attention read by {decode} of a model that is not hard",
+                f"read mode '{decode}' for a model whose attention is not hard",
                 "a model trained with model.attention.read=hard",
-                "leave the choice out",
+                "leave out the read mode",
             )
         attention = replace(config.attention, read_decode=decode, read_seed=seed)
         shared = {id(tensor): tensor for tensor in chain(self.parameters(), self.buffers())}

@@ -1,4 +1,4 @@
-"""JSON and TOML of other people: nested too deeply is a ValueError, like every other damage."""
+"""Parsing of untrusted JSON and TOML: too deep nesting is a ValueError, like any other damage."""
 
 from __future__ import annotations
 

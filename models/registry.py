@@ -65,7 +65,7 @@ DEFAULT_SOURCE = "text"
 
 
 class Description(NamedTuple):
-    """What a variant says of itself."""
+    """Summary and details of a variant, from its docstring."""
 
     name: str
     summary: str  # the first line of its docstring
@@ -126,7 +126,7 @@ def describe(kind: str, name: str) -> Description:
 def source_name(family: str) -> str:
     """Return the kind of input that a family reads, without importing the family.
 
-    A family states it in its own class body, as `source = "image"`; otherwise it is text.
+    A family sets it in its own class body: `source = "image"`. The default is text.
     """
     return _source_name(*location("family", family))
 

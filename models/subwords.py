@@ -4,8 +4,8 @@ unigram   P(x) ~ prod_i p(x_i)^alpha over the segmentations of a word      Kudo 
 bpe       every merge is skipped with probability p = alpha                Provilkov et al. 2020
 
 Tokens do not cross spaces, so words are sampled one by one, and the probability of a sentence is
-the product over its words. SentencePiece samples, too, but its random numbers cannot be seeded for
-each example; here they are the caller's, so a resumed training run repeats them.
+the product over its words. SentencePiece can sample too, but its random numbers cannot be seeded
+per example; here the caller passes `rng`, so a resumed training run repeats them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import random
 from typing import Any
 
 SPACE = "\u2581"  # in front of every word
-SEGMENTATIONS = 32  # of a word, the most probable ones, that are sampled from
+SEGMENTATIONS = 32  # most probable segmentations of a word that are sampled from
 CACHED_WORDS = 200_000
 
 
@@ -28,7 +28,7 @@ class SubwordSampler:
 
     def __init__(self, processor: Any, kind: str, alpha: float) -> None:
         self.processor, self.kind, self.alpha = processor, kind, alpha
-        self.known: dict[str, Any] = {}  # what is computed once for each word
+        self.known: dict[str, Any] = {}  # results per word, computed once
 
     def encode(self, text: str, rng: random.Random) -> list[int]:
         """Return the ids of a text; they decode to the same text whatever is sampled.

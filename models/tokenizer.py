@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from models.config import TokenizerConfig
-from models.errors import ModelError
+from models.errors import ConfigurationError, DamagedError, InputError
 from models.languages import control_tokens, target_token
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -45,7 +45,7 @@ class Tokenizer:
         """Return the id of a token such as <2de> or <bt>; raise a ModelError if there is none."""
         number: int = self.source.piece_to_id(token)
         if not self.source.is_control(number):
-            raise ModelError(
+            raise ConfigurationError(
                 f"the tokenizer has no token {token}",
                 "a tokenizer that was trained with it",
                 "train a new model; [tokenizer] languages in config.toml are those of its tokens",
@@ -77,14 +77,14 @@ class Tokenizer:
 
     @classmethod
     def read(cls, folder: Path) -> Tokenizer:
-        """Read the tokenizer of a bundle; raise a ModelError if it is missing or damaged."""
+        """Read the tokenizer of a bundle; raise DamagedError if it is missing or damaged."""
         joint = folder / "tokenizer.model"
         try:
             if joint.exists():
                 return cls(joint.read_bytes())
             return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
         except (OSError, RuntimeError) as error:
-            raise ModelError(
+            raise DamagedError(
                 f"{folder} has no readable tokenizer ({error})", "a bundle made by `attn train`"
             ) from None
 
@@ -110,7 +110,7 @@ def _train(lines: Iterable[str], size: int, config: TokenizerConfig) -> bytes:
     import sentencepiece
 
     if config.kind not in ("unigram", "bpe"):
-        raise ModelError(f"tokenizer kind '{config.kind}'", "unigram or bpe")
+        raise ConfigurationError(f"tokenizer kind '{config.kind}'", "unigram or bpe")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -133,10 +133,10 @@ def _train(lines: Iterable[str], size: int, config: TokenizerConfig) -> bytes:
         )
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise ModelError(
+        raise InputError(
             f"SentencePiece could not train {size} tokens ({reason})",
-            "more text or another number",
-            "set tokenizer.size, or leave it at 0 to have it chosen",
+            "more text, or another size",
+            "set tokenizer.size, or 0 to have it chosen from the data",
         ) from None
     return model.getvalue()
 

@@ -24,18 +24,17 @@ class VocabularySizes(NamedTuple):
 class Batch(NamedTuple):
     """Padded sentence pairs, ready for teacher forcing."""
 
-    source: Tensor  # (B, S) ids, end mark included; fewer rows where targets share one
+    source: Tensor  # (B, S) ids, end mark included; fewer rows if targets share one
     source_mask: Tensor  # (B, S)
     target_in: Tensor  # (B, T) ids, start mark first
     target_out: Tensor  # (B, T) ids, end mark last
     target_mask: Tensor  # (B, T)
-    links: Tensor | None = None  # (B, T, S) where to look; a row sums to 1, or 0 where none says so
-
-    rows: Tensor | None = None  # (B,) each target's row of the source, where some share one
+    links: Tensor | None = None  # (B, T, S) target weights of a guided head; a row sums to 1 or 0
+    rows: Tensor | None = None  # (B,) source row of each target, if targets share sources
 
     @property
     def slots(self) -> Tensor:
-        """Which slots of its source are real to every target (B, S)."""
+        """Mask (B, S) of the real source slots of every target."""
         return self.source_mask if self.rows is None else self.source_mask[self.rows]
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
@@ -44,11 +43,11 @@ class Batch(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What an encoder leaves: one slot per source token or image cell."""
+    """Output of an encoder: one slot per source token or image cell."""
 
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S)
-    final: Tensor | None = None  # (B, F) what the decoder starts from, where there is such a thing
+    final: Tensor | None = None  # (B, F) input of the decoder's first state, if it needs one
     grid: tuple[int, int] | None = None  # rows and columns of an image's cells
     key: Tensor | None = None  # (B,) hash of each input, which seeds the samples of hard attention
 
@@ -63,14 +62,14 @@ class Memory(NamedTuple):
 
 
 class AttentionOutput(NamedTuple):
-    """One reading of the memory."""
+    """Result of attention queries to a memory."""
 
     context: Tensor  # (B, T, V)
-    weights: Tensor  # (B, T, S) with which the values were read; the heads' mean
+    weights: Tensor  # (B, T, S) applied to the values; the mean of all heads
     log_prob: Tensor | None = None  # (B, T) of the slots sampled while training, for REINFORCE
-    entropy: Tensor | None = None  # (B, T) in nats, of what they were sampled from
-    history: Any = None  # what the attention must know at its next query, with `.select(rows)`
-    heads: Tensor | None = None  # (B, T, H, S) each head's weights, where there are several
+    entropy: Tensor | None = None  # (B, T) in nats, of the distributions they were sampled from
+    history: Any = None  # for the next query, with `.select(rows)`; None if unused
+    heads: Tensor | None = None  # (B, T, H, S) weights of each head, if there are several
 
     def rows(self) -> AttentionOutput:
         """Flatten B sentences of T queries to B * T rows; the history is in rows already."""

@@ -17,7 +17,7 @@ from models.alignment.symmetrise import symmetrise
 from models.alignment.units import Units, units
 from models.alignment.weights import attention_shape, every_head, pooled, teacher_forced_weights
 from models.config import MAX_BATCH_TOKENS, AlignConfig
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.inference.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
 from models.tokenizer import END, Tokenizer
@@ -174,7 +174,7 @@ def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Al
     if note:
         return forward._replace(links=NO_LINKS, note=note)
     if (forward.source, forward.target) != (reverse.target, reverse.source):
-        raise ModelError(
+        raise ConfigurationError(
             "a reverse model that splits the text into other tokens",
             "the same units in both models",
             "align by word or char, or train both models with the same tokenizer",

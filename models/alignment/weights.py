@@ -18,7 +18,7 @@ from torch import Tensor
 from models.alignment.units import Units
 from models.config import AlignConfig
 from models.decoders.base import Decoder
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.loss import LossSum
 from models.model import EncoderDecoder, TeacherForcingOutput
 from models.types import Batch
@@ -59,7 +59,7 @@ def every_head(model: EncoderDecoder, batch: Batch, shift: int) -> Tensor:
 def attention_shape(decoder: Decoder) -> tuple[int, int]:
     """Return the numbers of layers and heads; raise a ModelError if there is no attention."""
     if not decoder.attends:
-        raise ModelError(
+        raise ConfigurationError(
             "a model without attention", "a model with attention", "use a family that has it"
         )
     return decoder.attention_shape
@@ -73,11 +73,11 @@ def chosen(decoder: Decoder, config: AlignConfig) -> tuple[int, int | None]:
     layers, heads = attention_shape(decoder)
     for name, number, most in (("layer", config.layer, layers), ("head", config.head, heads)):
         if not 0 <= number <= most:
-            raise ModelError(
+            raise ConfigurationError(
                 f"{name} {number} of a model with {most}", f"1 to {most}, or 0 for the default"
             )
     if config.shift not in (0, 1):
-        raise ModelError(f"shift {config.shift}", "0 or 1")
+        raise ConfigurationError(f"shift {config.shift}", "0 or 1")
     layer = config.layer - 1 if config.layer else decoder.shown_layer
     return layer, config.head - 1 if config.head else None
 

@@ -1,4 +1,4 @@
-"""Additive attention: one hidden layer that looks at query and key together.
+"""Additive attention: one hidden layer over query and key together.
 
 score(s, h) = v^T tanh(W s + U h)        Bahdanau, Cho and Bengio 2015, A.1.2
               v^T tanh(W s + U h + C c)  with coverage c, the sum of the slot's weights so far:
@@ -38,11 +38,11 @@ class Additive(Score):
         self.coverage = _uniform(size, 1) if config.coverage else None  # C
 
     def prepare(self, values: Tensor) -> Tensor:
-        """U h of every slot (B, S, A)."""
+        """Compute U h of every slot (B, S, A)."""
         return self.key(values)
 
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         if history is None or self.coverage is None:
             return AdditiveEnergy.apply(self.query(query), keys, self.energy)
         covered = history.total.unsqueeze(-1)  # (B, T, S, 1)
@@ -50,10 +50,10 @@ class Additive(Score):
 
 
 class AdditiveEnergy(torch.autograd.Function):
-    """v^T tanh(q + k + M f) for all pairs, without holding the (B, T, S, A) hidden layer.
+    """v^T tanh(q + k + M f) for all pairs, without storing the (B, T, S, A) hidden layer.
 
-    f are a few features of a query and a slot together. Forward goes query by query; backward
-    computes each tanh again instead of keeping it.
+    f are features of a query and a slot together. The forward pass iterates over queries; the
+    backward pass computes each tanh again instead of storing it.
     """
 
     @staticmethod
@@ -65,9 +65,9 @@ class AdditiveEnergy(torch.autograd.Function):
         features: Tensor | None = None,
         matrix: Tensor | None = None,
     ) -> Tensor:
-        """Scores (B, T, S) from query (B, T, A), keys (B, S, A), energy (A,).
+        """Compute scores (B, T, S) from query (B, T, A), keys (B, S, A), energy (A,).
 
-        And, where there are any, features (B, T, S, F) through a matrix (A, F).
+        features (B, T, S, F), if given, enter through matrix (A, F).
         """
         ctx.save_for_backward(query, keys, energy, features, matrix)
         v = energy.to(keys.dtype)
@@ -76,7 +76,7 @@ class AdditiveEnergy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients of query, keys, energy, features and matrix."""
+        """Return the gradients of query, keys, energy, features and matrix."""
         query, keys, energy, features, matrix = ctx.saved_tensors
         grad_scores = grads[0].to(keys.dtype)
         v = energy.to(keys.dtype)
@@ -110,5 +110,5 @@ def _hidden(
     inner = keys.to(wide) + query[:, t, None].to(wide)  # (B, S, A)
     if features is not None and matrix is not None:
         inner += features[:, t].to(wide) @ matrix.to(wide).mT
-    # tanh as 2 sigmoid(2x) - 1: PyTorch's own is five times slower on a CPU
+    # tanh as 2 sigmoid(2x) - 1, because PyTorch's tanh is five times slower on a CPU
     return inner.mul_(2).sigmoid_().mul_(2).sub_(1).to(keys.dtype)

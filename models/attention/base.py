@@ -1,8 +1,8 @@
 """Attention(query, keys, values) = Read(Normalise(Window(Score(query, keys))), values).
 
-Four parts, each chosen by name at construction. Masking happens here and nowhere else, so padded
-slots weigh exactly zero for every variant. What a part must know of earlier steps comes to it as
-a History, which the decoder keeps in its state; no part keeps anything itself.
+Four parts, each chosen by name at construction. Masking happens only here, so padded slots have
+weight zero in every variant. A part that depends on earlier steps receives them as a History, which
+the decoder keeps in its state; the parts themselves store nothing between steps.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from models.types import AttentionOutput, Memory
 
 
 class History(NamedTuple):
-    """What one attention did before: one row per hypothesis, or (B, T) of them inside."""
+    """Earlier steps of one attention: one row per hypothesis, or (B, T) rows inside `forward`."""
 
-    step: Tensor  # (R,) how many queries there were
+    step: Tensor  # (R,) number of earlier queries
     previous: Tensor  # (R, S) the last weights; uniform before the first query
     total: Tensor  # (R, S) the sum of all weights so far
     random: Tensor  # (R,) random number of the sentence in [0, 1), plus the number of the head
@@ -32,26 +32,26 @@ class History(NamedTuple):
         return History(*(part.index_select(0, rows) for part in self))
 
     def grouped(self, sentences: int) -> History:
-        """Rows (R, ..) as (B, T, ..): the hypotheses of each sentence side by side."""
+        """Reshape rows (R, ..) to (B, T, ..): the hypotheses of a sentence become T queries."""
         return History(*(part.unflatten(0, (sentences, -1)) for part in self))
 
     def after(self, weights: Tensor) -> History:
-        """From (B, T, ..) back to rows, one query with weights (B, T, S) later."""
+        """Add one query with weights (B, T, S), and flatten (B, T, ..) back to rows."""
         parts = (self.step + 1, weights, self.total + weights, self.random)
         return History(*(part.flatten(0, 1) for part in parts))
 
 
 class Score(nn.Module):
-    """F(query, key): how well a slot answers a query, before any normalisation.
+    """F(query, key): the relevance of a slot to a query, before normalisation.
 
     A score that sets `needs_history` is called with the history, (B, T, ..), as a third argument.
     """
 
     needs_history = False
-    needs_equal_sizes = False  # whether query and keys must be of one size
-    uses_keys = True  # whether it looks at the keys at all
-    supports_coverage = False  # whether it can take the coverage feature
-    max_slots: int | None = None  # the longest source it can score, in slots
+    needs_equal_sizes = False  # True if query and keys must have the same size
+    uses_keys = True  # False if the scores do not depend on the keys
+    supports_coverage = False  # True if it accepts the coverage feature
+    max_slots: int | None = None  # maximum source length in slots
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__()
@@ -69,23 +69,23 @@ class Score(nn.Module):
             )
 
     def prepare(self, values: Tensor) -> Tensor:
-        """Keys (B, S, K) from the memory's values (B, S, V), computed once per source."""
+        """Compute keys (B, S, K) from the memory's values (B, S, V), once per source."""
         return values
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S) of queries (B, T, Q) against prepared keys (B, S, K)."""
+        """Compute scores (B, T, S) of queries (B, T, Q) against prepared keys (B, S, K)."""
         raise NotImplementedError
 
 
 class WindowOutput(NamedTuple):
-    """What a window leaves in view."""
+    """Slots inside a window."""
 
-    slots: Tensor  # (B, T, S) or (B, 1, S), True where a slot is in view
-    share: Tensor | None = None  # (B, T, S) times which the normalised weights are taken
+    slots: Tensor  # (B, T, S) or (B, 1, S), True for slots inside
+    share: Tensor | None = None  # (B, T, S) factor on the normalised weights
 
 
 class Window(nn.Module):
-    """Which slots are in view of a query. With `needs_history`, the history says at which step."""
+    """Window: the slots that a query can attend to. If `needs_history`, it depends on the step."""
 
     needs_history = False
 
@@ -98,7 +98,7 @@ class Window(nn.Module):
 
 
 class Read(nn.Module):
-    """How the values are read with the weights.
+    """Combination of the values by the weights.
 
     A read that sets `needs_history` is called with the history, (B, T, ..), as a third argument.
     """
@@ -109,24 +109,24 @@ class Read(nn.Module):
         super().__init__()
 
     def begin(self, key: Tensor) -> Tensor:
-        """Return the random number (B,) of each sentence for a read of its own, else zeros.
+        """Return a number (B,) per sentence for a read that samples; zeros otherwise.
 
         key (B,): hash of each input.
         """
         return torch.zeros_like(key)
 
     def forward(self, weights: Tensor, values: Tensor) -> AttentionOutput:
-        """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        """Compute the context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         raise NotImplementedError
 
 
 class PreparedMemory(NamedTuple):
-    """A memory made ready for one attention: what is computed once per source."""
+    """Memory prepared for one attention: everything that is computed once per source."""
 
     keys: Tensor  # (B, S, K)
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S)
-    key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if it is not known
+    key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if unknown
 
     def select(self, rows: Tensor) -> PreparedMemory:
         """Return the prepared memory of some sentences."""
@@ -134,7 +134,7 @@ class PreparedMemory(NamedTuple):
 
 
 class Attention(nn.Module):
-    """One question put to a memory: score, window, normalise, read. One head."""
+    """Attention with one head: score, window, normalise, read."""
 
     def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
         super().__init__()
@@ -150,11 +150,11 @@ class Attention(nn.Module):
         self.max_slots, self.key_size = self.score.max_slots, value_size
 
     def prepare(self, memory: Memory, keys: Tensor | None = None) -> PreparedMemory:
-        """Keys and values of a memory, once per source; the score may see other keys (B, S, K)."""
-        seen = memory.values if keys is None else keys
-        if self.score.uses_keys and seen.shape[-1] != self.key_size:
+        """Prepare a memory, once per source; `keys` (B, S, K) default to its values."""
+        given = memory.values if keys is None else keys
+        if self.score.uses_keys and given.shape[-1] != self.key_size:
             raise InputError(
-                f"keys of size {seen.shape[-1]}",
+                f"keys of size {given.shape[-1]}",
                 f"size {self.key_size}, for which the attention was built",
                 "build the attention with that size, or project the keys",
             )
@@ -162,7 +162,7 @@ class Attention(nn.Module):
         if memory.key is not None:
             key = memory.key.float()
         return PreparedMemory(
-            self.score.prepare(seen), rounded_once(memory.values), memory.mask, key
+            self.score.prepare(given), rounded_once(memory.values), memory.mask, key
         )
 
     def begin(self, prepared: PreparedMemory) -> History | None:
@@ -179,7 +179,8 @@ class Attention(nn.Module):
     ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q); weights (B, T, S) are zero on padding.
 
-        The history has B * T rows, and comes back one step longer; None stands for `begin`'s.
+        history: B * T rows; the default is that of `begin`. The result contains the history after
+        this step.
         """
         past = self._past(query, prepared, history)
         scores = self.score(query, prepared.keys, *recalled(self.score, past))  # (B, T, S)
@@ -206,10 +207,11 @@ class Attention(nn.Module):
 
 
 def rounded_once(values: Tensor) -> Tensor:
-    """Values (B, S, V) as products under autocast want them, unless they learn.
+    """Return values (B, S, V) in the autocast type, unless they require gradients.
 
-    Features of a frozen encoder are the largest thing a captioner holds: autocast would round them
-    anew at every step. The gradients of values that learn are summed over the steps in fp32.
+    Features of a frozen encoder are the largest tensor of a captioner, and autocast would convert
+    them again at every step. Values that require gradients stay in fp32, so that their gradients
+    are summed over the steps in fp32.
     """
     kind = values.device.type
     if values.requires_grad or not torch.is_autocast_enabled(kind):
@@ -225,7 +227,7 @@ def recalled(part: Score | Read, past: History | None) -> tuple[History | None, 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """Softmax over the last axis where the mask is True; exactly 0 elsewhere.
 
-    A row with no slot in view is all zeros, not NaN. Computed in fp32 whatever the scores are.
+    A row without any slot is all zeros, not NaN. Computed in fp32 for scores of any type.
     """
     lowest = torch.finfo(torch.float32).min
     hidden = torch.zeros_like(mask, dtype=torch.float32).masked_fill_(~mask, lowest)
@@ -253,7 +255,7 @@ class RowSoftmax(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        """weights * (gradient - its mean under the weights)."""
+        """Return weights * (gradient - its mean under the weights)."""
         (weights,) = ctx.saved_tensors
         scaled = weights * grads[0]
         return scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1)

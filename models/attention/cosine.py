@@ -1,4 +1,4 @@
-"""The angle between query and key, sharpened.
+"""Cosine of the angle between query and key, times a learned sharpness.
 
 score(s, h) = beta cos(k, h),  beta = softplus(b^T s + c)      Graves et al. 2014, eq. 5 and 6
 """
@@ -14,7 +14,7 @@ from models.attention.base import Score
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
 
-FIRST_SHARPNESS = 8.0  # the best of 20 slots can weigh 0.99, no slot less than 1e-8
+FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
 
 
 class Cosine(Score):
@@ -22,8 +22,8 @@ class Cosine(Score):
 
     score(s, h) = beta cos(k, h);  beta = softplus(b^T s + c)
     Source: Graves, Wayne, Danihelka 2014, eq. 5 and 6.
-    k is s itself, or W s where query and key differ in size. Without the sharpness beta scores
-    lie within -1 and 1, and a softmax over them stays almost flat.
+    k is s itself, or W s where query and key differ in size. Without the sharpness beta,
+    scores are between -1 and 1, and a softmax over them is almost uniform.
     """
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
@@ -37,10 +37,10 @@ class Cosine(Score):
         nn.init.constant_(self.sharpness.bias, math.log(math.expm1(FIRST_SHARPNESS)))
 
     def prepare(self, values: Tensor) -> Tensor:
-        """Every slot at length 1 (B, S, K)."""
+        """Normalise every slot to length 1: (B, S, K)."""
         return normalize(values, dim=-1)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         angles = normalize(self.query(query), dim=-1) @ keys.to(query.dtype).mT
         return angles * softplus(self.sharpness(query))

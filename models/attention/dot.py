@@ -22,5 +22,5 @@ class Dot(Score):
     needs_equal_sizes = True
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         return query @ keys.mT

@@ -1,4 +1,4 @@
-"""1.5-entmax: half-way between softmax and sparsemax.
+"""1.5-entmax: a normaliser between softmax and sparsemax.
 
 weights_i = max(0, z_i / 2 - tau)^2,  tau such that they sum to 1      Peters et al. 2019
 
@@ -17,23 +17,23 @@ from models.attention.sparsemax import shifted
 
 
 class Entmax15(nn.Module):
-    """1.5-entmax: between softmax and sparsemax; far slots weigh exactly zero.
+    """1.5-entmax: between softmax and sparsemax; low scores have weight zero.
 
     weights_i = max(0, score_i / 2 - tau)^2, tau such that they sum to 1
     Source: Peters, Niculae, Martins 2019.
     """
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
-        """Weights (B, T, S), exactly zero where a slot is not in view."""
+        """Compute weights (B, T, S); exactly zero for slots outside the window."""
         return Entmax15Function.apply(shifted(scores / 2, in_window)) * in_window
 
 
 class Entmax15Function(torch.autograd.Function):
-    """1.5-entmax over the last axis, of scores that are halved already."""
+    """1.5-entmax over the last axis, of halved scores."""
 
     @staticmethod
     def forward(ctx: Any, halves: Tensor) -> Tensor:
-        """Weights of finite halved scores."""
+        """Compute the weights of finite halved scores."""
         ordered = halves.sort(-1, descending=True).values
         count = torch.arange(1, halves.shape[-1] + 1, device=halves.device, dtype=halves.dtype)
         mean = ordered.cumsum(-1) / count

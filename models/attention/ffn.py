@@ -13,18 +13,18 @@ from models.attention.base import Score
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
 
-CHUNK_ELEMENTS = 2**20  # hidden units held at a time: 4 MB in fp32
+CHUNK_ELEMENTS = 2**20  # hidden units computed at a time: 4 MB in fp32
 
 
 class FeedForwardScore(Score):
-    """Feed-forward (general form): a network over query and key, as deep as you like.
+    """Feed-forward (general form): a network of any depth over query and key.
 
     score(s, h) = v^T tanh(W_n .. tanh(W_1 [s; h] + b_1) .. + b_n)
     Source: Bahdanau, Cho, Bengio 2015, section 3.1.
     Options: size, depth.
     With a depth of 1 it is `concat` with a bias. W_1 is split over query and key, so that its key
     half is computed once per source; the layers above it cost T * S products each, and are
-    computed again in the backward pass instead of being kept.
+    computed again in the backward pass instead of being stored.
     """
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
@@ -36,11 +36,11 @@ class FeedForwardScore(Score):
         self.energy = nn.Linear(size, 1, bias=False)  # v
 
     def prepare(self, values: Tensor) -> Tensor:
-        """Return the keys' part of the first layer (B, S, A)."""
+        """Compute the keys' part of the first layer (B, S, A)."""
         return self.key(values)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         query = self.query(query)  # (B, T, A)
         at_once = max(1, CHUNK_ELEMENTS // max(1, keys.numel()))
         parts = [self._recomputed(part, keys) for part in query.split(at_once, 1)]
@@ -55,7 +55,7 @@ class FeedForwardScore(Score):
         return scores
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S) of mapped queries (B, T, A) and keys (B, S, A)."""
+        """Compute scores (B, T, S) of mapped queries (B, T, A) and keys (B, S, A)."""
         hidden = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh()  # (B, T, S, A)
         for layer in self.layers:
             hidden = layer(hidden).tanh()

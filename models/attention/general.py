@@ -24,9 +24,9 @@ class General(Score):
         self.key = nn.Linear(key_size, query_size, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:
-        """W h of every slot (B, S, Q)."""
+        """Compute W h of every slot (B, S, Q)."""
         return self.key(values)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         return query @ keys.mT

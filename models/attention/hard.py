@@ -1,9 +1,9 @@
-"""Hard attention: one slot is read, and which one is a draw.
+"""Hard attention: a query reads one sampled slot.
 
 context = value_s,  s ~ Categorical(weights)        Xu et al. 2015, section 4.1
 
-The draw has no gradient: the score learns by REINFORCE (models.loss) from the log-probability of
-the slot that was drawn.
+Sampling has no gradient. The score learns by REINFORCE (models.loss) from the log-probability of
+the sampled slot.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ LOW = 0xFFFFFFFF  # the low 32 bits
 
 
 class Hard(Read):
-    """Hard: one slot, drawn while training; the likeliest when in use.
+    """Hard: one slot; sampled in training, the most probable one otherwise.
 
     context = value_s, s ~ Categorical(weights)
     Source: Xu et al. 2015, section 4.1.
     Options: read_decode, read_soft, read_mix, read_temperature, read_seed.
-    The weights handed on are those with which the values were read: 1 for the slot, 0 elsewhere.
-    While training, log-probability and entropy of the draw come along, for REINFORCE. Half of the
-    sentences are read by expectation then, from first to last, which lowers the variance. The
-    weights of REINFORCE and entropy, and the baseline's decay, are settings of train.attention. A
-    sample in use depends on the seed, the input and the step, not on the batch or earlier samples.
+    The returned weights are the ones used: 1 for the slot, 0 for the others. In training, the
+    output includes log-probability and entropy of the sample, for REINFORCE. A share read_soft of
+    the sentences (or steps, or batches: read_mix) is then read by expectation, which lowers the
+    variance. The weights of REINFORCE and entropy, and the decay of the baseline, are settings of
+    train.attention. Outside training, a sample depends on the seed, the input and the step only,
+    not on the batch or earlier samples.
     """
 
     needs_history = True
@@ -58,7 +59,7 @@ class Hard(Read):
     def forward(
         self, weights: Tensor, values: Tensor, history: History | None = None
     ) -> AttentionOutput:
-        """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        """Compute the context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         assert history is not None
         weights = tempered(weights, self.config.read_temperature)
         if self.training:
@@ -84,21 +85,21 @@ class Hard(Read):
 
 
 def decode_of(config: AttentionConfig) -> str:
-    """Return what is read outside training: argmax, sample or expected."""
+    """Return the read mode outside training: argmax, sample or expected."""
     limits = limits_of(AttentionConfig, "read_decode")
     decode: str = within(limits, config.read_decode, "model.attention.read_decode")
     return decode
 
 
 def described(config: AttentionConfig) -> str:
-    """How a memory is read in use: "soft", or "hard argmax", "hard sample", "hard expected"."""
+    """Return the read mode: "soft", "hard argmax", "hard sample" or "hard expected"."""
     return f"hard {decode_of(config)}" if config.read == "hard" else config.read
 
 
 def tempered(weights: Tensor, temperature: float) -> Tensor:
-    """Weights to the power of 1 / temperature, their sum kept; sharper below 1.
+    """Raise weights to the power of 1 / temperature and keep their sum; below 1 is sharper.
 
-    Of softmax weights these are the softmax of scores / temperature.
+    For softmax weights, the result is the softmax of scores / temperature.
     """
     if temperature == 1:
         return weights
@@ -108,16 +109,16 @@ def tempered(weights: Tensor, temperature: float) -> Tensor:
 
 
 def sampled(weights: Tensor, place: Tensor) -> Tensor:
-    """One slot (B, T) of each row of weights (B, T, S), whatever they sum to.
+    """Sample one slot (B, T) from each row of weights (B, T, S), which may have any sum.
 
-    By inversion, at places (B, T) between 0 and 1.
+    place (B, T): uniform numbers in [0, 1), at which the cumulative distribution is inverted.
     """
     cumulative = weights.cumsum(-1)
     total = cumulative[..., -1:]
     place = place.unsqueeze(-1) * total
     first = (cumulative > place).int().argmax(-1)
     last = (cumulative < total).sum(-1).clamp_max(weights.shape[-1] - 1)
-    # rounding can put the place at the total itself, which no slot exceeds
+    # rounding can move the place to the total itself, which no slot exceeds
     return torch.where((place < total).squeeze(-1), first, last)
 
 
@@ -154,13 +155,13 @@ def mixed(bits: Tensor) -> Tensor:
 
 
 def only(slots: Tensor, weights: Tensor) -> Tensor:
-    """Weights (B, T, S) of 1 at the slots (B, T); all zero where nothing was in view."""
+    """Return one-hot weights (B, T, S) at slots (B, T); all zero if every weight is zero."""
     ones = torch.zeros_like(weights).scatter_(-1, slots.unsqueeze(-1), 1.0)
     return ones * (weights > 0).any(-1, keepdim=True)
 
 
 def log_probability(weights: Tensor, slots: Tensor) -> Tensor:
-    """Logarithm (B, T) of the slots' share of the weights; 0 where nothing was in view."""
+    """Return the log-probability (B, T) of the slots; 0 if every weight is zero."""
     total = weights.sum(-1)
     weight = weights.gather(-1, slots.unsqueeze(-1)).squeeze(-1)
     safe = torch.where(weight > 0, weight, 1.0), torch.where(weight > 0, total, 1.0)
@@ -168,6 +169,6 @@ def log_probability(weights: Tensor, slots: Tensor) -> Tensor:
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """Entropy (B, T) in nats of the shares of the weights, which may hold exact zeros."""
+    """Return the entropy (B, T) in nats of normalised weights, which may contain zeros."""
     shares = weights / weights.sum(-1, keepdim=True).clamp_min(TINY)
     return -(shares * shares.clamp_min(TINY).log()).sum(-1)

@@ -1,10 +1,10 @@
-"""Several heads, whatever the score: each asks its own question of its own share of the features.
+"""Several heads for any score; each head has its own share of the features.
 
 head_i = Attention_i(Q_i s, K_i h, V_i h),  context = [head_1; ..; head_H]
                                          Vaswani et al. 2017, section 3.2.2
 
-There is no output matrix W_O: the recurrent decoders map the context by a matrix of their own as
-the first thing they do with it, and two in a row are one.
+There is no output matrix W_O, because the recurrent decoders apply a matrix to the context first,
+and the product of two matrices is one matrix.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def attention(query_size: int, value_size: int, config: AttentionConfig) -> Atte
 
 
 class PreparedHeads(NamedTuple):
-    """A memory made ready for every head."""
+    """Memory prepared for every head."""
 
     heads: tuple[PreparedMemory, ...]
 
     @property
     def mask(self) -> Tensor:
-        """Which slots are real (B, S)."""
+        """Mask of the real slots (B, S)."""
         return self.heads[0].mask
 
     def select(self, rows: Tensor) -> PreparedHeads:
@@ -54,10 +54,10 @@ class HeadsHistory(NamedTuple):
 
 
 class Heads(nn.Module):
-    """Several attentions side by side, over projections of query, keys and values.
+    """Several attentions in parallel, over projections of query, keys and values.
 
-    Query and keys are projected to the query's size and split, so that a score that wants equal
-    sizes has them; the values are projected and split, and the contexts joined again.
+    Query and keys are projected to the query's size and split, so they have equal sizes for every
+    score. The values are projected and split, and the contexts are concatenated.
     """
 
     def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
@@ -80,7 +80,7 @@ class Heads(nn.Module):
         self.key = nn.Linear(value_size, query_size, bias=False) if uses_keys else nn.Identity()
 
     def prepare(self, memory: Memory) -> PreparedHeads:
-        """Every head's keys and values of a memory, once per source."""
+        """Compute every head's keys and values of a memory, once per source."""
         keys, values = self._split(self.key(memory.values)), self._split(self.value(memory.values))
         parts = zip(self.heads, keys, values, strict=True)
         return PreparedHeads(
@@ -93,7 +93,7 @@ class Heads(nn.Module):
         begun = [head.begin(part) for head, part in parts]  # type: ignore[operator]
         if begun[0] is None:
             return None
-        random = begun[0].random  # one for all heads, and what tells them apart
+        random = begun[0].random  # one per sentence; the head number is added
         return HeadsHistory(tuple(h._replace(random=random + n) for n, h in enumerate(begun)))
 
     def forward(

@@ -1,4 +1,4 @@
-"""One logit per source position, from the query alone.
+"""Location score: one logit per source position, from the query alone.
 
 score(s, h_i) = (W s)_i                  Luong, Pham and Manning 2015, eq. 8
 """
@@ -13,13 +13,13 @@ from models.errors import InputError
 
 
 class Location(Score):
-    """Location (Luong): one logit per position, whatever stands there.
+    """Location (Luong): one logit per position, independent of the slot's content.
 
     score(s, h_i) = (W s)_i
     Source: Luong, Pham, Manning 2015, eq. 8.
     Options: positions.
-    It does not look at the keys. W has a row per position, so that there is a longest source;
-    a longer one is refused.
+    It does not use the keys. W has one row per position, which limits the length of a source;
+    a longer source raises InputError.
     """
 
     uses_keys = False
@@ -30,15 +30,15 @@ class Location(Score):
         self.logits = nn.Linear(query_size, self.max_slots, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:
-        """No features (B, S, 0), only their number."""
+        """Return keys without features (B, S, 0), which only carry the number of slots."""
         if values.shape[1] > self.logits.out_features:
             raise InputError(
                 f"a source of {values.shape[1]} slots",
-                f"at most {self.logits.out_features}, for which score 'location' has logits",
+                f"at most {self.logits.out_features}, the positions of score 'location'",
                 "shorten it, or train with a larger model.attention.positions",
             )
         return values[..., :0]
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         return nn.functional.linear(query, self.logits.weight[: keys.shape[1]])

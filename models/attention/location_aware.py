@@ -1,4 +1,4 @@
-"""Additive attention that sees where it has just looked.
+"""Additive attention with the previous weights as a feature.
 
 score(s, h_i) = v^T tanh(W s + U h_i + M f_i),  f = F * previous weights
                                          Chorowski et al. 2015
@@ -38,7 +38,7 @@ class LocationAware(Additive):
         self.feature = nn.Linear(filters, size, bias=False)  # M
 
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         assert history is not None
         features = self.convolved(history.previous)
         matrix = self.feature.weight
@@ -48,6 +48,6 @@ class LocationAware(Additive):
         return AdditiveEnergy.apply(self.query(query), keys, self.energy, features, matrix)
 
     def convolved(self, weights: Tensor) -> Tensor:
-        """Features (B, T, S, F) of the neighbourhood in weights (B, T, S)."""
+        """Compute features (B, T, S, F) by convolving weights (B, T, S)."""
         signals = self.convolution(weights.flatten(0, 1).unsqueeze(1))  # (B * T, F, S)
         return signals.mT.unflatten(0, weights.shape[:2])

@@ -3,8 +3,8 @@
     MultiHead(Q, K, V) = [head_1; ...; head_H] W_O
     head_i = softmax(Q W_i^Q (K W_i^K)^T / sqrt(d)) V W_i^V     Vaswani et al. 2017, section 3.2.2
 
-One fused kernel where the weights are not asked for; the same sums in plain operations where they
-are. A test holds the two equal.
+A fused kernel computes the output. Plain operations compute the weights if they are requested; a
+test checks that both agree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from models.errors import ConfigurationError
 
 
 class KeyValue(NamedTuple):
-    """Projected keys and values, split into heads: what a decoder caches."""
+    """Projected keys and values, split into heads; a decoder caches them."""
 
     keys: Tensor  # (B, H, S, d)
     values: Tensor  # (B, H, S, d)
@@ -53,18 +53,18 @@ class MultiHead(nn.Module):
         self.dropout = Dropout(dropout)
 
     def split(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
-        """(B, T, parts * D) as `parts` tensors (B, H, T, d)."""
+        """Split (B, T, parts * D) into `parts` tensors (B, H, T, d)."""
         batch, length, _ = x.shape
         return x.view(batch, length, parts, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
 
     def merged(self, x: Tensor) -> Tensor:
-        """(B, H, T, d) through the output projection: (B, T, D)."""
+        """Merge heads (B, H, T, d) by the output projection to (B, T, D)."""
         return self.output(x.transpose(1, 2).flatten(2))
 
     def attend(
         self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
     ) -> Tensor:
-        """Contexts (B, H, T, d); the mask is (B, 1, 1, S) or None."""
+        """Compute contexts (B, H, T, d); the mask is (B, 1, 1, S) or None."""
         if not self.training or query.device.type != "cpu":
             rate = self.dropout.rate if self.training else 0.0
             return scaled_dot_product_attention(
@@ -77,7 +77,7 @@ class MultiHead(nn.Module):
     def weights(
         self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
     ) -> Tensor:
-        """Attention weights (B, H, T, S), written out."""
+        """Compute attention weights (B, H, T, S) with plain operations."""
         scores = query @ memory.keys.mT * query.shape[-1] ** -0.5
         real = scores.new_ones((), dtype=torch.bool) if mask is None else mask
         if causal:
@@ -86,7 +86,7 @@ class MultiHead(nn.Module):
 
 
 class SelfAttention(MultiHead):
-    """Attention of a sequence to itself; stepwise decoding hands in what came before."""
+    """Self-attention; in stepwise decoding it also attends to the cached prefix."""
 
     def __init__(self, size: int, heads: int, dropout: float) -> None:
         super().__init__(size, heads, dropout, fused_input=True)
@@ -94,10 +94,10 @@ class SelfAttention(MultiHead):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
     ) -> tuple[Tensor, KeyValue]:
-        """Output (B, T, D) and all keys and values so far.
+        """Compute the output (B, T, D), and all keys and values so far.
 
-        Without a past and without a mask the attention is causal; with a mask (B, S) it looks
-        both ways; with a past, T must be 1.
+        Without mask and past, the attention is causal. With a mask (B, S), it attends in both
+        directions. With a past, T must be 1.
         """
         query, *rest = self.split(self.input(x), 3)
         seen = KeyValue(*rest)
@@ -115,11 +115,11 @@ class CrossAttention(MultiHead):
         super().__init__(size, heads, dropout, fused_input=False)
 
     def prepare(self, values: Tensor) -> KeyValue:
-        """Keys and values of the memory (B, S, D)."""
+        """Compute keys and values of the memory (B, S, D)."""
         return KeyValue(*self.split(self.input(values), 2))
 
     def forward(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
-        """Output (B, T, D) for x (B, T, D); the mask is (B, S)."""
+        """Compute the output (B, T, D) for x (B, T, D); the mask is (B, S)."""
         assert self.query is not None
         (query,) = self.split(self.query(x), 1)
         return self.merged(self.attend(query, memory, mask[:, None, None]))

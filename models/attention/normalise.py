@@ -1,4 +1,4 @@
-"""Normalisers: what turns scores into weights."""
+"""Normalisers: scores to weights."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ class Softmax(nn.Module):
     """
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
-        """Weights (B, T, S), exactly zero where a slot is not in view."""
+        """Compute weights (B, T, S); exactly zero for slots outside the window."""
         return masked_softmax(scores, in_window)

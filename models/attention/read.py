@@ -1,4 +1,4 @@
-"""Reads: how the values are read with the weights."""
+"""Reads: combination of the values by the weights."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ class Soft(Read):
     """
 
     def forward(self, weights: Tensor, values: Tensor) -> AttentionOutput:
-        """Context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        """Compute the context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         return AttentionOutput(weights.to(values.dtype) @ values, weights)

@@ -18,5 +18,5 @@ class ScaledDot(Dot):
     """
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Scores (B, T, S)."""
+        """Compute scores (B, T, S)."""
         return super().forward(query * keys.shape[-1] ** -0.5, keys)

@@ -13,18 +13,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-OUTSIDE = -2.0  # below the largest score by so much, a slot is in nobody's support
+OUTSIDE = -2.0  # a score this far below the largest one is never in the support
 
 
 class Sparsemax(nn.Module):
-    """Sparsemax: the projection onto the simplex; far slots weigh exactly zero.
+    """Sparsemax: the projection onto the simplex; low scores have weight zero.
 
     weights_i = max(0, score_i - tau), tau such that they sum to 1
     Source: Martins, Astudillo 2016.
     """
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
-        """Weights (B, T, S), exactly zero where a slot is not in view."""
+        """Compute weights (B, T, S); exactly zero for slots outside the window."""
         return SparsemaxFunction.apply(shifted(scores, in_window)) * in_window
 
 
@@ -33,7 +33,7 @@ class SparsemaxFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor) -> Tensor:
-        """Weights of scores that are finite."""
+        """Compute the weights of finite scores."""
         ordered = scores.sort(-1, descending=True).values
         sums = ordered.cumsum(-1)
         count = torch.arange(1, scores.shape[-1] + 1, device=scores.device)
@@ -45,15 +45,15 @@ class SparsemaxFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        """On the support, the gradient less its mean."""
+        """Return the gradient minus its mean over the support; zero outside."""
         (support,) = ctx.saved_tensors
         mean = (grads[0] * support).sum(-1, keepdim=True) / support.sum(-1, keepdim=True)
         return (grads[0] - mean) * support
 
 
 def shifted(scores: Tensor, in_window: Tensor) -> Tensor:
-    """Scores with the largest in view at 0, none below OUTSIDE: finite, and in fp32 at least."""
+    """Shift scores so that the largest in the window is 0; clamp at OUTSIDE; fp32 or wider."""
     full = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
     full = full.masked_fill(~in_window, torch.finfo(full.dtype).min)
-    # the largest score is a constant here: adding one to all scores changes no weight
+    # the largest score is detached, because adding a constant to all scores changes no weight
     return (full - full.detach().amax(-1, keepdim=True)).clamp_min(OUTSIDE)

@@ -1,4 +1,4 @@
-"""Windows: which slots are in view of a query.
+"""Windows: the slots that a query can attend to.
 
 global     all of them
 local_m    |i - p_t| <= D,  p_t = t
@@ -18,18 +18,18 @@ from models.deferred import DeferredLinear
 
 
 class Global(Window):
-    """Global: every real slot is in view.
+    """Global: a query can attend to every real slot.
 
     Source: Luong, Pham, Manning 2015, section 3.1.
     """
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
-        """All real slots (B, 1, S)."""
+        """Return all real slots (B, 1, S)."""
         return WindowOutput(mask.unsqueeze(1))
 
 
 class LocalMonotonic(Window):
-    """Local, monotonic (local-m): a window that moves one slot a step.
+    """Local, monotonic (local-m): a window that moves one slot per step.
 
     slots within D of p_t = t
     Source: Luong, Pham, Manning 2015, section 3.2.
@@ -51,13 +51,13 @@ class LocalMonotonic(Window):
 
 
 class LocalPredictive(Window):
-    """Local, predictive (local-p): a window around a place predicted from the query.
+    """Local, predictive (local-p): a window around a position predicted from the query.
 
     p_t = S sigmoid(v^T tanh(W s));  weights_i times exp(-(i - p_t)^2 / (2 sigma^2)), sigma = D / 2
     Source: Luong, Pham, Manning 2015, section 3.2, eq. 9 and 10.
     Options: window_size.
-    S is each sentence's own length, not the padded one. The Gaussian comes after the normaliser
-    and nothing is normalised again, so the weights of a query sum to at most 1.
+    S is the length of each sentence without padding. The Gaussian is applied after the normaliser
+    without normalising again, so the weights of a query sum to at most 1.
     """
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:

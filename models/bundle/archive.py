@@ -14,7 +14,7 @@ from pathlib import Path
 from models.bundle.digests import NAME as SUMS
 from models.bundle.settings import CARD, WEIGHTS
 from models.bundle.settings import NAME as CONFIG
-from models.errors import ModelError
+from models.errors import DamagedError
 from models.files import replacing
 
 REQUIRED = (CONFIG, WEIGHTS)
@@ -39,7 +39,7 @@ def write_archive(folder: Path, path: Path) -> None:
 def extract_archive(path: Path, folder: Path) -> None:
     """Extract a bundle into an existing empty folder.
 
-    Raises ModelError if the file is no archive of `write_archive`, or is damaged.
+    Raises DamagedError if the file was not written by `write_archive`, or is damaged.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -49,7 +49,7 @@ def extract_archive(path: Path, folder: Path) -> None:
                 with archive.open(member) as source, (folder / member.filename).open("xb") as file:
                     shutil.copyfileobj(source, file)
     except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
-        raise ModelError(
+        raise DamagedError(
             f"{path} is missing or damaged ({error})", "a file made by `attn models pack`"
         ) from None
 

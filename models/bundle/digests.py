@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from models.errors import ModelError
+from models.errors import DamagedError
 from models.files import write_bytes, write_text
 
 NAME = "SHA256SUMS"
@@ -66,12 +66,12 @@ def read_digests(folder: Path) -> Digests:
 def check_digests(folder: Path, names: Iterable[str]) -> None:
     """Compare files of a bundle with their digests, if it has any.
 
-    Raises ModelError for the first file that differs or has none.
+    Raises DamagedError for the first file that differs or has none.
     """
     digests = read_digests(folder)
     for name in names if digests else ():
         if not matches(folder, name, digests):
-            raise ModelError(
+            raise DamagedError(
                 f"{folder / name} differs from its digest in {NAME}",
                 "the file as attn wrote it",
                 f"get the model again or, if you changed the file, remove {folder / NAME}",
@@ -91,7 +91,7 @@ def file_digest(path: Path) -> str:
             while block := file.read(1 << 20):
                 digest.update(block)
     except OSError as error:
-        raise ModelError(
+        raise DamagedError(
             f"{path} is missing or damaged ({error.strerror or error})", "a file of the model"
         ) from None
     return digest.hexdigest()
@@ -102,7 +102,7 @@ def _write(folder: Path, digests: Digests) -> None:
     write_text(folder / NAME, "".join(lines))
 
 
-def _damaged(path: Path, where: str) -> ModelError:
-    return ModelError(
+def _damaged(path: Path, where: str) -> DamagedError:
+    return DamagedError(
         f"{path} is damaged ({where})", "lines of a digest and a file name", "get the model again"
     )

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from models.bundle.settings import PRECISIONS
-from models.errors import ModelError, unknown_name
+from models.errors import ConfigurationError, unknown_name
 
 SCALE = ".scale"  # NAME is int8, NAME.scale its scale
 LARGEST = 127
@@ -77,7 +77,7 @@ def _half(name: str, tensor: Tensor) -> Tensor:
         return tensor
     half = tensor.half()
     if not half.isfinite().all():
-        raise ModelError(f"{name} has numbers too large for fp16", "int8 or fp32")
+        raise ConfigurationError(f"{name} has numbers too large for fp16", "int8 or fp32")
     return half
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from models.bundle.digests import read_digests, write_files
 from models.config import AlignConfig, ModelConfig
-from models.errors import ModelError
+from models.errors import DamagedError, ModelError, NotFoundError
 from models.files import write_text
 from models.settings import to_dict
 from models.sources import source_of
@@ -44,20 +44,20 @@ def read_settings(folder: Path) -> dict[str, Any]:
     Raises ModelError if there is none, or if it is damaged or of another format.
     """
     if not folder.exists():
-        raise ModelError(f"no model at {folder}", MADE_BY, "train one first, or check the path")
+        raise NotFoundError(f"no model at {folder}", MADE_BY, "train one first, or check the path")
     try:
         settings: dict[str, Any] = json.loads(_text(folder / NAME))
         if settings["format"] != FORMAT:
-            raise ModelError(
+            raise DamagedError(
                 f"{folder} has bundle format {settings['format']}",
                 f"format {FORMAT}",
                 "use the version of attn that wrote it",
             )
         _check_sections(settings)
     except FileNotFoundError:
-        raise ModelError(f"{folder} has no {NAME}", MADE_BY) from None
+        raise NotFoundError(f"{folder} has no {NAME}", MADE_BY) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError(f"{folder}/{NAME} is damaged ({error})", MADE_BY) from None
+        raise DamagedError(f"{folder}/{NAME} is damaged ({error})", MADE_BY) from None
     return settings
 
 
@@ -75,7 +75,7 @@ def to_text(settings: dict[str, Any]) -> str:
 
 
 def write_alignment(folder: Path, config: AlignConfig) -> None:
-    """Store in a bundle how its attention is read as an alignment."""
+    """Store alignment settings in a bundle."""
     write_settings(folder, {**read_settings(folder), "alignment": to_dict(config)})
 
 
@@ -87,14 +87,15 @@ def shared_of(folder: Path, settings: dict[str, Any]) -> Shared | None:
     bundle, prefix = table.get("bundle"), table.get("prefix")
     is_name = isinstance(bundle, str) and bundle not in ("", ".", "..")
     if not is_name or set(bundle) & set("/\\\0") or not isinstance(prefix, str):
-        raise ModelError(
-            f"{folder}/{NAME} shares weights with {bundle!r}", "the name of a model beside it"
+        raise DamagedError(
+            f"{folder}/{NAME} shares weights with {bundle!r}",
+            "the name of a model in the same folder",
         )
     return Shared(bundle, prefix)
 
 
 def task_of(folder: Path) -> str:
-    """Return what the model in a folder is for: translate or caption; "" if it is damaged."""
+    """Return the task of the model in a folder, translate or caption; "" if it is damaged."""
     try:
         return source_of(family_of(read_settings(folder))).task
     except ModelError:

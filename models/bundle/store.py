@@ -1,4 +1,4 @@
-"""Models in memory, and bundles from and to folders."""
+"""Reading and writing of bundles, and construction of models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from models.bundle.weights import (
     without_shared,
 )
 from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.errors import ModelError
+from models.errors import DamagedError
 from models.model import EncoderDecoder
 from models.registry import find, source_name
 from models.settings import from_dict, to_dict
@@ -73,9 +73,9 @@ def save(
 ) -> None:
     """Write a bundle into an existing folder; each file is written completely or not at all.
 
-    weights: precision in which they are stored. about: facts for `attn models`, see models.about.
-    shared: weights left out because another bundle in the same folder stores the same ones;
-    a ModelError if that one has others.
+    weights: precision in which they are stored. about: facts for `attn models`, see models.bundle.about.
+    shared: weights that are not stored, because another bundle in the same folder has them; a
+    ModelError if its weights differ.
     """
     from safetensors.torch import save as to_bytes
 
@@ -109,7 +109,7 @@ def save(
 
 
 def read(folder: Path) -> Bundle:
-    """Return the bundle in a folder; raise a ModelError that names what is missing or damaged."""
+    """Return the bundle in a folder; raise a ModelError if a part is missing or damaged."""
     settings = read_settings(folder)
     tokenizer = Tokenizer.read(folder)
     tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
@@ -117,14 +117,16 @@ def read(folder: Path) -> Bundle:
         tokenizer.language_id(language)  # raises if the token is missing
     sizes = sizes_of(tokenizer, family_of(settings))
     if settings["vocabulary"] != sizes._asdict():
-        raise ModelError(
-            f"the tokenizer in {folder} does not fit its config.json", "those of one model"
+        raise DamagedError(
+            f"the tokenizer in {folder} does not fit its config.json", "both of one model"
         )
     tensors = bundle_weights(folder, settings)
     with Unfilled(room_for(tensors), folder / CONFIG):
         model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
     fill(model, tensors, folder / WEIGHTS)
-    check_digests(folder, [CONFIG, *tokenizer.files()])  # last: other errors say more
+    check_digests(
+        folder, [CONFIG, *tokenizer.files()]
+    )  # last, because other errors are more specific
     return Bundle(
         model.eval(),
         tokenizer,

@@ -1,4 +1,4 @@
-"""The weights of a bundle: from safetensors into a model, and back."""
+"""Weights of a bundle: from safetensors into a model, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from models.bundle.digests import check_digests
 from models.bundle.precision import restored
 from models.bundle.settings import WEIGHTS, Shared, read_settings, shared_of
-from models.errors import ModelError
+from models.errors import ConfigurationError, DamagedError
 
 ALLOCATING = (torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand, torch.full)
 SPARE = 1_000_000  # numbers that a model may need beyond twice its weights
@@ -33,10 +33,10 @@ def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 class Unfilled(TorchFunctionMode):
-    """Initial weights are left unset, for a model whose weights are read right after it is built.
+    """Context in which models are built without initial weights, because stored ones follow.
 
-    most: numbers that the model may allocate, so that damaged settings cannot exhaust the memory.
-    where: file of these settings, for the error.
+    most: maximum of numbers that the model may allocate, so that damaged settings cannot exhaust
+    the memory. where: file of these settings, for the error.
     """
 
     def __init__(self, most: float = math.inf, where: Path | str = "") -> None:
@@ -60,14 +60,14 @@ class Unfilled(TorchFunctionMode):
         sizes = args[0] if args and isinstance(args[0], (tuple, list)) else args
         self.left -= math.prod(size for size in sizes if isinstance(size, int))
         if self.left < 0:
-            raise ModelError(
-                f"{self.where} describes a larger model than the weights beside it",
+            raise DamagedError(
+                f"{self.where} describes a larger model than its weights",
                 "the weights and the configuration of one model",
             )
 
 
 def room_for(tensors: dict[str, Tensor]) -> int:
-    """Return how many numbers a model of these weights may allocate while it is built."""
+    """Return the maximum of numbers that a model of these weights may allocate when built."""
     return 2 * sum(tensor.numel() for tensor in tensors.values()) + SPARE
 
 
@@ -77,13 +77,13 @@ def load_weights(model: nn.Module, path: Path) -> None:
 
 
 def fill(model: nn.Module, stored: dict[str, Tensor], path: Path) -> None:
-    """Copy weights into a model. path: where they come from, for the ModelError if they do not fit.
+    """Copy weights into a model. path: their file, for the error.
 
-    Raises ModelError if a name is missing, is not known, or has another shape.
+    Raises DamagedError if a name is missing or unknown, or if a shape differs.
     """
     wanted = stored_tensors(model)
     if odd := misfits(stored, wanted):
-        raise ModelError(
+        raise DamagedError(
             f"{path} does not fit its config.json (first at {odd[0]})",
             "the weights and the configuration of one model",
         )
@@ -91,28 +91,28 @@ def fill(model: nn.Module, stored: dict[str, Tensor], path: Path) -> None:
 
 
 def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
-    """Fill a model from a bundle of other settings whose weights have the same shapes.
+    """Copy weights into a model from a bundle with other settings but weights of the same shapes.
 
-    others: True if the bundle may contain weights that the model, a part of one, does not have.
+    others: True if the bundle may contain weights that the model does not have.
     """
     stored, wanted = bundle_weights(folder), stored_tensors(model)
     if others:
         stored = {name: tensor for name, tensor in stored.items() if name in wanted}
     if odd := misfits(stored, wanted):
-        raise ModelError(
+        raise ConfigurationError(
             f"{len(odd)} weights of the model in {folder} do not fit these settings "
             f"(first {odd[0]})",
-            "settings that leave every weight its shape",
-            "leave out what changes sizes or parts of the model",
+            "settings with the same shape for every weight",
+            "leave out settings that change sizes or parts of the model",
         )
     _copy(wanted, stored)
 
 
 def bundle_weights(folder: Path, settings: dict[str, Any] | None = None) -> dict[str, Tensor]:
-    """Return all weights of a bundle, with those it shares with another bundle beside it.
+    """Return all weights of a bundle, including those that another bundle stores for it.
 
-    settings: its config.json, if known. Raises ModelError if a file is missing or damaged, or if
-    it differs from its digest.
+    settings: its config.json, if known. Raises DamagedError if a file is missing or damaged, or
+    differs from its digest.
     """
     shared = shared_of(folder, settings or read_settings(folder))
     weights = read_tensors(folder / WEIGHTS)
@@ -125,8 +125,8 @@ def bundle_weights(folder: Path, settings: dict[str, Any] | None = None) -> dict
 def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -> dict[str, Tensor]:
     """Return the weights in a safetensors file, restored to fp32 and checked to be finite.
 
-    wants: which names to read. The library compares the sizes that the file declares with its
-    length before it reads a tensor. Raises ModelError if the file cannot be read.
+    wants: True for the names to read. The library compares the declared sizes with the length of
+    the file before it reads a tensor. Raises DamagedError if the file cannot be read.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -135,7 +135,7 @@ def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -
             names = filter(wants, file.keys())
             weights = restored({name: file.get_tensor(name) for name in names})
     except (OSError, SafetensorError, ValueError) as error:
-        raise ModelError(
+        raise DamagedError(
             f"{path} is missing or damaged ({error})", "weights written by `attn train`"
         ) from None
     check_finite(weights, path)
@@ -143,12 +143,12 @@ def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -
 
 
 def check_finite(weights: dict[str, Tensor], path: Path) -> None:
-    """Raise ModelError if a weight is infinite or not a number."""
+    """Raise DamagedError if a weight is infinite or not a number."""
     for name, tensor in weights.items():
         if tensor.is_floating_point() and tensor.numel():
-            least, most = tensor.aminmax()  # either is NaN if a number is
+            least, most = tensor.aminmax()  # both are NaN if any number is
             if not (least.isfinite() and most.isfinite()):
-                raise ModelError(
+                raise DamagedError(
                     f"{path} has weights that are infinite or not numbers (first at {name})",
                     "finite weights",
                     "train again with a lower learning rate, or get the model again",
@@ -156,23 +156,23 @@ def check_finite(weights: dict[str, Tensor], path: Path) -> None:
 
 
 def misfits(stored: dict[str, Tensor], wanted: dict[str, Tensor]) -> list[str]:
-    """Return the names that only one of them has; if there are none, those of another shape."""
+    """Return the names that only one side has; if there are none, the names of other shapes."""
     return sorted(stored.keys() ^ wanted.keys()) or sorted(
         name for name, tensor in stored.items() if tensor.shape != wanted[name].shape
     )
 
 
 def without_shared(tensors: dict[str, Tensor], folder: Path, shared: Shared) -> dict[str, Tensor]:
-    """Return the tensors to store without those that another bundle beside the folder stores.
+    """Return the tensors to store, without those that another bundle in the same folder stores.
 
-    Raises ModelError if that bundle has other weights of these names.
+    Raises ConfigurationError if that bundle has other weights with these names.
     """
     ours = restored({k: v for k, v in tensors.items() if k.startswith(shared.prefix)})
     theirs = _read_shared(folder, shared)
     if odd := misfits(ours, theirs) or [n for n in ours if not torch.equal(ours[n], theirs[n])]:
-        raise ModelError(
+        raise ConfigurationError(
             f"{len(odd)} weights differ from those of {shared.bundle} (first {odd[0]})",
-            "equal ones, to be shared",
+            "equal weights, because they are shared",
             "train from that model with its image network frozen, or do not share",
         )
     return {k: v for k, v in tensors.items() if not k.startswith(shared.prefix)}

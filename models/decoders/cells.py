@@ -1,4 +1,4 @@
-"""Recurrent cells whose input part is computed beforehand, for all steps of a sentence at once.
+"""Recurrent cells whose input part is computed in advance, for all steps of a sentence at once.
 
 GRU:   r, z = sigmoid(x_rz + U_rz h);  n = tanh(x_n + r * (U_n h + b_n));  h' = (1 - z) n + z h
        Cho et al. 2014, with the reset gate after the matrix as in cuDNN
@@ -83,7 +83,7 @@ class Recurrence(nn.Module):
 
 
 class Bridge(nn.Module):
-    """The decoder's first state from where the encoder ended: s_0 = tanh(W h). Bahdanau, A.2.2."""
+    """The decoder's first state from the encoder's final one: s_0 = tanh(W h). Bahdanau, A.2.2."""
 
     def __init__(self, final_size: int, state_shape: tuple[int, int, int]) -> None:
         super().__init__()
@@ -92,5 +92,5 @@ class Bridge(nn.Module):
         self.map = nn.Linear(final_size, layers * parts * hidden)
 
     def forward(self, final: Tensor) -> Tensor:
-        """State (B, L, N, H) from final (B, F)."""
+        """Return the state (B, L, N, H) from final (B, F)."""
         return self.map(final).float().tanh().view(-1, *self.shape)

@@ -1,4 +1,4 @@
-"""Recurrent decoders that read before the recurrence: Bahdanau's, and one without attention.
+"""Recurrent decoders with attention before the recurrence (Bahdanau), and without attention.
 
 c_t = Attention(s_{t-1}, memory)         (without attention: the encoder's last state)
 s_t = f(s_{t-1}, y_{t-1}, c_t)
@@ -62,7 +62,7 @@ class RnnDecoder(RecurrentDecoder):
         return RecurrentStep(after, after.hidden, context, read)
 
     def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
-        """Maxout over y, s and c: (R, T, readout)."""
+        """Compute the maxout over y, s and c: (R, T, readout)."""
         states = torch.stack([step.hidden for step in steps], 1)
         contexts = torch.stack([step.context for step in steps], 1)
         mixed = (
@@ -80,7 +80,7 @@ class FixedContextDecoder(RnnDecoder):
         )
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
-        """Compute the first state, and keep the context."""
+        """Compute the first state; store the context."""
         assert memory.final is not None
         final = memory.final[:, -self.final_size :]
         return RecurrentMemory(None, self.bridge(final), final)

@@ -1,6 +1,7 @@
-"""The Transformer's decoder: causal self-attention, cross-attention, feed-forward; pre-norm.
+"""Transformer decoder: causal self-attention, cross-attention, feed-forward; pre-norm.
 
-Keys and values of the prefix are cached in the state, those of the memory are prepared once.
+Keys and values of the prefix are cached in the state; keys and values of the memory are computed
+once.
 Vaswani et al. 2017, section 3.1.
 """
 
@@ -21,7 +22,7 @@ from models.types import Memory
 
 
 class TransformerMemory(NamedTuple):
-    """Every layer's keys and values of the memory."""
+    """Keys and values of the memory for every layer."""
 
     layers: tuple[KeyValue, ...]
     mask: Tensor  # (B, S)
@@ -33,7 +34,7 @@ class TransformerMemory(NamedTuple):
 
 
 class TransformerState(NamedTuple):
-    """Every layer's keys and values of the prefix; empty before the first token."""
+    """Keys and values of the prefix for every layer; empty before the first token."""
 
     layers: tuple[KeyValue, ...]
 
@@ -55,13 +56,13 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         self.attention_shape = (config.decoder_layers, config.heads)
 
     def prepare(self, memory: Memory) -> TransformerMemory:
-        """Keys and values of the memory for every layer."""
+        """Compute keys and values of the memory for every layer."""
         crosses = [layer.cross_attention for layer in self.layers]
         layers = tuple(cross.prepare(memory.values) for cross in crosses)  # type: ignore
         return TransformerMemory(layers, memory.mask)
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
-        """No prefix yet."""
+        """Return the state of an empty prefix."""
         return TransformerState(())
 
     def advance(
@@ -73,7 +74,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
-        """Read tokens (R, T): many from an empty state, or one after a prefix."""
+        """Read tokens (R, T). With a prefix in the state, T must be 1."""
         x = self.embedding(tokens)  # (R, T, D)
         before = state.layers[0].keys.shape[2] if state.layers else 0
         x = self.dropout(x + positions(before, x.shape[1], x.shape[2], x.device))
@@ -110,7 +111,7 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: Tensor, past: KeyValue | None, memory: KeyValue, mask: Tensor, want_weights: bool
     ) -> tuple[Tensor, KeyValue, Tensor | None]:
-        """x (R, T, D) to the same, the layer's cache, and weights (R, H, T, S) if wanted."""
+        """Return the output (R, T, D), the cache, and weights (R, H, T, S) if wanted."""
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)
         query = self.cross_norm(x).reshape(mask.shape[0], -1, x.shape[2])  # (B, K * T, D)

@@ -1,1 +1,1 @@
-"""Families: configuration to EncoderDecoder."""
+"""Families: each builds an EncoderDecoder from a ModelConfig."""

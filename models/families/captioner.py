@@ -11,7 +11,7 @@ from models.types import VocabularySizes
 
 
 class ShowAttendTell(EncoderDecoder):
-    """Show, Attend and Tell: an LSTM reads the cells of an image, soft or hard.
+    """Show, Attend and Tell: an LSTM with soft or hard attention to image cells.
 
     z_t = beta_t Attention(h_{t-1}, a);  h_t = LSTM(E y_{t-1}, h_{t-1}, z_t)
     p(y_t) = softmax(L_o (E y_{t-1} + L_h h_t + L_z z_t));  beta_t = sigmoid(f_beta(h_{t-1}))

@@ -12,11 +12,11 @@ from models.types import VocabularySizes
 
 
 class CaptionerTransformer(EncoderDecoder):
-    """Captions by a Transformer: its decoder reads the cells of an image.
+    """Captions by a Transformer whose decoder attends to image cells.
 
-    x_rc = W a_rc + row_r + column_c, and `encoder_layers` blocks of self-attention over them (0:
-    none); the decoder is that of the Transformer for texts.
-    Source: Vaswani et al. 2017; over image features as in Cornia et al. 2020, without its memory.
+    x_rc = W a_rc + row_r + column_c, then `encoder_layers` self-attention blocks (0: none); the
+    decoder is the Transformer's text decoder.
+    Source: Vaswani et al. 2017; image features as in Cornia et al. 2020, without memory vectors.
     """
 
     source = "image"

@@ -14,7 +14,7 @@ class RnnSearch(EncoderDecoder):
 
     c_t = Attention(s_{t-1}, h);  s_t = f(s_{t-1}, y_{t-1}, c_t);  s_0 = tanh(W <-h_1)
     Source: Bahdanau, Cho, Bengio 2015.
-    The output looks at s_t, as in eq. 4; appendix A.2.2 writes s_{t-1}.
+    The output depends on s_t, as in eq. 4; appendix A.2.2 writes s_{t-1}.
     """
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:

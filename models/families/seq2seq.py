@@ -1,4 +1,4 @@
-"""Sequence to sequence without attention: the baseline that attention was invented against."""
+"""Sequence to sequence without attention: the baseline for attention models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.types import VocabularySizes
 class Seq2Seq(EncoderDecoder):
     """Sequence to sequence: no attention, one fixed context for every step.
 
-    c = h_S, the encoder's last state; its quality falls as sentences grow.
+    c = h_S, the encoder's last state. Quality decreases with sentence length.
     Source: Cho et al. 2014; Sutskever, Vinyals, Le 2014.
     """
 

@@ -17,8 +17,8 @@ from models.types import VocabularySizes
 class Transformer(EncoderDecoder):
     """Transformer: self-attention, multi-head, no recurrence.
 
-    Pre-norm; sinusoidal positions; embeddings tied to the output, and to each other where the
-    vocabulary is joint; keys and values cached when decoding.
+    Pre-norm; sinusoidal positions; embeddings tied to the output, and to each other if the
+    vocabulary is joint; keys and values are cached in decoding.
     Source: Vaswani et al. 2017.
     """
 
@@ -36,12 +36,12 @@ class Transformer(EncoderDecoder):
 
 
 def refuse_attention_settings(config: ModelConfig, instead: str) -> None:
-    """Raise ModelError if the recurrent attention is configured, which would have no effect."""
+    """Raise ConfigurationError for settings of recurrent attention, which would have no effect."""
     if config.attention != AttentionConfig():
         raise ConfigurationError(
-            "settings of model.attention with the Transformer, whose attention is multi-head",
-            f"a recurrent family ({instead}) for them",
-            "the Transformer's own are model.heads and model.attention_dropout",
+            "settings of model.attention for a Transformer",
+            f"a recurrent family ({instead})",
+            "a Transformer has model.heads and model.attention_dropout instead",
         )
 
 

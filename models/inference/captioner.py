@@ -126,7 +126,7 @@ class Captioner:
         for group in windows(images, batch):
             part = [self._pixels(image) for image in group]
             random = config.method == "sample" or self.read_mode == "hard sample"
-            keys = [key(pixels) if random else "" for pixels in part]
+            keys = [image_key(pixels) if random else "" for pixels in part]
             yield from self._caption(self.features(part), keys, config, attention)
 
     @torch.no_grad()
@@ -150,7 +150,9 @@ class Captioner:
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
         limits = [config.max_caption] * len(features)
         memory = self.model.encode(features, mask)
-        if memory.key is not None:  # of the pixels: features may differ by rounding in a batch
+        if (
+            memory.key is not None
+        ):  # from the pixels, because features may differ by rounding in a batch
             numbers = [int(text, 16) >> 10 for text in keys]
             memory = memory._replace(key=torch.tensor(numbers, device=self.device))
         outputs = search(self.model, memory, limits, keys, config)
@@ -208,7 +210,7 @@ class Captioner:
         )
 
 
-def key(pixels: Tensor) -> str:
+def image_key(pixels: Tensor) -> str:
     """Return the text that seeds an image's random numbers; it does not depend on the batch."""
     return f"{zlib.crc32(pixels.contiguous().cpu().numpy().tobytes()):08x}"
 

@@ -40,6 +40,6 @@ def is_all_capitals(text: str) -> bool:
 
 
 def sentence_case(text: str) -> str:
-    """Return the text in lower case, but for its first letter."""
+    """Return the text in lower case, except for its first letter."""
     first = next((n for n, letter in enumerate(text) if letter.isalpha()), 0)
     return text[: first + 1] + text[first + 1 :].lower()

@@ -14,10 +14,10 @@ UNITS = 6  # units of the whole loop, at least
 
 
 class Repetition(NamedTuple):
-    """A phrase that an output says several times in a row."""
+    """A phrase that an output repeats several times in a row."""
 
     phrase: str
-    count: int
+    times: int
 
 
 def repetition(text: str, source: str = "") -> Repetition | None:
@@ -32,7 +32,7 @@ def repetition(text: str, source: str = "") -> Repetition | None:
     count = length // period if period else 0
     if count < TIMES or length < UNITS:
         return None
-    if source and (own := repetition(source)) and own.count >= count - 1:
+    if source and (own := repetition(source)) and own.times >= count - 1:
         return None
     return Repetition(join.join(units[start : start + period]), count)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from models.errors import ModelError
+from models.errors import ConfigurationError
 from models.registry import find, names, source_name
 from models.sources.base import Source
 from models.types import VocabularySizes
@@ -33,10 +33,10 @@ def vocabulary_sizes(family: str, source: int, target: int, joint: bool) -> Voca
 
 
 def check_source(family: str, wanted: str) -> None:
-    """Raise ModelError unless a family reads inputs of the wanted kind."""
+    """Raise ConfigurationError unless a family reads inputs of the wanted kind."""
     found, expected = source_of(family), find_source(wanted)
     if found is not expected:
-        raise ModelError(
+        raise ConfigurationError(
             f"a model of family {family}, which {found.ability}",
             f"a model that {expected.ability}",
             f"use `attn {found.task}`",

@@ -15,7 +15,7 @@ import pytest
 
 STAND_IN = [sys.executable, "-m", "tests.upper_model", "translate", "-m", "upper"]
 ROOT = Path(__file__).parents[2]
-ROOM = "; expected a folder that can be written, with room; files written before are unchanged\n"
+ROOM = "; expected a writable folder with free space; files written before are unchanged\n"
 
 
 def start(*options: str) -> subprocess.Popen[bytes]:
