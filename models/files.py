@@ -115,7 +115,7 @@ def temporary_name(path: Path, suffix: str) -> Path:
 
 
 def is_leftover(path: Path) -> bool:
-    """Return True for a temporary name, which a killed process may leave after an unfinished write."""
+    """Return True for a temporary name, as a killed process may leave it after a partial write."""
     return path.name.startswith(".") and path.name.endswith((PART, OLD))
 
 

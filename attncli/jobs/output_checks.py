@@ -33,7 +33,7 @@ class OutputReport:
                 self._loops += 1
                 if self._loops <= REPORTED:
                     yield (
-                        f"line {number}: the output says {found.phrase!r} {found.count:,} times in "
+                        f"line {number}: the output says {found.phrase!r} {found.times:,} times in "
                         f"a row (score {best.score:.2f})"
                     )
 

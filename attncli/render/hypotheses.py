@@ -106,7 +106,7 @@ def _record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
         "truncated": hypothesis.truncated,
     }
     if found := repetition(hypothesis.text, outcome.line.text):
-        record["repetition"] = found._asdict()
+        record["repetition"] = {"phrase": found.phrase, "count": found.times}
     if outcome.alignments:
         pair = outcome.alignments[rank]
         units = {"source": pair.source, "target": pair.target}

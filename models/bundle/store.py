@@ -73,9 +73,9 @@ def save(
 ) -> None:
     """Write a bundle into an existing folder; each file is written completely or not at all.
 
-    weights: precision in which they are stored. about: facts for `attn models`, see models.bundle.about.
-    shared: weights that are not stored, because another bundle in the same folder has them; a
-    ModelError if its weights differ.
+    weights: precision in which they are stored. about: facts for `attn models`; see
+    models.bundle.about. shared: weights that are not stored, because another bundle in the same
+    folder has them; a ModelError if its weights differ.
     """
     from safetensors.torch import save as to_bytes
 

@@ -167,5 +167,5 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
         "write_bytes(Path(sys.argv[1]), b'x' * 100_000)\n"
     )
     ended = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True)
-    assert "models.errors.ModelError: cannot write" in ended.stderr
+    assert "models.errors.ResourceError: cannot write" in ended.stderr
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]

@@ -158,7 +158,8 @@ def test_a_bundle_without_a_token_for_a_language_is_refused(
 def test_languages_can_be_added_to_the_config_of_a_bundle(bundle: Path, tmp_path: Path) -> None:
     """A bundle with language tokens, but older settings, needs its languages in config.json."""
     for file in bundle.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+        if file.name != "SHA256SUMS":  # an older bundle has no digests
+            (tmp_path / file.name).write_bytes(file.read_bytes())
     settings = json.loads((tmp_path / "config.json").read_text())
     del settings["tokenizer"]["languages"], settings["tokenizer"]["directions"]
     (tmp_path / "config.json").write_text(json.dumps(settings))

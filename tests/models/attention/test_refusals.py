@@ -23,15 +23,13 @@ from tests.models.small import small_config
 @pytest.mark.parametrize(
     ("settings", "facts"),
     [
-        ({"score": "dot"}, ["32", "16", "general", "heads", "bidirectional"]),
-        ({"score": "scaled_dot"}, ["32", "16", "general"]),
         ({"heads": 3}, ["3 attention heads", "16"]),
         ({"heads": 0}, ["0 attention heads"]),
         ({"score": "location", "positions": 100}, ["100 slots", "512", "positions"]),
         ({"score": "location_aware", "filter_width": 4}, ["width 4", "odd"]),
-        ({"score": "ffn", "depth": 0}, ["depth 0", "at least 1"]),
-        ({"window": "local_p", "window_size": 0}, ["window_size 0", "at least 1"]),
-        ({"window": "local_m", "window_size": 0}, ["window_size 0", "at least 1"]),
+        ({"score": "ffn", "depth": 0}, ["depth = 0", "at least 1"]),
+        ({"window": "local_p", "window_size": 0}, ["window_size = 0", "at least 1"]),
+        ({"window": "local_m", "window_size": 0}, ["window_size = 0", "at least 1"]),
         ({"read": "hard", "read_decode": "best"}, ["'best'", "argmax"]),
         ({"read": "hard", "read_soft": 1.0}, ["read_soft", "below 1"]),
         ({"read": "hard", "read_mix": "picture"}, ["'picture'", "sentence"]),
