@@ -1,4 +1,4 @@
-"""``attn align``: parse, align or read alignments, write and draw them."""
+"""``attn align``: parse the options, align or read alignments, write and draw them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ ReverseModel = Annotated[
 ]
 FormatOption = Annotated[
     FormatName | None,
-    typer.Option("--format", help="How to write; without it, as the name of -o says, or pharaoh."),
+    typer.Option(
+        "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
+    ),
 ]
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Write each link's weight: 0-0:0.93.")
@@ -84,15 +86,15 @@ ExternalFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--view",
-        help="Alignments of another program, to be drawn beside the model's or alone: Pharaoh, "
+        help="Alignments of another program, drawn next to the model's or alone: Pharaoh, "
         "talp, NAACL, Marian's, fairseq's or JSON lines of attn. May be repeated.",
     ),
 ]
 ViewIndex = Annotated[
-    Index | None, typer.Option(help="What --view counts words from, where it does not settle it.")
+    Index | None, typer.Option(help="First word number in --view, if the file does not show it.")
 ]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out links of --view to words that are not there.")
+    bool, typer.Option("--skip-bad", help="Leave out links of --view to words that do not exist.")
 ]
 
 
@@ -159,7 +161,7 @@ def align(
 
 
 class _Chosen(NamedTuple):
-    """Which model is to align, before it is loaded."""
+    """The models chosen on the command line, before they are loaded."""
 
     model: Path | None
     reverse: Path | None
@@ -168,7 +170,7 @@ class _Chosen(NamedTuple):
     options: OpenOptions
 
     def load(self, *, heads: bool, named: bool = False) -> Aligner:
-        """The models, whose loading imports torch; so this comes after all cheaper mistakes."""
+        """Load the models. This imports torch, so all cheaper checks come before it."""
         model = find_model(self.model) if self.model else default_model("translate")
         translator = loading.open_translator(model, self.options)
         return aligner_of(
@@ -182,7 +184,7 @@ class _Chosen(NamedTuple):
 
 
 class Out(NamedTuple):
-    """Where alignments go."""
+    """Destinations of the alignments."""
 
     format: str | None  # None: heat maps alone
     path: Path | None
@@ -200,7 +202,7 @@ def _with_external(
     skip_bad: bool,
     heads: bool,
 ) -> Iterator[list[AlignedPair]]:
-    """The alignments of files, beside the model's where there is one."""
+    """Yield external alignments, together with those of the model if one is given."""
     read = list(itertools.chain.from_iterable(chunks)) if given else None
     pairs, external = read_external(paths, read, index=index, skip_bad=skip_bad)
     for path, found in zip(paths, external, strict=True):
@@ -220,7 +222,7 @@ def _check(
     external: list[Path],
     overrides: AlignOverrides,
 ) -> None:
-    """Refuse what cannot be or would have no effect."""
+    """Refuse options that conflict or would have no effect."""
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
     if model is None and external and (reverse or overrides):
@@ -247,7 +249,7 @@ def _source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
 
 
 def _write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
-    """Write alignments as they come, documents at the end; returns how many were refused."""
+    """Write lines as they finish and documents at the end; return the number of refused pairs."""
     picture, document = Picture(out.drawing), _Document(out.format, out.style)
     count = refused = 0
     with open_output(out.path) as write, _progress(shown=out.path is not None) as advance:
@@ -268,7 +270,7 @@ def _write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
 
 
 class _Document:
-    """Alignments in one format: lines at once, a document when all are there."""
+    """Alignments in one format: lines are written at once, a document at the end."""
 
     def __init__(self, name: str | None, style: Style) -> None:
         self.name, self.style = name, style
@@ -276,19 +278,19 @@ class _Document:
         self.pairs: list[AlignedPair] = []
 
     def add(self, chunk: list[AlignedPair]) -> bytes:
-        """What can be written now."""
+        """Return the bytes that can be written now."""
         if self.whole:
             self.pairs += chunk
             return b""
         return written(chunk, self.name or "", self.style)
 
     def end(self) -> bytes:
-        """What can be written at the end."""
+        """Return the bytes to write at the end."""
         return written(self.pairs, self.name or "", self.style) if self.whole else b""
 
 
 def _reported(pair: AlignedPair) -> bool:
-    """Say why a pair has no alignment; whether it should have one."""
+    """Report a pair that could not be aligned; return True if there was one."""
     if pair.note:
         console.warn(f"pair {pair.number} is {pair.note}; not aligned")
     return bool(pair.note)
@@ -296,7 +298,7 @@ def _reported(pair: AlignedPair) -> bool:
 
 @contextmanager
 def _progress(*, shown: bool) -> Iterator[console.Progress]:
-    """A display of the pairs aligned, where results go to a file."""
+    """Show the number of aligned pairs if results go to a file."""
     if not shown:
         yield lambda done, note="": None
         return

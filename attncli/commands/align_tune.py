@@ -1,4 +1,4 @@
-"""``attn align tune``: parse, try every setting on gold, write the table, keep the best."""
+"""``attn align tune``: parse the options, try every setting, write the table, store the best."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # of the best settings
 
-Gold = Annotated[Path | None, typer.Option("--gold", help="Links that people made, between words.")]
+Gold = Annotated[
+    Path | None, typer.Option("--gold", help="Gold links between words, made by people.")
+]
 ReverseModel = Annotated[
     Path | None,
-    typer.Option(help="Without gold: a model from target to source, to agree with; tuned as well."),
+    typer.Option(help="Without gold: a model from target to source; both are tuned to agree."),
 ]
 Files = Annotated[list[Path], typer.Argument(help="The texts: source and target, or one TSV.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the table, keep nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write the table, store nothing.")]
 
 
 def tune(
@@ -92,11 +94,11 @@ def tune(
     for path, tuned in found.items():
         if not dry_run:
             keep(path, tuned.trials[0])
-            console.say(f"kept in {path / 'config.json'}")
+            console.say(f"stored in {path / 'config.json'}")
 
 
 def table(tuned: Tuned, measure: str) -> str:
-    """The settings before, the best ones, and the best of each layer and head, in percent."""
+    """Return tables of the previous and best settings, and of layers and heads, in percent."""
     rows = [["", measure, "layer", "head", "shift", "extract", "threshold", "null", "marks"]]
     rows.append(["before", _percent(tuned.before), *[""] * 7])
     names = ["best", *[""] * (SHOWN - 1)]
@@ -105,7 +107,7 @@ def table(tuned: Tuned, measure: str) -> str:
 
 
 def _ways(trials: list[Trial]) -> list[Trial]:
-    """The best of each layer, head, shift and way to links, best first."""
+    """Return the best trial of each layer, head, shift and extraction, best first."""
     best: dict[tuple[int, int, int, str], Trial] = {}
     for trial in trials:
         config = trial.config
@@ -130,7 +132,7 @@ def _row(name: str, trial: Trial) -> list[str]:
 
 
 def _grid(trials: list[Trial]) -> list[list[str]]:
-    """The least error of each layer and head, by any shift and way to links."""
+    """Return a table of the lowest error of each layer and head."""
     least: dict[tuple[int, int], float] = {}
     for config, error in trials:
         place = config.layer, config.head

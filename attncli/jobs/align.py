@@ -1,4 +1,4 @@
-"""Align chunks of pairs, by a model, by the files of other programs, or by both side by side."""
+"""Align chunks of pairs with a model, with files of other programs, or with both."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class Aligner(NamedTuple):
-    """A model that aligns, and how."""
+    """A model with its alignment settings."""
 
     translator: Translator
     config: AlignConfig
     reverse: Translator | None = None
-    name: str = ""  # above its pictures, where others stand beside them
-    heads: bool = False  # whether the weights of every head are wanted
+    name: str = ""  # title of its heat maps, if there are external alignments too
+    heads: bool = False  # True adds the weights of every head
     max_batch_tokens: int = MAX_BATCH_TOKENS
 
 
 def aligner_of(translator: Translator, overrides: AlignOverrides, **options: Any) -> Aligner:
-    """A model that aligns by its own settings, but for those that the user changed."""
+    """Return an aligner with the settings saved in the model; overrides replace them."""
     return Aligner(translator, overrides.apply(translator.alignment), **options)
 
 
 def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator[list[AlignedPair]]:
-    """The alignments of each chunk, as soon as the chunk is there.
+    """Yield the alignments of each chunk as soon as the chunk is read.
 
-    A pair with a fault or an empty side has no units and no links, and the model is not called; a
-    pair that the model cannot take has a note in place of links.
+    A pair with a fault or an empty side has no units and no links, and the model is not called. A
+    pair that is too long for the model has a note and no links.
     """
     from models.alignment import align
 
@@ -62,7 +62,7 @@ def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator
 
 
 def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
-    """The weights (L, H, J, I) of every head, where they are wanted; else None for each pair."""
+    """Return the weights (L, H, J, I) of every head for each pair; None if not requested."""
     from models.alignment import head_weights
 
     if not aligner.heads:
@@ -73,7 +73,7 @@ def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
 
 
 def drawn(pair: PairLine, alignment: Alignment, name: str = "", heads: Any = None) -> AlignedPair:
-    """A model's alignment of a pair, as it is written and drawn."""
+    """Return the alignment of a pair in the form that writers and heat maps use."""
     weights = None if alignment.note else alignment.weights.numpy()
     panel = Panel(name, alignment.links, weights, heads)
     return AlignedPair(
@@ -88,7 +88,7 @@ def drawn(pair: PairLine, alignment: Alignment, name: str = "", heads: Any = Non
 
 
 def empty(pair: PairLine) -> AlignedPair:
-    """What is written of a pair that has nothing to align."""
+    """Return the result for a pair that has nothing to align."""
     source, target = tuple(pair.source.split()), tuple(pair.target.split())
     return AlignedPair(
         pair.number,

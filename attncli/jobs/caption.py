@@ -1,4 +1,4 @@
-"""Captioning of pictures, batch by batch: one result per picture, in order."""
+"""Captioning of images, batch by batch: one result per image, in order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def caption_pictures(
     attention: bool = False,
     batch: int = BATCH,
 ) -> Iterator[list[CaptionedPicture]]:
-    """Caption groups of pictures; yield the results of at most one batch at a time.
+    """Caption groups of images; yield the results of at most one batch at a time.
 
     One batch is in memory at a time. attention: True adds attention maps.
     """
@@ -44,7 +44,7 @@ def caption_pictures(
 
 
 class Watch:
-    """Statistics of all captions: warnings about a model that does not describe its pictures."""
+    """Statistics of all captions, for warnings about a model that does not describe its images."""
 
     def __init__(self) -> None:
         self._truncated = 0
@@ -70,14 +70,14 @@ class Watch:
                 "limit (--max-caption raises it)"
             )
         if self._alike and 2 * self._alike >= self._looks:
-            where = f"in {self._alike:,} of {self._looks:,} pictures " if self._looks > 1 else ""
+            where = f"in {self._alike:,} of {self._looks:,} images " if self._looks > 1 else ""
             yield (
                 f"{where}the maps hardly differ from word to word ({ALIKE:.0%} or more of the "
                 "attention stays in the same place): they do not explain the words"
             )
         [(caption, count)] = self._captions.most_common(1) or [("", 0)]
         if self._pictures >= FEWEST and 2 * count > self._pictures:
-            yield f"{count:,} of {self._pictures:,} pictures have the same caption, {caption!r}"
+            yield f"{count:,} of {self._pictures:,} images have the same caption, {caption!r}"
 
     def _note_overlap(self, attention: AttentionMaps) -> None:
         from attncli.render.image_attention.maps import mean_overlap
@@ -99,20 +99,20 @@ def _captioned(
             outcomes.append(CaptionedPicture(file, (), note=picture))
         else:
             caption = next(captions)
-            attention = _attention_maps(file, picture.larger, caption) if picture.larger else None
-            outcomes.append(CaptionedPicture(file, caption.hypotheses, attention))
+            maps = _attention_maps(file, picture.larger, caption) if picture.larger else None
+            outcomes.append(CaptionedPicture(file, caption.hypotheses, maps))
     return outcomes
 
 
 class Opened(NamedTuple):
-    """A picture as small as it is needed, so that only one is in memory at its full size."""
+    """An image reduced to the sizes needed, so that only one is in memory at its full size."""
 
     shown: Image  # the square that the model receives
     larger: Image | None  # the same square, large enough to draw attention maps over it
 
 
 def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened | str:
-    """Open a picture. Return what is wrong with it if it cannot be read."""
+    """Open an image; return an error message instead if it cannot be read."""
     from models.images import open_image, to_square
 
     if file.fault:
@@ -127,7 +127,7 @@ def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened 
 
 
 def _attention_maps(file: PictureFile, picture: Image, caption: Caption) -> AttentionMaps:
-    """Return the attention maps as arrays, with the picture to draw them over."""
+    """Return the attention maps as arrays, with the image to draw them over."""
     from attncli.render.image_attention.maps import AttentionMaps
 
     found = caption.attention

@@ -1,6 +1,6 @@
-"""Train mechanisms under one budget on the same data, and measure each: a row for a finished run.
+"""Train mechanisms with one budget on the same data; yield a row of scores for each run.
 
-OUT/train.tsv dev.tsv test.tsv    the embedded grammar's sentences, where no data was given
+OUT/train.tsv dev.tsv test.tsv    sentences of the embedded grammar, if no data were given
 OUT/MECHANISM/seed-N/             a run folder as of `attn train`, and measured.json
 """
 
@@ -37,11 +37,11 @@ class Planned(NamedTuple):
     mechanism: str
     config: RunConfig
     folder: Path
-    first: bool  # whether it is the mechanism's first seed
+    first: bool  # True for the first seed of the mechanism
 
 
 class Begun(NamedTuple):
-    """A run that is not measured yet comes next."""
+    """Start of a run that is not measured yet."""
 
     run: Planned
     number: int  # from 1
@@ -49,7 +49,7 @@ class Begun(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A run that could not end; the others go on."""
+    """A run that failed; the comparison continues without it."""
 
     run: Planned
     error: ModelError
@@ -61,11 +61,11 @@ class Texts(NamedTuple):
     data: DataConfig  # for training and dev
     test: Sequence[Path]
     gold: tuple[Links, ...] | Path | None = None  # of the test set, or of dev if there is none
-    gold_index: Index | None = None  # what its file counts words from, where the user says so
+    gold_index: Index | None = None  # first word number in the file, if given
 
 
 def embedded(base: RunConfig, out: Path) -> Texts:
-    """The embedded grammar's sentences as files for all runs, whatever their seeds."""
+    """Write sentences of the embedded grammar to files that all runs share."""
     data = base.data
     parts = sample_grammar(data, base.train.seed)
     paths = [(out / f"{name}.tsv").absolute() for name in parts._fields]
@@ -78,20 +78,22 @@ def embedded(base: RunConfig, out: Path) -> Texts:
 
 
 def write_same(path: Path, text: str) -> None:
-    """Write a file, or see that it is written already."""
+    """Write a file; raise a ModelError if it exists with other content."""
     with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         write_text(path, text)
     elif path.read_text("utf-8") != text:
-        raise ModelError(f"{path} holds other sentences", "those of these settings", "another -o")
+        raise ModelError(
+            f"{path} contains sentences of other settings", "the same settings", "choose another -o"
+        )
 
 
 def read_sets(texts: Texts) -> Sets:
-    """Dev and test set and the gold links; a ModelError without a dev set."""
+    """Return dev set, test set and gold links; raise a ModelError without a dev set."""
     dev = read_dev(texts.data)
     if dev is None:
-        raise ModelError("no dev set", "files after --dev, to compare on")
+        raise ModelError("no dev set", "a dev set, which selects the weights", "give --dev FILE...")
     test = read_dev(replace(texts.data, dev=tuple(map(str, texts.test))))
     gold = texts.gold
     if isinstance(gold, Path):
@@ -103,19 +105,19 @@ def read_sets(texts: Texts) -> Sets:
 
 
 def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[Links, ...]:
-    """The links between the words of sentence pairs and their first references."""
+    """Return the gold links between sources and their first references."""
     texts = zip(pairs.sources, pairs.references[0], strict=True)
     lengths = [(len(source.split()), len(target.split())) for source, target in texts]
     return read_links(path, lengths, index=index).rows
 
 
 def plan(mechanisms: Sequence[Mechanism], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
-    """The runs: every mechanism with the first seed, then with the next."""
+    """Return the runs: every mechanism with the first seed, then with the next."""
     return [planned(mechanism, data, n, out) for n in range(seeds) for mechanism in mechanisms]
 
 
 def planned(mechanism: Mechanism, data: DataConfig, number: int, out: Path) -> Planned:
-    """The run of a mechanism with one of its seeds."""
+    """Return the run of a mechanism with one of its seeds."""
     config = mechanism.config
     seed = config.train.seed + number
     config = replace(config, data=data, train=replace(config.train, seed=seed))
@@ -123,7 +125,7 @@ def planned(mechanism: Mechanism, data: DataConfig, number: int, out: Path) -> P
 
 
 def check_all(mechanisms: Iterable[Mechanism]) -> None:
-    """Refuse a mechanism that no model can be made of, before any is trained."""
+    """Raise a ModelError for a mechanism that no model can use, before training starts."""
     for name, config in mechanisms:
         try:
             check_buildable(config)
@@ -141,10 +143,10 @@ def compare(
     progress: Progress,
     stop_requested: StopRequested,
 ) -> Iterator[RunEvent | Begun | Row | Failed]:
-    """Train and measure what is not measured yet; a Row for each run, Failed where that is not.
+    """Train and measure the runs not measured yet; yield a Row for each run, or Failed.
 
-    best: so many mechanisms go on to further seeds; 0 for all. Raises Interrupted as `train` does;
-    the same call goes on from there.
+    best: number of mechanisms that are trained with further seeds; 0: all. Raises Interrupted like
+    `train`; the same call continues from there.
     """
     first = [run for run in runs if run.first]
     going = min(best or len(first), len(first))
@@ -178,10 +180,10 @@ def compare(
 
 
 def in_turn(runs: Sequence[Planned], rows: Sequence[Row], best: int) -> Iterator[Planned]:
-    """The first seed of every mechanism, then the further seeds: of the best ones, if so many.
+    """Yield the first seed of every mechanism, then the further seeds of the best ones.
 
-    The best are those of the highest dev BLEU in `rows`, which is full by then. The test set has
-    no say in it.
+    best: number of mechanisms with the highest dev BLEU in `rows`, which is complete by then; 0:
+    all. The test set does not affect the choice.
     """
     yield from (run for run in runs if run.first)
     ranked = sorted(rows, key=lambda row: -row.dev_bleu)
@@ -190,7 +192,7 @@ def in_turn(runs: Sequence[Planned], rows: Sequence[Row], best: int) -> Iterator
 
 
 def claimed(runs: Sequence[Planned]) -> None:
-    """Make every folder that of its run; one of another run is a ModelError before the work."""
+    """Start every run in its folder; raise a ModelError if a folder contains another run."""
     prints = fingerprints(runs[0].config)  # the same data for all
     for run in runs:
         with locked(run.folder):
@@ -198,7 +200,7 @@ def claimed(runs: Sequence[Planned]) -> None:
 
 
 def share_data(run: Planned, runs: Sequence[Planned]) -> None:
-    """Copy the tokenised data of another run that has the same, where there is one."""
+    """Copy the tokenised data of another run with the same data settings, if there is one."""
     place = RunFolder(run.folder).data
     if place.exists():
         return
@@ -218,7 +220,10 @@ def _copy(source: Path, part: Path) -> None:
 
 
 def _same_data(one: RunConfig, other: RunConfig) -> bool:
-    """Whether the same tokenised data are made of both; the seed draws what pieces are from."""
+    """Return True if two runs tokenise the same data in the same way.
+
+    Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.
+    """
     return (one.data, one.tokenizer, one.model.max_source) == (
         other.data,
         other.tokenizer,

@@ -53,7 +53,7 @@ def evaluate_captions(
 ) -> CaptionResults:
     """Score the captions of models, and of other programs, against references.
 
-    captions: file of references. images: folder or archive of the pictures, for models.
+    captions: file of references. images: folder or archive of the images, for models.
     hypotheses: files of captions. part: see `read_caption_set`. save: file for the captions of
     each model; `{model}` in its name is replaced. Raises ModelError for files that do not fit.
     """
@@ -66,7 +66,7 @@ def evaluate_captions(
 
 
 def read_caption_set(path: Path, part: str = "") -> CaptionSet:
-    """Return the references of each picture of a file of captions.
+    """Return the references of each image of a file of captions.
 
     part: train, dev or test, for a file with splits; "" means its test part.
     """
@@ -75,14 +75,14 @@ def read_caption_set(path: Path, part: str = "") -> CaptionSet:
 
 
 def find_pictures(test: CaptionSet, pictures: Pictures) -> list[PictureFile]:
-    """Return the pictures of a test set. Raises ModelError if one is missing."""
+    """Return the images of a test set. Raises ModelError if one is missing."""
     files = []
     for name in test.images:
         place = pictures.find(name)
         if place is None:
             missing = sum(pictures.find(other) is None for other in test.images)
             raise ModelError(
-                f"{missing:,} of {len(test.images):,} pictures of {test.name} are not in "
+                f"{missing:,} of {len(test.images):,} images of {test.name} are not in "
                 f"{pictures.path}, {name} first",
                 "each of them",
             )
@@ -98,7 +98,7 @@ def caption_test_set(
     search: SearchConfig,
     advance: Progress = lambda done, note="": None,
 ) -> CaptionSystem:
-    """Caption the pictures of a test set. Raises ModelError if one cannot be read."""
+    """Caption the images of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []
     for outcomes in caption_pictures([files], captioner, search=search, batch=BATCH):
         for outcome in outcomes:
@@ -106,7 +106,7 @@ def caption_test_set(
                 raise ModelError(outcome.note)
             captions.append(outcome.hypotheses[0].text)
         rate = len(captions) / (time.perf_counter() - start)
-        advance(len(captions), f"{len(captions):,} pictures, {rate:,.1f}/s")
+        advance(len(captions), f"{len(captions):,} images, {rate:,.1f}/s")
     return CaptionSystem(name, captions, captioner.read_mode, time.perf_counter() - start)
 
 
@@ -121,7 +121,9 @@ def _captioned(
     if not folders:
         return
     if images is None:
-        raise ModelError("a model, and no pictures", "the folder or archive of the pictures")
+        raise ModelError(
+            "a model without images", "the folder or archive of the images", "give --images"
+        )
     pictures = find_pictures(test_set, open_pictures(images))
     for name, folder in zip(model_names(folders), folders, strict=True):
         captioner = loading.open_captioner(folder, options)
@@ -141,7 +143,7 @@ def _captioned(
 def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
     """Read the captions of another program.
 
-    The file has one line for each picture of the test set, in its order; or a table of picture and
+    The file has one line for each image of the test set, in its order; or a table of image and
     caption in any order, as ``attn caption`` writes it, also as JSON lines or a JSON array.
     """
     with open_text(path) as lines:
@@ -172,8 +174,8 @@ def _objects(path: Path, rows: list[str]) -> list[Any]:
 
 
 def _named(record: Any) -> tuple[str, str]:
-    """Return the picture and the caption of an object."""
-    expected = '{"image": name, "caption": text}, one for each picture'
+    """Return the image name and the caption of an object."""
+    expected = '{"image": name, "caption": text}, one for each image'
     try:
         name = next(record[key] for key in ("image", "image_id", "filename") if key in record)
         return str(name), str(record["caption"] or "")
@@ -185,8 +187,8 @@ def _in_order(path: Path, rows: list[str], test: CaptionSet) -> list[str]:
     if len(rows) != len(test.images):
         raise ModelError(
             f"{path} has {len(rows):,} lines",
-            f"{len(test.images):,}, one for each picture of {test.name}",
-            "or write picture, tab, caption",
+            f"{len(test.images):,}, one for each image of {test.name}",
+            "or write image, tab, caption",
         )
     return rows
 

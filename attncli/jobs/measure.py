@@ -1,4 +1,4 @@
-"""What a finished run is worth: the row of a comparison, kept in the run's folder."""
+"""Scores of a finished run: a row of a comparison, stored in the run folder."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ NAME = "measured.json"
 
 
 class Sets(NamedTuple):
-    """What the runs of a comparison are measured on."""
+    """Dev and test set of a comparison, with gold links."""
 
     dev: DevTexts
     test: DevTexts | None
     gold: tuple[Links, ...] | None  # the links of the test set, or of dev if there is none
-    mark: str  # a fingerprint of all this
+    mark: str  # hash of the sets and links
 
     @property
     def aligned(self) -> DevTexts:
-        """The set that the gold is of."""
+        """The set that the gold links belong to."""
         return self.test or self.dev
 
 
 def measured(folder: Path, sets: Sets) -> Row | None:
-    """The row that was measured before, on the same sets; None if there is none."""
+    """Return the stored row of the same sets; None if there is none."""
     path = folder / NAME
     try:
         record = parse_json(path.read_text("utf-8"))
@@ -51,13 +51,15 @@ def measured(folder: Path, sets: Sets) -> Row | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ModelError(f"{path} is damaged ({error})", "a measured run", "remove it") from None
+        raise ModelError(
+            f"{path} is damaged ({error})", "scores of a run", "remove the file to measure again"
+        ) from None
 
 
 def measure(
     mechanism: str, config: RunConfig, path: Path, sets: Sets, *, device: str, report: Report
 ) -> Row:
-    """The row of a run that has ended, written into its folder."""
+    """Return the row of a finished run, and write it to the run folder."""
     counters = read_counters(RunFolder(path).checkpoint)
     translator = load_translator(path, device=device)
     aer, aligned_by = alignment(translator, sets)
@@ -97,7 +99,7 @@ def dev_bleu(
 def test_bleu(
     translator: Translator, config: RunConfig, test: DevTexts | None, report: Report
 ) -> float | None:
-    """BLEU on the test set, if there is one."""
+    """Return BLEU on the test set; None without a test set."""
     if test is None:
         return None
     outputs = translated(translator, test.sources, report)
@@ -105,10 +107,10 @@ def test_bleu(
 
 
 def alignment(translator: Translator, sets: Sets) -> tuple[float | None, str]:
-    """AER in percent on given translations, and what made the links: the largest weights, as in the
-    papers (Luong et al. 2015, section 5.4).
+    """Return AER in percent under teacher forcing, and the method that made the links.
 
-    A model without attention has none to show; the diagonal stands in its place as the floor.
+    Links are the largest attention weights (Luong et al. 2015, section 5.4); for a model without
+    attention they are the diagonal, as a baseline.
     """
     if sets.gold is None:
         return None, ""

@@ -1,4 +1,4 @@
-"""How a mechanism is named, and the run that the name stands for.
+"""Names of mechanisms, and the settings of a run for each name.
 
 dot                      a part by its name: score, window, normalise or read
 dot,local_p              parts joined by commas
@@ -34,23 +34,23 @@ LITERATURE = (  # Luong et al. 2015, table 4, and what came before and after
 
 
 class Mechanism(NamedTuple):
-    """A name and the run that it stands for."""
+    """A name and the settings of its run."""
 
     name: str
     config: RunConfig
 
     @property
     def folder(self) -> str:
-        """The name as that of a folder."""
+        """The name, with characters that folder names cannot have replaced."""
         return re.sub(r"[^\w.=+-]", "-", self.name)
 
 
 def mechanisms(
     names: Iterable[str], base: RunConfig, assignments: Sequence[str]
 ) -> list[Mechanism]:
-    """The named mechanisms, each once; a ModelError for one that cannot be.
+    """Return the named mechanisms, each once; raise a ModelError for an impossible one.
 
-    base: the run that a name changes. assignments: the user's settings, over a preset's recipe.
+    base: the run that a name changes. assignments: settings that override those of a preset.
     """
     found: dict[str, Mechanism] = {}
     for name in names:
@@ -64,7 +64,7 @@ def mechanisms(
 
 
 def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechanism:
-    """The mechanism of one name."""
+    """Return the mechanism of one name."""
     if name in zoo.PRESETS:
         mechanism = Mechanism(name, of_preset(name, base, assignments))
     elif name == NONE:
@@ -92,7 +92,7 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
 
 
 def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConfig:
-    """A preset's model and recipe on the base's data and budget."""
+    """Return a preset's model and training settings with the data and budget of the base."""
     chosen = zoo.preset(name)
     bare = replace(base, preset=name, model=type(base.model)(), train=TrainConfig())
     own = merged(bare, {"model": chosen.model, "train": chosen.train})
@@ -102,7 +102,7 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
 
 
 def setting(part: str) -> tuple[str, str]:
-    """Where a part of a mechanism's name is set, and to what."""
+    """Return the setting and the value for one part of a mechanism's name."""
     key, equals, value = part.partition("=")
     if equals:
         return (key if "." in key else f"model.attention.{key}"), value
@@ -114,7 +114,7 @@ def setting(part: str) -> tuple[str, str]:
 
 
 def canonical(settings: Iterable[tuple[str, str]]) -> str:
-    """One name for a mechanism, however it was written: parts by their bare names."""
+    """Return the canonical name of a mechanism, which does not depend on the order of parts."""
     order = {f"model.attention.{key}": n for n, key in enumerate(fields_of(AttentionConfig))}
     last = sorted(dict(settings).items(), key=lambda item: order.get(item[0], len(order)))
     return ",".join(_said(place, value) for place, value in last)

@@ -33,8 +33,8 @@ class OutputReport:
                 self._loops += 1
                 if self._loops <= REPORTED:
                     yield (
-                        f"line {number}: the output says {found.phrase!r} {found.times:,} times in "
-                        f"a row (score {best.score:.2f})"
+                        f"line {number}: the output repeats {found.phrase!r} {found.times:,} times "
+                        f"in a row (score {best.score:.2f})"
                     )
 
     def summary(self) -> Iterator[str]:

@@ -17,7 +17,7 @@ Aligner = Callable[[list[Translation]], list[TokenWeights]]  # of the best outpu
 
 
 class InParts(NamedTuple):
-    """A line whose text was translated in parts, mostly a single one."""
+    """A line whose text was translated in one or more parts."""
 
     tagged: TaggedLine
     parts: Sequence[Translation]
@@ -43,7 +43,7 @@ def token_weights(
 ) -> list[TokenWeights]:
     """Return the attention weights between the tokens of each best output and of its source.
 
-    Of a model without attention, how its words would if they came in the order of the source.
+    For a model without attention, use the diagonal between the words.
     """
     from models.alignment import align_translations
     from models.alignment.units import units
@@ -77,12 +77,12 @@ def _in_order(source: str, target: str) -> TokenWeights:
 
 
 def _ranks(line: InParts) -> list[tuple[Hypothesis, ...]]:
-    """The outputs of all parts: the best ones, the second ones, and so on."""
+    """Return the outputs of all parts by rank: the best ones, the second ones, and so on."""
     return list(zip(*(part.hypotheses for part in line.parts), strict=False))
 
 
 def _singles(line: InParts) -> Iterator[Translation]:
-    """Each output of each part by itself."""
+    """Yield each output of each part separately."""
     for rank in _ranks(line):
         for part, hypothesis in zip(line.parts, rank, strict=True):
             yield part._replace(hypotheses=(hypothesis,))

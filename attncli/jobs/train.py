@@ -1,4 +1,4 @@
-"""Training: a run folder from data to a bundle, going on where an earlier run was broken off."""
+"""Training in a run folder, from data to a bundle; interrupted runs are resumed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from attncli.training.state import State, read_counters
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
 
-StopRequested = Callable[[], bool]  # whether to save and stop
+StopRequested = Callable[[], bool]  # returns True to save and stop
 
 
 def train(
@@ -52,7 +52,7 @@ def train(
     """
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
-        raise ModelError(f"{path} is the model to begin with", "a new folder", "choose another -o")
+        raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
     folder = RunFolder(path)
     with locked(path):
         claim(folder, config, fingerprints(config))
@@ -69,7 +69,7 @@ def train(
 
 
 def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:
-    """Parameters, vocabulary, batches of an epoch and memory; nothing is trained."""
+    """Return parameters, vocabulary, batches of an epoch and memory, without training."""
     check_buildable(config)
     return estimate.estimate(config, torch.device(device), progress)
 
@@ -83,7 +83,7 @@ def fingerprints(config: RunConfig) -> dict[str, str]:
 
 
 def finished_before(folder: RunFolder) -> Finished | None:
-    """What an earlier process left, if it came to the end."""
+    """Return the event of a run that an earlier process finished; None otherwise."""
     if not folder.checkpoint.exists():
         return None
     counters = read_counters(folder.checkpoint)
@@ -91,7 +91,7 @@ def finished_before(folder: RunFolder) -> Finished | None:
 
 
 def events(run: Run, progress: Progress, stop_requested: StopRequested) -> Iterator[RunEvent]:
-    """Train to the end and settle for the best weights, with everything saved at any end."""
+    """Train to the end and select the final weights; save the state also when interrupted."""
     report = reporter(progress, stop_requested)
     try:
         yield from updates(run, report, stop_requested)
@@ -103,7 +103,7 @@ def events(run: Run, progress: Progress, stop_requested: StopRequested) -> Itera
 
 
 def updates(run: Run, report: Report, stop_requested: StopRequested) -> Iterator[Event]:
-    """The loop's events, each taken into account before it is yielded."""
+    """Yield the events of the loop; log and save each before it is yielded."""
     config, data, saved = run.config.train, run.data.prepared, time.monotonic()
     evaluate = evaluator(run, report)
     for event in fit(run.state, data.examples, evaluate, config, run.dtype, data.reward_loss):
@@ -124,7 +124,7 @@ def updates(run: Run, report: Report, stop_requested: StopRequested) -> Iterator
 
 
 def evaluator(run: Run, report: Report) -> Evaluate | None:
-    """The function that scores the current weights, if there is a dev set."""
+    """Return the function that scores the current weights; None without a dev set."""
     dev, tokenizer = run.data.dev, run.data.prepared.tokenizer
     if dev is None:
         return None
@@ -137,7 +137,7 @@ def evaluator(run: Run, report: Report) -> Evaluate | None:
 
 
 def log_step(run: Run, event: Stepped) -> None:
-    """Log every so many updates."""
+    """Log an update every train.log_every updates."""
     if event.step % run.config.train.log_every == 0:
         speed = event.tokens / max(event.seconds, 1e-9)
         known = {name: value for name, value in event._asdict().items() if value is not None}
@@ -152,7 +152,7 @@ def log_scores(run: Run, event: Evaluated) -> None:
 
 
 def reporter(progress: Progress, stop_requested: StopRequested) -> Report:
-    """What an evaluation calls between its parts, so that it can be watched and interrupted."""
+    """Return the callback of evaluations: it shows progress, and raises Interrupted on request."""
 
     def report(share: float) -> None:
         progress("evaluating", share, 1)

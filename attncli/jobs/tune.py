@@ -1,4 +1,4 @@
-"""Choose how a model's attention is read as an alignment, by gold links, and keep the choice."""
+"""Choose the settings that turn attention weights into links, and store them in the model."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class Tuned(NamedTuple):
-    """What was found."""
+    """Errors of all settings."""
 
-    before: float  # AER by the settings that the model had, 0 to 1
+    before: float  # AER with the previous settings, 0 to 1
     trials: list[Trial]  # the best first
-    notes: tuple[str, ...] = ()  # what there is to know of some pairs
+    notes: tuple[str, ...] = ()  # pairs that were not aligned
 
 
 def tune_on(translator: Translator, gold: Gold) -> Tuned:
-    """Every setting's error on gold; nothing is kept yet."""
+    """Return the error of every setting on gold links; nothing is stored."""
     from models.alignment import GoldLinks, trials
 
     before = score_model("before", translator, gold)
@@ -33,7 +33,7 @@ def tune_on(translator: Translator, gold: Gold) -> Tuned:
 def tune_by_agreement(
     forward: Translator, reverse: Translator, pairs: Pairs
 ) -> tuple[Tuned, Tuned]:
-    """Every setting of two directions by how much they disagree; nothing is kept yet."""
+    """Return the disagreement of two directions for every setting; nothing is stored."""
     from models.alignment import agree, align, error_rate
 
     turned = tuple((target, source) for source, target in pairs)
@@ -49,7 +49,7 @@ def tune_by_agreement(
 
 
 def tune_alone(translator: Translator, pairs: Pairs) -> Tuned:
-    """Every layer, head and shift by how little of its weight is mutual; nothing is kept yet."""
+    """Return the share of weight that is not mutual for every layer, head and shift."""
     from models.alignment import mutual_trials
 
     tried = mutual_trials(translator, pairs)
@@ -60,7 +60,7 @@ def tune_alone(translator: Translator, pairs: Pairs) -> Tuned:
 
 
 def keep(folder: Path, best: Trial) -> None:
-    """Let the model say of itself how its attention is read."""
+    """Store the alignment settings of a trial in the model."""
     from models.bundle import write_alignment
 
     write_alignment(folder, best.config)

@@ -34,7 +34,7 @@ def test_the_best_is_kept_and_used(
 ) -> None:
     assert app.run(["align", "tune", "-m", str(model), *gold]) == 0
     out, err = capsys.readouterr()
-    assert "counts from 1" in err and "kept in" in err
+    assert "counts from 1" in err and "stored in" in err
     before, best = (float(line.split()[1]) for line in out.splitlines()[1:3])
     assert best < before and "layer" in out
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:40]]
@@ -76,7 +76,7 @@ def test_without_gold_two_directions_choose_what_they_agree_on(
     assert "alignment" not in json.loads((model / "config.json").read_text("utf-8"))
     assert app.run(tune) == 0
     out, err = capsys.readouterr()
-    assert out.count("disagree") == 4 and err.count("kept in") == 2
+    assert out.count("disagree") == 4 and err.count("stored in") == 2
     for folder in (model, other):
         assert "alignment" in json.loads((folder / "config.json").read_text("utf-8"))
 

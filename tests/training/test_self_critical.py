@@ -67,13 +67,13 @@ def test_each_picture_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
 def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
     reward_loss, model, batch, numbers = begun
     torch.manual_seed(3)
-    said, say = [], reward_loss.say
+    said, say = [], reward_loss.decode
 
     def remembered(*arguments: Any) -> Any:
         said.append(say(*arguments))
         return said[-1]
 
-    reward_loss.say = remembered  # type: ignore[method-assign]
+    reward_loss.decode = remembered  # type: ignore[method-assign]
     reward_loss.reward = lambda texts, picture: [float(len(text)) for text in texts]  # type: ignore
     found = reward_loss(model, batch, numbers)
     gradients = torch.autograd.grad(found.loss, list(model.parameters()), allow_unused=True)
@@ -102,7 +102,7 @@ def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_l
 ) -> None:
     reward_loss, model, batch, numbers = begun
     model.encoder.feature_dropout.rate = 0.5  # type: ignore[union-attr]
-    memories, say, force = [], reward_loss.say, model.teacher_force
+    memories, say, force = [], reward_loss.decode, model.teacher_force
 
     def said(model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Any:
         memories.append(memory)
@@ -112,7 +112,7 @@ def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_l
         memories.append(memory)
         return force(batch, memory=memory)
 
-    reward_loss.say, model.teacher_force = said, learned  # type: ignore[method-assign, assignment]
+    reward_loss.decode, model.teacher_force = said, learned  # type: ignore[method-assign, assignment]
     reward_loss(model, batch, numbers)
     first, last = memories[0].values, memories[-1].values
     assert len(last) == len(first) * min(reward_loss.settings.samples, 2)  # two captions each

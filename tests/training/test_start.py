@@ -131,7 +131,7 @@ def test_the_model_to_begin_with_may_move_but_not_change(begun: Path, tmp_path: 
     for name in ("model.safetensors", "SHA256SUMS"):
         shutil.copy(begun / name, moved)
     run(config, tmp_path / "run")
-    with pytest.raises(ModelError, match="is the model to begin with"):
+    with pytest.raises(ModelError, match="is the initial model"):
         run(config, moved)
 
 
