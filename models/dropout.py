@@ -30,7 +30,8 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu" or self.rate < SMALLEST:
             return nn.functional.dropout(x, self.rate)
-        return ByteDropout.apply(x, self.rate)
+        kept: Tensor = ByteDropout.apply(x, self.rate)
+        return kept
 
 
 class ByteDropout(torch.autograd.Function):

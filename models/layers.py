@@ -41,7 +41,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x (B, T, D) to (B, T, D)."""
-        return self.outer(self.dropout(self.inner(x).relu_()))
+        output: Tensor = self.outer(self.dropout(self.inner(x).relu_()))
+        return output
 
 
 def positions(start: int, length: int, size: int, device: torch.device) -> Tensor:

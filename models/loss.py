@@ -55,7 +55,8 @@ class LossSum(nn.Module):
         zero = weight.new_zeros(weight.shape[0]) if bias is None else bias
         if not torch.is_grad_enabled():  # an autograd function cannot detect this itself
             features, weight, zero = features.detach(), weight.detach(), zero.detach()
-        return SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)
+        loss, nll = SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)
+        return loss, nll
 
 
 class SlicedCrossEntropy(torch.autograd.Function):

@@ -58,7 +58,8 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the target text of ids, without control tokens."""
-        return self.target.decode([i for i in ids if i > END])
+        text: str = self.target.decode([i for i in ids if i > END])
+        return text
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Return target ids as SentencePiece pieces, with the space mark U+2581."""

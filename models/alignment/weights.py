@@ -10,7 +10,7 @@ Chen et al. 2020, section 3.1 (shift).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -56,7 +56,7 @@ def every_head(model: EncoderDecoder, batch: Batch, shift: int) -> Tensor:
     return shifted(heads.float(), shift)
 
 
-def attention_shape(decoder: Decoder) -> tuple[int, int]:
+def attention_shape(decoder: Decoder[Any, Any]) -> tuple[int, int]:
     """Return the numbers of layers and heads; raise a ModelError if there is no attention."""
     if not decoder.attends:
         raise ConfigurationError(
@@ -65,7 +65,7 @@ def attention_shape(decoder: Decoder) -> tuple[int, int]:
     return decoder.attention_shape
 
 
-def chosen(decoder: Decoder, config: AlignConfig) -> tuple[int, int | None]:
+def chosen(decoder: Decoder[Any, Any], config: AlignConfig) -> tuple[int, int | None]:
     """Return layer and head, counted from 0; None as head for the mean of all.
 
     Raises ModelError for a layer or head that the model does not have.

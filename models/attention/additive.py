@@ -39,14 +39,17 @@ class Additive(Score):
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute U h of every slot (B, S, A)."""
-        return self.key(values)
+        keys: Tensor = self.key(values)
+        return keys
 
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""
         if history is None or self.coverage is None:
-            return AdditiveEnergy.apply(self.query(query), keys, self.energy)
-        covered = history.total.unsqueeze(-1)  # (B, T, S, 1)
-        return AdditiveEnergy.apply(self.query(query), keys, self.energy, covered, self.coverage)
+            scores: Tensor = AdditiveEnergy.apply(self.query(query), keys, self.energy)
+            return scores
+        total = history.total.unsqueeze(-1)  # (B, T, S, 1)
+        scores = AdditiveEnergy.apply(self.query(query), keys, self.energy, total, self.coverage)
+        return scores
 
 
 class AdditiveEnergy(torch.autograd.Function):

@@ -258,4 +258,5 @@ class RowSoftmax(torch.autograd.Function):
         """Return weights * (gradient - its mean under the weights)."""
         (weights,) = ctx.saved_tensors
         scaled = weights * grads[0]
-        return scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1)
+        grad: Tensor = scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1)
+        return grad

@@ -25,7 +25,8 @@ class Entmax15(nn.Module):
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Compute weights (B, T, S); exactly zero for slots outside the window."""
-        return Entmax15Function.apply(shifted(scores / 2, in_window)) * in_window
+        weights: Tensor = Entmax15Function.apply(shifted(scores / 2, in_window)) * in_window
+        return weights
 
 
 class Entmax15Function(torch.autograd.Function):
@@ -49,4 +50,5 @@ class Entmax15Function(torch.autograd.Function):
         """Return 2 r (g - mean of g under r), with gradient g and r = sqrt(weights)."""
         (roots,) = ctx.saved_tensors
         mean = (grads[0] * roots).sum(-1, keepdim=True) / roots.sum(-1, keepdim=True)
-        return 2 * roots * (grads[0] - mean)
+        grad: Tensor = 2 * roots * (grads[0] - mean)
+        return grad

@@ -37,7 +37,8 @@ class FeedForwardScore(Score):
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute the keys' part of the first layer (B, S, A)."""
-        return self.key(values)
+        keys: Tensor = self.key(values)
+        return keys
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""
@@ -59,4 +60,5 @@ class FeedForwardScore(Score):
         hidden = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh()  # (B, T, S, A)
         for layer in self.layers:
             hidden = layer(hidden).tanh()
-        return self.energy(hidden).squeeze(-1)
+        scores: Tensor = self.energy(hidden).squeeze(-1)
+        return scores

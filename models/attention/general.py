@@ -25,7 +25,8 @@ class General(Score):
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute W h of every slot (B, S, Q)."""
-        return self.key(values)
+        keys: Tensor = self.key(values)
+        return keys
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""

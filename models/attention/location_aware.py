@@ -45,9 +45,12 @@ class LocationAware(Additive):
         if self.coverage is not None:
             features = torch.cat([features, history.total.unsqueeze(-1)], -1)
             matrix = torch.cat([matrix, self.coverage], 1)
-        return AdditiveEnergy.apply(self.query(query), keys, self.energy, features, matrix)
+        mapped = self.query(query)
+        scores: Tensor = AdditiveEnergy.apply(mapped, keys, self.energy, features, matrix)
+        return scores
 
     def convolved(self, weights: Tensor) -> Tensor:
         """Compute features (B, T, S, F) by convolving weights (B, T, S)."""
         signals = self.convolution(weights.flatten(0, 1).unsqueeze(1))  # (B * T, F, S)
-        return signals.mT.unflatten(0, weights.shape[:2])
+        features: Tensor = signals.mT.unflatten(0, weights.shape[:2])
+        return features

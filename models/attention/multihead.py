@@ -59,7 +59,8 @@ class MultiHead(nn.Module):
 
     def merged(self, x: Tensor) -> Tensor:
         """Merge heads (B, H, T, d) by the output projection to (B, T, D)."""
-        return self.output(x.transpose(1, 2).flatten(2))
+        output: Tensor = self.output(x.transpose(1, 2).flatten(2))
+        return output
 
     def attend(
         self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
@@ -72,7 +73,8 @@ class MultiHead(nn.Module):
             )
         # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
         weights = self.weights(query, memory, mask, causal=causal)
-        return self.dropout(weights).to(memory.values.dtype) @ memory.values
+        contexts: Tensor = self.dropout(weights).to(memory.values.dtype) @ memory.values
+        return contexts
 
     def weights(
         self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False

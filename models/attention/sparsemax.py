@@ -25,7 +25,8 @@ class Sparsemax(nn.Module):
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Compute weights (B, T, S); exactly zero for slots outside the window."""
-        return SparsemaxFunction.apply(shifted(scores, in_window)) * in_window
+        weights: Tensor = SparsemaxFunction.apply(shifted(scores, in_window)) * in_window
+        return weights
 
 
 class SparsemaxFunction(torch.autograd.Function):
@@ -48,7 +49,8 @@ class SparsemaxFunction(torch.autograd.Function):
         """Return the gradient minus its mean over the support; zero outside."""
         (support,) = ctx.saved_tensors
         mean = (grads[0] * support).sum(-1, keepdim=True) / support.sum(-1, keepdim=True)
-        return (grads[0] - mean) * support
+        grad: Tensor = (grads[0] - mean) * support
+        return grad
 
 
 def shifted(scores: Tensor, in_window: Tensor) -> Tensor:

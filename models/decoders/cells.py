@@ -93,4 +93,5 @@ class Bridge(nn.Module):
 
     def forward(self, final: Tensor) -> Tensor:
         """Return the state (B, L, N, H) from final (B, F)."""
-        return self.map(final).float().tanh().view(-1, *self.shape)
+        state: Tensor = self.map(final).float().tanh().view(-1, *self.shape)
+        return state

@@ -61,6 +61,7 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         """Compute E y + L_h h + L_z z: (R, T, E)."""
         states = torch.stack([step.hidden for step in steps], 1)
         contexts = torch.stack([step.context for step in steps], 1)
-        return self.dropout(
+        features: Tensor = self.dropout(
             embedded + self.state_out(self.dropout(states)) + self.context_out(contexts)
         )
+        return features

@@ -97,7 +97,8 @@ class MobileNetEdgeTpu(Cnn):
         x = self.stem(images.contiguous(memory_format=torch.channels_last))
         for block in self.blocks:
             x = block(x)
-        return x if self.head is None else self.head(x)
+        grid: Tensor = x if self.head is None else self.head(x)
+        return grid
 
     def load(self, weights: str) -> None:
         """Load the weights from the npz file, or from the folder that contains it."""

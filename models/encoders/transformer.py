@@ -50,4 +50,5 @@ class EncoderLayer(nn.Module):
         """Map x (B, S, D) to (B, S, D)."""
         attended, _ = self.attention(self.attention_norm(x), mask)
         x = x + self.dropout(attended)
-        return x + self.dropout(self.feed_forward(self.forward_norm(x)))
+        x = x + self.dropout(self.feed_forward(self.forward_norm(x)))
+        return x

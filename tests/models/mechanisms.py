@@ -23,7 +23,7 @@ from tests.models.small import VOCABULARY, pairs, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}
 BATCH = pairs([4, 7, 2], [5, 3, 6])
-CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
 SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
 FAMILIES = ("rnnsearch-nano", "luong-nano")
 Vector = list[float]

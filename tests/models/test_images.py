@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy
@@ -38,7 +39,9 @@ def corners(image: Image.Image) -> list[tuple[int, ...]]:
     return [image.getpixel((x, y)) for y in (h // 4, 3 * h // 4) for x in (w // 4, 3 * w // 4)]  # type: ignore[misc]
 
 
-def near(found: list[tuple[int, ...]], expected: list[tuple[int, ...]], by: int = 12) -> None:
+def near(
+    found: Sequence[tuple[int, ...]], expected: Sequence[tuple[int, ...]], by: int = 12
+) -> None:
     assert numpy.abs(numpy.array(found) - numpy.array(expected)).max() <= by, found
 
 

@@ -43,7 +43,7 @@ IMAGES = BATCH._replace(
     source=torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1)),
     source_mask=torch.ones(3, 16, dtype=torch.bool),
 )
-CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
 
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
