@@ -58,11 +58,11 @@ class DeferredGradient:
         self.weight = layer.weight.detach().to(dtype)
         self.bias = None if layer.bias is None else layer.bias.detach().to(dtype)
         self.recorded, self.task = recorded, -1  # steps, and the backward pass that recorded them
-        self.anchor = Anchor.apply(layer.weight, layer.bias, recorded)
+        self.anchor = Anchor.apply(layer.weight, layer.bias, recorded)  # type: ignore[no-untyped-call]
 
     def __call__(self, x: Tensor) -> Tensor:
         """Map one step's (..., I) to (..., O)."""
-        y: Tensor = StepFunction.apply(x.to(self.weight.dtype), self.anchor, self)
+        y: Tensor = StepFunction.apply(x.to(self.weight.dtype), self.anchor, self)  # type: ignore[no-untyped-call]
         return y
 
 

@@ -55,7 +55,7 @@ class LossSum(nn.Module):
         zero = weight.new_zeros(weight.shape[0]) if bias is None else bias
         if not torch.is_grad_enabled():  # an autograd function cannot detect this itself
             features, weight, zero = features.detach(), weight.detach(), zero.detach()
-        loss, nll = SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)
+        loss, nll = SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)  # type: ignore[no-untyped-call]
         return loss, nll
 
 

@@ -45,10 +45,10 @@ class Additive(Score):
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""
         if history is None or self.coverage is None:
-            scores: Tensor = AdditiveEnergy.apply(self.query(query), keys, self.energy)
+            scores: Tensor = AdditiveEnergy.apply(self.query(query), keys, self.energy)  # type: ignore[no-untyped-call]
             return scores
         total = history.total.unsqueeze(-1)  # (B, T, S, 1)
-        scores = AdditiveEnergy.apply(self.query(query), keys, self.energy, total, self.coverage)
+        scores = AdditiveEnergy.apply(self.query(query), keys, self.energy, total, self.coverage)  # type: ignore[no-untyped-call]
         return scores
 
 

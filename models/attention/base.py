@@ -236,7 +236,7 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 def softmax(scores: Tensor) -> Tensor:
     """Softmax over the last axis."""
-    return RowSoftmax.apply(scores) if scores.device.type == "cpu" else scores.softmax(-1)
+    return RowSoftmax.apply(scores) if scores.device.type == "cpu" else scores.softmax(-1)  # type: ignore[no-untyped-call]
 
 
 class RowSoftmax(torch.autograd.Function):

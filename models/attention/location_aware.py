@@ -46,7 +46,7 @@ class LocationAware(Additive):
             features = torch.cat([features, history.total.unsqueeze(-1)], -1)
             matrix = torch.cat([matrix, self.coverage], 1)
         mapped = self.query(query)
-        scores: Tensor = AdditiveEnergy.apply(mapped, keys, self.energy, features, matrix)
+        scores: Tensor = AdditiveEnergy.apply(mapped, keys, self.energy, features, matrix)  # type: ignore[no-untyped-call]
         return scores
 
     def convolved(self, weights: Tensor) -> Tensor:

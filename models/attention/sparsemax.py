@@ -25,7 +25,7 @@ class Sparsemax(nn.Module):
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Compute weights (B, T, S); exactly zero for slots outside the window."""
-        weights: Tensor = SparsemaxFunction.apply(shifted(scores, in_window)) * in_window
+        weights: Tensor = SparsemaxFunction.apply(shifted(scores, in_window)) * in_window  # type: ignore[no-untyped-call]
         return weights
 
 
