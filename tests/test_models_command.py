@@ -12,6 +12,7 @@ import pytest
 from attncli import app
 from attncli.jobs.models import Shown, catalogue, show
 from attncli.training.config import from_toml, run_config
+from attncli.training.validation import check_buildable
 from models import build, registry, zoo
 from models.config import AttentionConfig
 from models.settings import fields_of
@@ -49,7 +50,7 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFix
     assert run_config(values.pop("preset"), values) == run_config(name)
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
     pieces = "500" if zoo.reads_images(name) else "500 joint"
-    assert f"# {size:,} parameters with {pieces} pieces\n" in text
+    assert f"# {size:,} parameters with {pieces} tokens\n" in text
 
 
 def test_the_size_of_transformer_tiny() -> None:
@@ -66,13 +67,13 @@ def test_settings_change_the_size(capsys: pytest.CaptureFixture[str]) -> None:
     wide = shown(capsys, "show", "transformer-nano", "-s", "model.hidden=512")
     assert "hidden = 512" in wide
     separate = shown(capsys, "show", "rnnsearch-nano", "-s", "tokenizer.joint=false")
-    assert "with 8,000 source and 8,000 target pieces" in separate
+    assert "with 8,000 source and 8,000 target tokens" in separate
 
 
 def test_a_part_is_shown_with_equation_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys, "show", "additive")
     assert "v^T tanh(" in text and "Source: Bahdanau" in text
-    assert text.endswith("attn train -s model.attention.score=additive\n")
+    assert text.endswith("attn train --preset luong-small -s model.attention.score=additive\n")
     assert "transformer-tiny" in shown(capsys, "show", "transformer").splitlines()[-1]
 
 
@@ -109,3 +110,19 @@ def test_unknown_names_are_one_line(
     assert app.run(["models", "show", name]) == 1
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(k, n) for k in ("score", "window", "normalise", "read") for n in registry.names(k)],
+)
+def test_the_command_shown_for_a_part_of_the_attention_is_a_valid_run(
+    capsys: pytest.CaptureFixture[str], kind: str, name: str
+) -> None:
+    [usage] = [
+        line.split()
+        for line in shown(capsys, "show", name).splitlines()
+        if line.startswith("attn train") and f".{kind}=" in line
+    ]
+    assert usage[2] == "--preset" and usage[4] == "-s"
+    check_buildable(run_config(usage[3], assignments=usage[5:]))

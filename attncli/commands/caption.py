@@ -193,7 +193,7 @@ def _write_all(
 
 
 def _shown(outcomes: list[CaptionedPicture], layout: Layout) -> bytes:
-    """The rows, with the maps under them."""
+    """Return the rows, each followed by its attention maps."""
     from attncli.render.image_attention.terminal import maps_as_text
 
     screen = current_screen()

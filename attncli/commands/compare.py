@@ -1,4 +1,4 @@
-"""``attn models compare``: parse, train and measure, show how it goes, write table and picture."""
+"""``attn models compare``: parse the options, train, measure, write table and chart."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ MINUTE = (  # the embedded grammar's budget, where the user sets none
 
 
 class CompareCommand(TyperCommand):
-    """A command whose ``--train``, ``--dev`` and ``--test`` take as many values as follow."""
+    """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give each value that follows one of them an option of its own."""
+        """Parse the arguments with one option before each of its values."""
         return super().parse_args(ctx, spread(args, (TRAIN, DEV, TEST)))
 
 
@@ -80,14 +80,14 @@ Gold = Annotated[
 ]
 GoldIndex = Annotated[
     Literal["0", "1"] | None,
-    typer.Option(help="What --gold counts words from, where the file does not show it."),
+    typer.Option(help="First word number in --gold, if the file does not show it."),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each mechanism, from train.seed upwards.")]
 Best = Annotated[
     int,
     typer.Option(
-        min=0, help="So many mechanisms get further seeds: the best by dev BLEU (0: all)."
+        min=0, help="Number of mechanisms, the best by dev BLEU, that get further seeds (0: all)."
     ),
 ]
 Preset = Annotated[
@@ -151,7 +151,7 @@ compare.command_class = CompareCommand  # type: ignore[attr-defined]
 
 
 class Measured(NamedTuple):
-    """What the user names to measure on, dev aside."""
+    """Test set and gold links given on the command line."""
 
     test: list[Path]
     gold: Path | None
@@ -168,7 +168,7 @@ class Work(NamedTuple):
 def base_config(
     train: list[Path], dev: list[Path], measured: Measured, preset: str | None, assigned: list[str]
 ) -> RunConfig:
-    """The run that every mechanism is a change of."""
+    """Return the settings that every mechanism changes."""
     pairs = [path for path in train if path.suffix != ".toml"]
     if len(pairs) > 2:
         raise typer.BadParameter(
@@ -190,7 +190,7 @@ def base_config(
 def prepare(
     found: list[Mechanism], base: RunConfig, measured: Measured, output: Path, seeds: int
 ) -> Work:
-    """Find every mistake that can be found before the first run."""
+    """Return the planned runs; check everything that can be checked before the first run."""
     from attncli.jobs import compare as job  # imports torch
 
     job.check_all(found)
@@ -202,7 +202,7 @@ def prepare(
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], int]:
-    """Train what is not trained yet; the rows, written after each of them, and the failures."""
+    """Train the missing runs; return the rows, which are written after each run, and failures."""
     from attncli.jobs import compare as job
 
     rows: list[Row] = []
@@ -244,13 +244,13 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], in
 def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
     """Leave after an interruption."""
     console.say(
-        f"stopped; {len(rows)} runs are finished in {output}; the same command goes on from here"
+        f"stopped; {len(rows)} runs are finished in {output}; the same command continues from here"
     )
     raise typer.Exit(stop.status or 130) from None
 
 
 def write_files(output: Path, rows: list[Row]) -> None:
-    """Table, CSV, JSON and picture of what is finished."""
+    """Write table, CSV, JSON and chart of the finished runs."""
     write_text(output / "comparison.txt", comparison_as_text(rows))
     write_text(output / "comparison.csv", comparison_as_csv(rows))
     write_text(output / "comparison.json", comparison_as_json(rows))

@@ -16,6 +16,8 @@ from attncli.render.columns import columns, size
 from models.bundle.about import Facts
 from models.installed import Installed
 
+RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
+
 Name = Annotated[
     str, typer.Argument(help="A model's name or folder, or a preset, family, score or other part.")
 ]
@@ -122,14 +124,23 @@ def _record(model: Installed, facts: Facts | None) -> dict[str, object]:
 
 
 def _part(entry: Entry) -> str:
-    usage = f"attn train -s model.attention.{entry.kind}={entry.name}"
-    if entry.kind == "image_encoder":
-        usage = f"attn train -s model.image.encoder={entry.name}"
-    if entry.kind == "family":
-        usage = f"presets: {', '.join(zoo.presets_of(entry.name))}"
+    usage = _usage(entry)
     rows = [(f"{row.name} = {row.default}", row.doc) for row in entry.settings]
     settings = ["", *columns(rows, left=2).splitlines()] if rows else []
     return "".join(f"{line}\n" for line in [*_about(entry), *settings, "", usage])
+
+
+def _usage(entry: Entry) -> str:
+    """Return a command line that uses a part, or the presets of a family."""
+    match entry.kind:
+        case "family":
+            return f"presets: {', '.join(zoo.presets_of(entry.name))}"
+        case "image_encoder":
+            name = "resnet50" if entry.name == "torchvision" else entry.name
+            return f"attn train --preset show-attend-tell-soft -s model.image.encoder={name}"
+        case "source":
+            return "attn models lists the presets"
+    return f"attn train --preset {RECURRENT} -s model.attention.{entry.kind}={entry.name}"
 
 
 def _about(entry: Entry) -> list[str]:
@@ -141,12 +152,12 @@ def _about(entry: Entry) -> list[str]:
 def _model(shown: Shown) -> str:
     """Return the settings as TOML; size, facts and card are comments above them."""
     source, target, joint = shown.vocabulary
-    pieces = f"{source:,} joint" if joint else f"{source:,} source and {target:,} target"
-    pieces = pieces if source else f"{target:,}"
+    tokens = f"{source:,} joint" if joint else f"{source:,} source and {target:,} target"
+    tokens = tokens if source else f"{target:,}"
     about = [
         shown.title,
         *shown.facts,
-        f"{shown.parameters:,} parameters with {pieces} pieces",
+        f"{shown.parameters:,} parameters with {tokens} tokens",
         "",
         *_about(shown.family),
     ]

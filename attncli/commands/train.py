@@ -1,4 +1,4 @@
-"""``attn train``: parse, run the job, show how it goes."""
+"""``attn train``: parse the options, run the job, show progress."""
 
 from __future__ import annotations
 
@@ -68,18 +68,21 @@ DevCorpora = Annotated[
 Images = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR|TAR", help="Captioners: the pictures, in a folder or an unpacked TAR file."
+        metavar="DIR|TAR", help="Captioners: the images, in a folder or an uncompressed TAR file."
     ),
 ]
 Captions = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Captioners: picture, tab, caption; or a Flickr8k, Karpathy or COCO file.",
+        help="Captioners: image, tab, caption; or a Flickr8k, Karpathy or COCO file.",
     ),
 ]
 DevCaptions = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The same for evaluation while training.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Captions for evaluation during training, as for --captions."
+    ),
 ]
 Encoder = Annotated[
     str,
@@ -90,14 +93,19 @@ EncoderWeights = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
 Preset = Annotated[
-    str | None, typer.Option("--preset", "-p", help="Where to start from; `attn models` lists all.")
+    str | None,
+    typer.Option(
+        "--preset",
+        "-p",
+        help="Preset that gives the defaults of all settings; `attn models` lists them.",
+    ),
 ]
 From = Annotated[
     Path | None,
     typer.Option(
         "--from",
         metavar="MODEL",
-        help="A trained model to begin with: its weights, pieces and settings.",
+        help="Trained model to start from: its weights, tokenizer and settings.",
     ),
 ]
 Set = Annotated[
@@ -106,10 +114,12 @@ Set = Annotated[
         "--set",
         "-s",
         metavar="SECTION.KEY=VALUE",
-        help="A setting, over preset and file; may be given many times.",
+        help="Set a value, which overrides preset and file. May be repeated.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what the run would be, and stop.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show sizes and memory of the run without training.")
+]
 
 
 def train(
@@ -132,11 +142,11 @@ def train(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train a model on sentence pairs or captioned pictures.
+    """Train a model on sentence pairs or captioned images.
 
-    Without files, a sentence grammar that comes with attn is learned. Text may be compressed (gz,
-    xz, zst). The folder's config.toml holds every setting, each with a line that explains it. The
-    same command goes on where a run was broken off, and ends as if it had not been.
+    Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
+    (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same
+    command resumes an interrupted run, and the result is that of an uninterrupted one.
 
     Example:
       attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
@@ -208,7 +218,7 @@ def default_folder(config: RunConfig) -> Path:
 
 
 class Stop:
-    """Whether a signal has asked the run to stop, and the exit status that goes with it."""
+    """Request of a signal to stop the run, with the exit status."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -216,15 +226,15 @@ class Stop:
         self.said = False
 
     def __call__(self) -> bool:
-        """True once a signal came."""
+        """Return True once a signal was received."""
         self.looked_at = True
         if self.status and not self.said:
             self.said = True
-            console.say("saving before stopping; once more to stop at once")
+            console.say("saving before stopping; press again to stop at once")
         return self.status != 0
 
     def ask(self, number: int, frame: object) -> None:
-        """Take a signal: it ends the program at once if it is the second, or nothing was begun."""
+        """Handle a signal; end the program at once if it is the second or nothing needs saving."""
         again, self.status = self.status != 0, 128 + number
         if again or not self.looked_at:
             raise KeyboardInterrupt
@@ -244,7 +254,7 @@ def stopping() -> Iterator[Stop]:
 
 
 def described(found: Estimate) -> str:
-    """A dry run's findings, a line each."""
+    """Return the results of a dry run, one per line."""
     return "\n".join(
         [
             f"parameters        {found.parameters:,}",
@@ -258,7 +268,7 @@ def described(found: Estimate) -> str:
 
 @contextmanager
 def memory_advice(config: TrainConfig) -> Iterator[None]:
-    """Say what to lower where memory is exhausted."""
+    """Raise a ModelError that names the settings to change if memory is exhausted."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -268,7 +278,7 @@ def memory_advice(config: TrainConfig) -> Iterator[None]:
 
 
 def out_of_memory(error: Exception, config: TrainConfig) -> ModelError | None:
-    """Exhausted memory as a user's mistake; None for an error that is something else."""
+    """Return a ModelError for exhausted memory; None for any other error."""
     said = str(error).lower()
     if not isinstance(error, MemoryError) and not any(
         sign in said for sign in ("out of memory", "can't allocate memory", "not enough memory")

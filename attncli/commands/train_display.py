@@ -1,4 +1,4 @@
-"""How a training run is shown: lines that stay, and a bar, where stderr is a terminal."""
+"""Display of a training run on stderr: permanent lines, and a progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from attncli.training.events import (
 )
 from attncli.training.metrics import METRICS, described
 
-EVERY = 0.2  # seconds between two looks at the bar
-RECENT = 0.8  # of tokens and seconds that count at the next look
+EVERY = 0.2  # seconds between two updates of the bar
+RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
 
 
 class Display:
@@ -33,7 +33,7 @@ class Display:
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing of any run; a comparison shows one after another."""
+        """Reset the display for the next run of a comparison."""
         self.done, self.note, self.dev = 0.0, "", ""
         self.tokens, self.seconds, self.shown = 0.0, 0.0, 0.0
 
@@ -49,14 +49,14 @@ class Display:
         self.label = ""
 
     def begin(self, label: str, total: float | None) -> None:
-        """Progress a bar for another part of the work."""
+        """Start a progress bar for another part of the work."""
         if label != self.label:
             self.close()
             self.label = label
             self.advance = self.stack.enter_context(console.progress(label, total=total))
 
     def progress(self, label: str, done: float, total: float) -> None:
-        """How far a part of the work is; an evaluation is a note beside the bar of the updates."""
+        """Show the progress of a part of the work; that of an evaluation as a note on the bar."""
         if self.label == "training":
             self.advance(self.done, f"{self.note}  {label} {done / total:.0%}")
         else:
@@ -64,7 +64,7 @@ class Display:
             self.advance(done)
 
     def take(self, event: RunEvent) -> None:
-        """Progress one event of the training."""
+        """Show one event of the training."""
         match event:
             case Started():
                 self.close()
@@ -88,7 +88,7 @@ class Display:
                 )
 
     def stepped(self, event: Stepped) -> None:
-        """Epoch, loss, speed and the last dev score, a few times a second."""
+        """Show epoch, loss, speed and the last dev score, at most five times per second."""
         self.begin("training", self.config.steps or self.config.epochs or None)
         self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
         if time.monotonic() - self.shown < EVERY:
@@ -101,7 +101,7 @@ class Display:
         self.advance(self.done, self.note)
 
     def evaluated(self, event: Evaluated) -> None:
-        """Print the scores as a line, and show the first of them beside the bar."""
+        """Print the scores as a line, and show the first of them on the bar."""
         known = {name: getattr(event.scores, name) for name in METRICS}
         order = sorted(METRICS, key=lambda name: name != self.metric)
         scores = [

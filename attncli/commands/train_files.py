@@ -1,4 +1,4 @@
-"""Which files of `attn train` are for training and which are `--dev`.
+"""Separation of training files and `--dev` files of `attn train`.
 
 ``--dev`` takes all values up to the next option, so that ``attn train a b --dev c d -o x`` says
 what it means. In ``attn train --dev c d a b`` it takes the training files too; as these are two,
@@ -19,10 +19,10 @@ TABLES = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zst")
 
 
 class TrainCommand(TyperCommand):
-    """A command whose ``--dev`` takes as many values as follow."""
+    """A command whose ``--dev`` takes all values that follow."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give each value that follows ``--dev`` one of its own."""
+        """Parse the arguments with one ``--dev`` before each of its values."""
         return super().parse_args(ctx, spread(args))
 
 
@@ -34,7 +34,7 @@ class TrainFiles(NamedTuple):
 
 
 def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:
-    """The arguments with ``--dev a b`` written as ``--dev a --dev b``."""
+    """Return the arguments with ``--dev a b`` written as ``--dev a --dev b``."""
     found: list[str] = []
     option = ""  # that takes what follows
     for position, value in enumerate(args):
@@ -48,7 +48,7 @@ def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:
 
 
 def train_files(files: list[Path], dev: list[Path]) -> TrainFiles:
-    """Tell training files from dev files where all of them follow ``--dev``."""
+    """Separate training files from dev files if all of them follow ``--dev``."""
     if files or not dev:
         return TrainFiles(files, dev)
     count = 1 if _is_alone(dev[-1]) else 2
@@ -63,5 +63,5 @@ def train_files(files: list[Path], dev: list[Path]) -> TrainFiles:
 
 
 def _is_alone(path: Path) -> bool:
-    """Whether a file is a table or a configuration, and needs no other beside it."""
+    """Return True if a file is a table or a configuration, which needs no second file."""
     return path.suffix == ".toml" or path.name.endswith(TABLES)

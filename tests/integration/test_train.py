@@ -207,7 +207,7 @@ def test_a_dry_run_prints_and_writes_nothing(
     assert list(shown) == [
         *("parameters", "vocabulary", "sentence pairs", "an epoch", "estimated memory")
     ]
-    assert shown["vocabulary"].strip() == "330 pieces"
+    assert shown["vocabulary"].strip() == "330 joint tokens"
     assert shown["sentence pairs"].strip() == "60 (0 excluded)"
     assert not folder.exists()
 
