@@ -18,9 +18,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms
 from attncli.options import Device, Threads
 from attncli.render.comparison import (
-    comparison_as_csv,
-    comparison_as_json,
-    comparison_as_text,
+    WRITERS,
     draw_comparison,
 )
 from attncli.scoring.comparison import Row
@@ -142,7 +140,7 @@ def compare(
     work = prepare(found, base, measured, output, seeds)
     rows, failed = run(work, best, output, where)
     with open_output(None) as write:
-        write(comparison_as_text(rows).encode())
+        write(WRITERS["txt"](rows).encode())
     if failed:
         raise typer.Exit(1)
 
@@ -251,7 +249,6 @@ def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
 
 def write_files(output: Path, rows: list[Row]) -> None:
     """Write table, CSV, JSON and chart of the finished runs."""
-    write_text(output / "comparison.txt", comparison_as_text(rows))
-    write_text(output / "comparison.csv", comparison_as_csv(rows))
-    write_text(output / "comparison.json", comparison_as_json(rows))
+    for suffix, write in WRITERS.items():
+        write_text(output / f"comparison.{suffix}", write(rows))
     draw_comparison(output / "comparison.png", rows)

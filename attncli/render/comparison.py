@@ -1,22 +1,22 @@
-"""A comparison as a table for a person, as CSV and JSON for programs, and as a picture."""
+"""Writers of a comparison: a table for people, CSV and JSON for programs, and a plot."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from attncli.escapes import cell
 from attncli.render.columns import columns
+from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import Row, ranked, spread, verdict
 
 
 class Column(NamedTuple):
-    """One number of a row: how it is named, taken and written."""
+    """One number of a row: its name, its value and its number format."""
 
     name: str
     value: Callable[[Row], float | None]
@@ -35,38 +35,8 @@ COLUMNS = (
 )
 
 
-def comparison_as_text(rows: Sequence[Row]) -> str:
-    """The best mechanism first, mean ± standard deviation over seeds; then what is noise."""
-    if not rows:
-        return ""
-    shown = _shown(rows)
-    table = [["mechanism", "seeds", *(column.name for column in shown)]]
-    for name, group in ranked(rows).items():
-        table.append([name, str(len(group)), *(_cell(column, group) for column in shown)])
-    return f"{columns(table)}\n{verdict(rows)}\n{_notes(rows)}"
-
-
-def comparison_as_csv(rows: Sequence[Row]) -> str:
-    """A line for each run."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
-    writer.writerows([cell(value) for value in row] for row in rows)
-    return text.getvalue()
-
-
-def comparison_as_json(rows: Sequence[Row]) -> str:
-    """The runs, their means and deviations by mechanism, and the verdict."""
-    record = {
-        "mechanisms": [_summary(name, group) for name, group in ranked(rows).items()],
-        "verdict": verdict(rows).splitlines() if rows else [],
-        "runs": [row._asdict() for row in rows],
-    }
-    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
-
-
 def draw_comparison(path: Path, rows: Sequence[Row]) -> None:
-    """BLEU of every run, and AER where it is known, the best mechanism at the top."""
+    """Plot BLEU, AER and speed of every run if they are known; the best mechanism is at the top."""
     groups = ranked(rows)
     bleu = "dev BLEU" if any(row.test_bleu is None for row in rows) else "test BLEU"
     wanted = [column for column in _shown(rows) if column.name in (bleu, "AER %", "tokens/s")]
@@ -77,8 +47,38 @@ def draw_comparison(path: Path, rows: Sequence[Row]) -> None:
     strips(path, list(groups), panels)
 
 
+def _text(rows: Sequence[Row]) -> str:
+    """Return mean ± standard deviation over seeds, best mechanism first, and the noise."""
+    if not rows:
+        return ""
+    shown = _shown(rows)
+    table = [["mechanism", "seeds", *(column.name for column in shown)]]
+    for name, group in ranked(rows).items():
+        table.append([name, str(len(group)), *(_cell(column, group) for column in shown)])
+    return f"{columns(table)}\n{verdict(rows)}\n{_notes(rows)}"
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    """Return a line for each run."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Row._fields)
+    writer.writerows([cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _json(rows: Sequence[Row]) -> str:
+    """Return the runs, their means and deviations by mechanism, and the verdict."""
+    record = {
+        "mechanisms": [_summary(name, group) for name, group in ranked(rows).items()],
+        "verdict": verdict(rows).splitlines() if rows else [],
+        "runs": [row._asdict() for row in rows],
+    }
+    return as_json(record)
+
+
 def _shown(rows: Sequence[Row]) -> list[Column]:
-    """The columns that any row has a number for."""
+    """Return the columns for which at least one row has a number."""
     return [column for column in COLUMNS if any(column.value(row) is not None for row in rows)]
 
 
@@ -91,7 +91,7 @@ def _cell(column: Column, rows: Sequence[Row]) -> str:
     if not values:
         return ""
     mean, deviation = spread(values)
-    sure = not deviation  # one seed, or a number that does not depend on it
+    sure = not deviation  # one seed, or a number that no seed changes
     return f"{mean:{column.form}}" + ("" if sure else f" ± {deviation:{column.form}}")
 
 
@@ -104,12 +104,16 @@ def _summary(name: str, rows: Sequence[Row]) -> dict[str, object]:
 
 
 def _notes(rows: Sequence[Row]) -> str:
-    """What a reader of the table must know of its numbers."""
+    """Return notes on the numbers: read modes, and mechanisms without attention."""
     alone = sorted({row.mechanism for row in rows if row.aligned_by == "diagonal"})
     hard = dict.fromkeys((row.mechanism, row.read) for row in rows if row.read.startswith("hard"))
     notes = [f"{name}: hard attention, read by {read.partition(' ')[2]}." for name, read in hard]
     if alone:
         notes.append(
-            f"AER of {', '.join(alone)}: no attention to align by; the diagonal's, as the floor."
+            f"AER of {', '.join(alone)}: without attention, this is the AER of the diagonal "
+            "(a baseline)."
         )
     return "".join(f"{note}\n" for note in notes)
+
+
+WRITERS: dict[str, Callable[[Sequence[Row]], str]] = {"txt": _text, "csv": _csv, "json": _json}

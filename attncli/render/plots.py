@@ -1,7 +1,6 @@
-"""Pictures drawn by matplotlib, which is imported when one is drawn.
+"""Plots drawn by matplotlib, which is imported only when a plot is drawn.
 
-A file is PNG, SVG or PDF by its name, and is written whole or not at all. Nothing here needs or
-opens a window.
+The suffix of the file selects PNG, SVG or PDF. The file is written atomically. No window is opened.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MARKERS = "osD^vPX"
 
 
 class Curve(NamedTuple):
-    """A name and a line of points."""
+    """A named series of points."""
 
     name: str
     x: Sequence[float]
@@ -33,7 +32,7 @@ class Curve(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """How many sentences have a length between two edges."""
+    """Number of sentences with a length between two edges."""
 
     left: float
     right: float
@@ -41,20 +40,20 @@ class Bar(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """A panel of points: the values of each row."""
+    """A panel of points: the values of each row, under one name."""
 
     name: str
     values: Sequence[Sequence[float]]
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a file whose name does not say which of the formats it is to have."""
+    """Raise ModelError if the suffix of a file is not one of FORMATS."""
     if path.suffix.lower() not in FORMATS:
         raise ModelError(f"picture {path}", f"a name ending in {', '.join(FORMATS)}")
 
 
 def bleu_by_length(path: Path, curves: Sequence[Curve], bars: Sequence[Bar] = ()) -> None:
-    """BLEU over source length, a curve for each system, over the number of sentences as bars.
+    """Plot BLEU over source length, a curve per system; bars show the number of sentences.
 
     Source: Bahdanau et al. 2015, Figure 2.
     """
@@ -73,9 +72,9 @@ def bleu_by_length(path: Path, curves: Sequence[Curve], bars: Sequence[Bar] = ()
 
 
 def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
-    """Loss and dev score over the steps of training, from the records of its log.
+    """Plot loss and dev score over training steps, from the records of the log.
 
-    Of a step that was logged twice (a run that was killed and went on) the last record counts.
+    If a step was logged twice (by a run that was killed and resumed), the last record counts.
     """
     records = list(history)
     loss = [
@@ -99,7 +98,7 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
 
 
 def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip]) -> None:
-    """Named rows: a dot for each value, a stroke at their mean; panels side by side."""
+    """Plot named rows: a dot for each value, a stroke at their mean; panels side by side."""
     figure = _figure(width=2.0 + 2.8 * len(panels), height=1.2 + 0.3 * len(rows))
     shared = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for number, (axes, panel) in enumerate(zip(shared, panels, strict=True)):
@@ -111,7 +110,7 @@ def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip]) -> None:
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     shared[0].set_yticks(range(len(rows)), rows)
-    shared[0].set_ylim(len(rows) - 0.5, -0.5)  # the first at the top
+    shared[0].set_ylim(len(rows) - 0.5, -0.5)  # the first row is at the top
     _save(figure, path)
 
 
@@ -156,7 +155,7 @@ def _name(axes: Axes, x: str, y: str) -> None:
 
 
 def _behind(axes: Axes, bars: Sequence[Bar]) -> None:
-    """Bars behind the curves, on an axis of their own at the right."""
+    """Draw bars behind the curves, with a separate axis at the right."""
     counts = axes.twinx()
     for bar in bars:
         width = bar.right - bar.left
@@ -187,6 +186,6 @@ def _save(figure: Figure, path: Path) -> None:
     buffer = io.BytesIO()
     kind = path.suffix.lower().removeprefix(".")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with matplotlib.rc_context({"svg.hashsalt": "attn"}):  # the same picture, the same file
+    with matplotlib.rc_context({"svg.hashsalt": "attn"}):  # equal plots give equal files
         figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
     write_bytes(path, buffer.getvalue())

@@ -1,7 +1,7 @@
 """Alignments as NumPy arrays: one .npz for all pairs, read with `numpy.load`, nothing pickled.
 
 For pair n, from 1: `source_n` and `target_n` (units), `weights_n` (J, I), `links_n` (N, 2),
-`score_n`, and `heads_n` (L, H, J, I) where every head was asked for.
+`score_n`, and `heads_n` (L, H, J, I) if every head was requested.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attncli.render.alignment.lines import in_order
 
 
 def npz(pairs: Sequence[AlignedPair]) -> bytes:
-    """All pairs as one file."""
+    """Return all pairs as one .npz file."""
     import numpy
 
     arrays: dict[str, Any] = {}

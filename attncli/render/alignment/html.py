@@ -1,7 +1,7 @@
-"""Alignments as one HTML page that needs nothing else: no network, no other file.
+"""Alignments as one HTML page that loads nothing from the network or from other files.
 
-The pairs stand in it as JSON: weights in thousandths, row by row; those of every layer and head as
-base64 of one byte each. `page.html` beside this file is the page without them.
+The page contains the pairs as JSON: weights in thousandths, row by row; weights of every layer and
+head as base64 of one byte each. `page.html` in this folder is the template.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLACE = "@DATA@"
 
 
 def html(pairs: Sequence[AlignedPair]) -> bytes:
-    """The page of some pairs."""
+    """Return the page of some pairs."""
     page = files(__package__).joinpath("page.html").read_text("utf-8")
     data = json.dumps([_record(pair) for pair in pairs], ensure_ascii=False, separators=(",", ":"))
     before, after = page.split(PLACE)

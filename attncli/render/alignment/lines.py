@@ -2,9 +2,9 @@
 
 - ``pharaoh``: `0-0 1-2`, source first, counted from 0; with probabilities `0-0:0.93`, the weight
   that the target unit gives to the source unit.
-- ``talp``: the same counted from 1. ``naacl``: `1 1 1 S`, sentence and words counted from 1.
+- ``talp``: as Pharaoh, but counted from 1. ``naacl``: `1 1 1 S`, sentence and words counted from 1.
 - ``jsonl``: source and target units, weights (a row for each target unit), links, score, and a
-  note where there is no alignment; other programs' views under their names.
+note where there is no alignment; external alignments in `views`, by file name.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ DIGITS = 4
 
 
 def pharaoh(pair: AlignedPair, probabilities: bool = False) -> str:
-    """The links of the first panel, counted from 0."""
+    """Return the links of the first panel, counted from 0."""
     return linked(pair.panels[0], 0, probabilities) + pair.ending
 
 
 def talp(pair: AlignedPair, probabilities: bool = False) -> str:
-    """The links of the first panel, counted from 1."""
+    """Return the links of the first panel, counted from 1."""
     return linked(pair.panels[0], 1, probabilities) + pair.ending
 
 
 def naacl(pair: AlignedPair, probabilities: bool = False) -> str:
-    """A line for each link of the first panel: sentence, source, target, S, probability."""
+    """Return a line per link of the first panel: sentence, source, target, S, probability."""
     panel, rows = pair.panels[0], []
     for i, j in in_order(panel):
         known = f" {panel.weight(i, j):.{DIGITS}f}" if probabilities else ""
@@ -38,7 +38,7 @@ def naacl(pair: AlignedPair, probabilities: bool = False) -> str:
 
 
 def jsonl(pair: AlignedPair) -> str:
-    """An object with all there is to know of the pair."""
+    """Return an object with units, weights, links, score and note of the pair."""
     first, *others = pair.panels
     record: dict[str, Any] = {"source": pair.source, "target": pair.target, **record_of(first)}
     if pair.score is not None:
@@ -51,12 +51,12 @@ def jsonl(pair: AlignedPair) -> str:
 
 
 def linked(panel: Panel, base: int, probabilities: bool) -> str:
-    """Links with spaces between, counted from base."""
+    """Return the links separated by spaces, counted from base."""
     return " ".join(_link(panel, i, j, base, probabilities) for i, j in in_order(panel))
 
 
 def in_order(panel: Panel) -> list[Link]:
-    """Links by source unit, then target unit."""
+    """Return the links sorted by source unit, then target unit."""
     return sorted(panel.links)
 
 
@@ -66,7 +66,7 @@ def _link(panel: Panel, i: int, j: int, base: int, probabilities: bool) -> str:
 
 
 def record_of(panel: Panel) -> dict[str, Any]:
-    """Links and weights as JSON holds them."""
+    """Return links and weights as a JSON object."""
     record: dict[str, Any] = {"links": in_order(panel)}
     if panel.weights is not None:
         record["weights"] = [[round(float(x), DIGITS) for x in row] for row in panel.weights]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CELL = 0.32  # inches
-SHAPES = (3, 11)  # the matplotlib that joins Arabic letters and turns words around
-FONTS = (  # the first that has a letter draws it
+SHAPES = (3, 11)  # version of matplotlib that supports Arabic shapes and right-to-left text
+FONTS = (  # each letter uses the first font that has it
     "DejaVu Sans",
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",
@@ -41,7 +41,7 @@ FONTS = (  # the first that has a letter draws it
 
 
 def png(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
-    """All pairs, one under another, their panels side by side. kind: png or pdf."""
+    """Draw all pairs, one under another, their panels side by side. kind: png or pdf."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -63,21 +63,21 @@ def png(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
 
 
 def trouble(pairs: Sequence[AlignedPair]) -> str:
-    """What of the words will not be drawn as it should be, or nothing."""
+    """Return a warning about words that cannot be drawn correctly; empty if there are none."""
     import matplotlib
 
     words = "".join(
         without_controls(word) for pair in pairs for word in (*pair.source, *pair.target)
     )
     if missing := _missing(words):
-        return f"no font that is known here has {missing[:20]}: install one, or write SVG or HTML"
+        return f"no font with the letters {missing[:20]} is known: install one, or write SVG or HTML"
     if is_right_to_left(words) and matplotlib.__version_info__[:2] < SHAPES:
         return "this matplotlib takes right-to-left text apart: use 3.11, or write SVG or HTML"
     return ""
 
 
 def _missing(text: str) -> str:
-    """Letters that no installed font can draw."""
+    """Return the letters that no installed font can draw."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     letters = set(text)
@@ -114,7 +114,7 @@ def _frame(i: int, j: int) -> Any:
 
 
 def _label(word: str) -> str:
-    return without_controls(word).replace("$", r"\$")  # no formula
+    return without_controls(word).replace("$", r"\$")  # a dollar sign would begin a formula
 
 
 def _room(words: Sequence[str]) -> float:
@@ -122,7 +122,7 @@ def _room(words: Sequence[str]) -> float:
 
 
 def _fonts() -> list[str]:
-    """Those of the fonts that are installed, matplotlib's own first."""
+    """Return the installed fonts of FONTS, matplotlib's own first."""
     from matplotlib.font_manager import get_font_names
 
     there = set(get_font_names())
@@ -133,6 +133,6 @@ def _saved(figure: Any, kind: str) -> bytes:
     buffer = io.BytesIO()
     undated = {"pdf": {"CreationDate": None}}.get(kind)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")  # said by the caller, once
+        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")  # the caller warns once
         figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
     return buffer.getvalue()

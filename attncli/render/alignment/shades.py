@@ -1,10 +1,11 @@
-"""Weights as shades of blue, the same in every picture."""
+"""Weights as shades of blue, equal in every picture."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))  # evenly from 0 to 1
+# colours of weights at equal distances from 0 to 1
+STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
 LINK = "#d55e00"  # the frame of a link
 
 
@@ -17,17 +18,17 @@ class Shade(NamedTuple):
 
     @property
     def code(self) -> str:
-        """As in HTML."""
+        """Return the colour as HTML writes it."""
         return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
 
     @property
     def dark(self) -> bool:
-        """Whether text upon it must be light."""
+        """Return True if text on this colour must be light."""
         return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue < 140
 
 
 def shade(weight: float) -> Shade:
-    """The colour of a weight from 0 to 1; darker is more."""
+    """Return the colour of a weight from 0 to 1; a larger weight is darker."""
     place = min(max(weight, 0.0), 1.0) * (len(STOPS) - 1)
     before = min(int(place), len(STOPS) - 2)
     part = place - before

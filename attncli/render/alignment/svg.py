@@ -1,4 +1,4 @@
-"""Alignments as SVG: text that can be selected, a tooltip on each cell, nothing from outside."""
+"""Alignments as SVG: text that can be selected, a tooltip on each cell, no external resources."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.shades import LINK, shade
 from attncli.render.width import width, without_controls
 
-CELL, FONT, LETTER = 26, 13, 7.4  # pixels: a cell, the height of a letter, its usual width
-TURN = 55  # degrees that source words are turned
-SPACE = 18  # around panels
+CELL, FONT, LETTER = 26, 13, 7.4  # pixels: cell, height of a letter, its usual width
+TURN = 55  # rotation of source words in degrees
+SPACE = 18  # pixels around panels
 FONTS = "'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK JP', 'Noto Sans Arabic', Arial, sans-serif"
 
 
 class Drawn(NamedTuple):
-    """Elements, drawn from the origin, and the room they take."""
+    """SVG elements drawn from the origin, with their width and height."""
 
     elements: list[str]
     width: float
@@ -26,7 +26,7 @@ class Drawn(NamedTuple):
 
 
 def svg(pairs: Sequence[AlignedPair]) -> bytes:
-    """All pairs, one under another."""
+    """Draw all pairs, one under another."""
     blocks = [_pair(pair, numbered=len(pairs) > 1) for pair in pairs]
     across = max([block.width for block in blocks], default=0) + 2 * SPACE
     down = sum(block.height + SPACE for block in blocks) + SPACE
@@ -43,7 +43,7 @@ def svg(pairs: Sequence[AlignedPair]) -> bytes:
 
 
 def _pair(pair: AlignedPair, *, numbered: bool) -> Drawn:
-    """The panels of a pair, side by side."""
+    """Draw the panels of a pair, side by side."""
     named = any(panel.name for panel in pair.panels)
     x, elements, height = 0.0, [], 0.0
     if numbered or pair.note:
@@ -61,7 +61,7 @@ def _pair(pair: AlignedPair, *, numbered: bool) -> Drawn:
 
 
 def _panel(pair: AlignedPair, panel: Panel, *, named: bool) -> Drawn:
-    """One heat map: target words at the left, source words above, turned."""
+    """Draw one heat map: target words at the left, source words above, rotated."""
     left = max(map(_length, pair.target)) + 8
     head = 1.8 * FONT if named else 0.0
     longest = max(map(_length, pair.source))
@@ -112,5 +112,5 @@ def _length(text: str) -> float:
 
 
 def _safe(text: str) -> str:
-    """Text without what XML cannot hold."""
+    """Return the text escaped for XML, without characters that XML forbids."""
     return escape("".join(c for c in without_controls(text) if c not in "\ufffe\uffff"))

@@ -1,9 +1,9 @@
 """Alignments as heat maps in a terminal: target words down, source words across.
 
-A cell is a percentage where there is room for it, else a shade; a link stands in brackets or has a
-star. Source words stand on a stair, so that they stay whole and readable in any script. What is
-wider than the terminal goes on below. Words that are read from right to left are isolated, so that
-they leave the cells beside them in place.
+A cell is a percentage if there is room for it, else a shade. A link has brackets or a star. Long
+source words are staggered, one line per word, so that they stay whole and readable in any script.
+A panel wider than the terminal continues below. Right-to-left words are isolated (Unicode bidi
+isolates), so that they do not reorder the cells next to them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ SCREEN = Screen()
 
 
 class Block(NamedTuple):
-    """Lines, and the columns of the longest."""
+    """Lines of text, and the width of the longest in columns."""
 
     lines: list[str]
     width: int
 
 
 def heat_maps(pair: AlignedPair, screen: Screen = SCREEN) -> str:
-    """The panels of a pair, side by side where they fit."""
+    """Draw the panels of a pair, side by side if they fit."""
     head = [f"{pair.number}" + (f"  {pair.note}" if pair.note else "")]
     if not pair.source or not pair.target:
         return "\n".join([*head, ""]) + "\n"
@@ -40,7 +40,7 @@ def heat_maps(pair: AlignedPair, screen: Screen = SCREEN) -> str:
 
 
 def _arranged(pair: AlignedPair, screen: Screen) -> list[str]:
-    """All panels beside each other with the widest cells that fit, or else one under another."""
+    """Return all panels side by side with the widest cells that fit, else one under another."""
     every = range(len(pair.source))
     for cell in (NUMBERS, SHADES):
         blocks = [_block(pair, panel, every, cell, screen) for panel in pair.panels]
@@ -54,7 +54,7 @@ def _arranged(pair: AlignedPair, screen: Screen) -> list[str]:
 
 
 def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[Block]:
-    """A panel in one block, or in as many as its width asks for."""
+    """Return a panel as one block, or as several if it is wider than the terminal."""
     for cell in (NUMBERS, SHADES):
         block = _block(pair, panel, range(len(pair.source)), cell, screen)
         if block.width <= screen.width:
@@ -76,7 +76,7 @@ def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[Block]:
 def _block(
     pair: AlignedPair, panel: Panel, columns: Sequence[int], cell: int, screen: Screen
 ) -> Block:
-    """Some columns of a panel, under their words."""
+    """Return some columns of a panel below their words."""
     room = max(screen.width // 3, 4)
     margin = min(max(map(width, pair.target)), room)
     names = [fitted(pair.source[i], max(screen.width - margin - 2, 4)) for i in columns]
@@ -92,7 +92,7 @@ def _block(
 
 
 def _header(names: Sequence[str], cell: int) -> list[str]:
-    """Words above their columns: in one line if each fits, else on a stair."""
+    """Return words above their columns: in one line if each fits, else one line per word."""
     if all(width(name) < cell for name in names):
         return ["".join(padded(name, cell - 1, right=True) + " " for name in names)]
     size = max(_reach(names, cell))
@@ -100,7 +100,7 @@ def _header(names: Sequence[str], cell: int) -> list[str]:
 
 
 def _reach(names: Sequence[str], cell: int) -> list[int]:
-    """Where the words of a stair end."""
+    """Return the columns at which the staggered words end."""
     return [n * cell + width(name) for n, name in enumerate(names)]
 
 
@@ -121,7 +121,7 @@ def _number(weight: float, linked: bool) -> str:
 
 
 def _mark(weight: float, linked: bool, colour: bool) -> str:
-    """Two columns: a shade, of which a star takes one where there is a link."""
+    """Return two columns: a shade and, for a link, a star."""
     mark = " " if colour else MARKS[min(round(weight * (len(MARKS) - 1)), len(MARKS) - 1)]
     if linked:
         return "[]" if colour else f"{mark}*"
@@ -137,7 +137,7 @@ def _coloured(text: str, weight: float, screen: Screen) -> str:
 
 
 def _beside(blocks: Sequence[Block]) -> list[str]:
-    """Blocks of the same height, side by side."""
+    """Return blocks of equal height as one block, side by side."""
     return [GAP.join(parts) for parts in zip(*(block.lines for block in blocks), strict=True)]
 
 

@@ -1,7 +1,7 @@
-"""Every way to write alignments: one table, used by each command that shows attention.
+"""Table of alignment formats, used by every command that shows attention.
 
-Some formats are lines, written as they come; others are one document of all pairs. A file's name
-says which it is to be, where nobody else does.
+Formats of lines are written pair by pair; a document contains all pairs. If no format is given, the
+suffix of the file name selects it.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from models.errors import ModelError, unknown_name
 
 
 class Style(NamedTuple):
-    """What a format may ask for."""
+    """Options of a format."""
 
-    probabilities: bool = False  # beside each link, where the format has room for them
+    probabilities: bool = False  # after each link, if the format supports it
     screen: Screen = SCREEN
 
 
 class Format(NamedTuple):
-    """A way to write alignments: by line or as a document, one of the two."""
+    """A format of alignments, written either by line or as one document."""
 
     about: str
     suffixes: tuple[str, ...] = ()
     line: Callable[[AlignedPair, Style], str] | None = None
     document: Callable[[Sequence[AlignedPair]], bytes] | None = None
     picture: bool = False
-    most: int | None = None  # pairs in a document, unless more are asked for
+    most: int | None = None  # default limit on pairs in a document
     heads: bool = False  # whether the weights of every head are written
 
 
@@ -76,7 +76,7 @@ else:  # for the command line
 
 
 def format_of(path: Path, *, pictures: bool = False) -> str:
-    """The format that a file's name asks for; a ModelError if it is none, or not a picture's."""
+    """Return the format for a file's suffix; a ModelError if it is unknown or not a picture."""
     names = {
         suffix: name
         for name, known in FORMATS.items()
@@ -90,7 +90,7 @@ def format_of(path: Path, *, pictures: bool = False) -> str:
 
 
 def written(pairs: Sequence[AlignedPair], name: str, style: Style | None = None) -> bytes:
-    """Some pairs in a format of the table: all of a document, or the lines of these."""
+    """Return pairs in a format: a whole document, or the lines of these pairs."""
     if name not in FORMATS:
         raise unknown_name("format", name, FORMATS)
     known = FORMATS[name]
@@ -101,7 +101,7 @@ def written(pairs: Sequence[AlignedPair], name: str, style: Style | None = None)
 
 
 def trouble(pairs: Sequence[AlignedPair], name: str) -> str:
-    """What a picture of these pairs will not show as it should, or nothing."""
+    """Return a warning about what a picture cannot show correctly; empty if there is none."""
     if name not in ("png", "pdf"):
         return ""
     from attncli.render.alignment import png

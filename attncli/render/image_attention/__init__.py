@@ -1,4 +1,4 @@
-"""Pictures of where a captioner looked: one writer for each kind of file, chosen by its suffix."""
+"""Pictures of a captioner's attention maps: one writer per file format, selected by suffix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
 
 
 def writer_of(path: Path) -> Callable[[AttentionMaps], bytes]:
-    """What makes the content of a file of that name; a ModelError if its suffix is not known."""
+    """Return the writer for a file name's suffix; a ModelError if the suffix is unknown."""
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
         raise ModelError(

@@ -1,7 +1,7 @@
-"""The numbers themselves, for numpy: ``numpy.load(file)`` needs no pickle.
+"""Attention maps as NumPy arrays: an .npz file for ``numpy.load``, without pickled objects.
 
 picture (side, side, 3) uint8; words (W,); maps (W, rows, columns); entropy (W,) in nats; gates (W,)
-where the model has them; name and read, texts.
+if the model has them; name and read, texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attncli.render.image_attention.maps import AttentionMaps
 
 
 def npz(attention: AttentionMaps) -> bytes:
-    """A compressed archive of arrays."""
+    """Return a compressed archive of the arrays."""
     arrays = {
         "picture": np.asarray(attention.picture, np.uint8),
         "words": np.array(attention.words, dtype=np.str_),

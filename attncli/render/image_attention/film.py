@@ -1,4 +1,4 @@
-"""An animated GIF: the picture, then one frame for each word, the caption under it."""
+"""Attention maps as an animated GIF: the picture, then a frame per word, above the caption."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 SIDE, GAP, LINE, SIZE = 384, 12, 24, 17
 WORD, LAST = 900, 1800  # milliseconds of a frame
-LIT = "#c2410c"  # the word that is being said
+LIT = "#c2410c"  # colour of the current word
 
 
 def gif(attention: AttentionMaps) -> bytes:
-    """The frames as GIF; it runs without end."""
+    """Return the frames as a GIF that repeats forever."""
     frames = [frame(attention, word) for word in range(-1, len(attention.words))]
     times = [WORD] * (len(frames) - 1) + [LAST]
     buffer = io.BytesIO()
@@ -34,7 +34,7 @@ def gif(attention: AttentionMaps) -> bytes:
 
 
 def frame(attention: AttentionMaps, word: int) -> Image:
-    """The frame of a word; of -1 the picture itself. All of a picture have one size."""
+    """Return the frame of a word; word -1 is the picture itself. All frames have equal size."""
     from PIL import Image, ImageDraw
 
     lines = wrapped(attention.caption, SIDE - 2 * GAP, SIZE)

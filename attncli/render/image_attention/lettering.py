@@ -1,4 +1,4 @@
-"""Text in pictures, in the font that comes with matplotlib."""
+"""Text in pictures, in the font that matplotlib includes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
 
 @cache
 def font(size: int, *, bold: bool = False) -> FreeTypeFont:
-    """DejaVu Sans, which has the letters of most alphabets."""
+    """Return DejaVu Sans, which has the letters of most alphabets."""
     import matplotlib
     from PIL import ImageFont
 
@@ -24,14 +24,14 @@ def font(size: int, *, bold: bool = False) -> FreeTypeFont:
 
 
 def fitted(text: str, width: float, size: int, *, bold: bool = False) -> FreeTypeFont:
-    """The font at the largest size, up to the one given, at which a text has the width."""
+    """Return the font at the largest size, at most `size`, at which the text fits the width."""
     while size > 6 and font(size, bold=bold).getlength(text) > width:
         size -= 1
     return font(size, bold=bold)
 
 
 def wrapped(text: str, width: float, size: int) -> list[str]:
-    """The lines of a text."""
+    """Return the lines of a text, wrapped to a width in pixels."""
     lines: list[str] = []
     for word in text.split():
         if lines and font(size).getlength(f"{lines[-1]} {word}") <= width:
@@ -44,5 +44,5 @@ def wrapped(text: str, width: float, size: int) -> list[str]:
 def centred(
     draw: ImageDraw, text: str, left: float, top: float, width: float, font: FreeTypeFont, ink: str
 ) -> None:
-    """Write one line in the middle of a width."""
+    """Draw one line centred within a width."""
     draw.text((left + (width - font.getlength(text)) / 2, top), text, fill=ink, font=font)

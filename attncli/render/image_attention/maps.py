@@ -1,8 +1,8 @@
-"""Where a model looked in a picture, as plain arrays, and that drawn over the picture.
+"""Attention maps of a caption, as plain arrays, and their drawing over the picture.
 
-A map is brought to the size of the picture smoothly (bicubic), 1 where the word looked most and 0
-where it did not look: what was looked at is shown as it is, the rest dark and without colour. The
-scale starts at 0 and not at the lowest weight, so that a map that is the same everywhere looks so.
+A map is enlarged to the size of the picture by bicubic interpolation and divided by its largest
+value. Where the map is 1 the picture keeps its colours; where it is 0 the picture is dark and grey.
+The scale starts at 0, not at the smallest weight, so that a uniform map is drawn uniform.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.Image import Image
 
-DARK = 0.22  # of the brightness, where the model did not look
+DARK = 0.22  # share of the brightness where the map is 0
 
 
 class AttentionMaps(NamedTuple):
-    """A picture, what was said of it, and where each word looked."""
+    """A picture, the words of its caption, and the attention map of each word."""
 
     name: str  # of the picture
-    picture: Image  # RGB, square: what the model saw
+    picture: Image  # RGB, square, as the model received it
     words: tuple[str, ...]
     maps: NDArray[np.float32]  # (W, rows, columns)
-    gates: NDArray[np.float32] | None  # (W,) beta: how much of what was read went on
+    gates: NDArray[np.float32] | None  # (W,) beta: share of the context that the decoder used
     entropy: NDArray[np.float32]  # (W,) in nats
     read: str  # soft, hard argmax, hard sample or hard expected
 
     @property
     def caption(self) -> str:
-        """The words, with spaces between."""
+        """Return the words as one line."""
         return " ".join(self.words)
 
     def figures(self, word: int) -> str:
-        """Gate and entropy of a word, as text."""
+        """Return gate and entropy of a word as text."""
         gate = "" if self.gates is None else f"β {self.gates[word]:.2f}  "
         return f"{gate}H {self.entropy[word]:.2f}"
 
 
 def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
-    """A map as (side, side) numbers from 0 to 1."""
+    """Return a map enlarged to (side, side), from 0 to 1."""
     from PIL import Image
 
     image = Image.fromarray(np.ascontiguousarray(weights, np.float32))
@@ -51,7 +51,7 @@ def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
 
 
 def highlighted(attention: AttentionMaps, word: int, side: int) -> Image:
-    """The picture, (side, side), light where the word looked."""
+    """Return the picture (side, side), bright where the word has attention."""
     from PIL import Image
 
     colours = np.asarray(
@@ -64,9 +64,9 @@ def highlighted(attention: AttentionMaps, word: int, side: int) -> Image:
 
 
 def mean_overlap(maps: NDArray[np.float32]) -> float:
-    """The share of the attention that lies in the same place for every word, from 0 to 1.
+    """Return the overlap of the words' maps, from 0 to 1 (all maps equal).
 
-    1 less the mean total variation distance between a word's map and the mean map.
+    It is 1 minus the mean total variation distance between a word's map and the mean map.
     """
     if not len(maps):
         return 0.0

@@ -1,7 +1,8 @@
-"""One HTML file that needs no other: point at a word and see where the model looked.
+"""Attention maps as one HTML file: pointing at a word shows its map.
 
-Each word holds its map as a small PNG that darkens what was not looked at, laid over the picture
-while the word is pointed at, touched or reached by the Tab key. No script runs; nothing is loaded.
+Each word contains its map as a small PNG that darkens cells with little attention. It covers the
+picture while the word is pointed at, touched or selected by the Tab key. The page has no script and
+loads nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 from attncli.render.image_attention.maps import DARK, AttentionMaps, smooth
 from attncli.render.image_attention.panels import explained
 
-SIDE = 384  # of a picture on the page, at most
-MAP_SIDE = 96  # of a map; the browser smooths the rest
+SIDE = 384  # pixels of a picture on the page
+MAP_SIDE = 96  # pixels of a map; the browser enlarges it
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
 main { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start }
@@ -49,19 +50,19 @@ FOOT = "</main>\n</html>\n"
 
 
 class Other(NamedTuple):
-    """A caption that was not the best."""
+    """A caption with a lower score than the best."""
 
     text: str
     score: float
 
 
 def html_page(attention: AttentionMaps) -> bytes:
-    """The page of one picture."""
+    """Return the page of one picture."""
     return f"{HEAD}{figure(attention)}{FOOT}".encode("utf-8", "replace")
 
 
 def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
-    """One picture of a page and its caption, whose words show their maps."""
+    """Return the HTML of one picture and its caption, whose words show their maps."""
     words = " ".join(_word(attention, number) for number in range(len(attention.words)))
     rest = "".join(f"<br>{_text(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
@@ -74,7 +75,7 @@ def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
 
 
 def fault(name: str, note: str) -> str:
-    """What stands in the place of a picture that has no caption."""
+    """Return the HTML that replaces a picture without a caption."""
     said = f'<div class="fault">{_text(note)}</div>'
     return f'<figure><div class="name">{_text(name)}</div>{said}</figure>\n'
 
@@ -86,7 +87,7 @@ def _word(attention: AttentionMaps, word: int) -> str:
 
 
 def _shade(attention: AttentionMaps, word: int) -> str:
-    """Black, and opaque where the word did not look, as a PNG in a URL."""
+    """Return a black PNG as a data URL, opaque where the word has no attention."""
     from PIL import Image
 
     away = (1 - smooth(attention.maps[word], MAP_SIDE)) * (1 - DARK)

@@ -1,4 +1,4 @@
-"""One panel for each word: the picture, light where the word looked; its gate and entropy.
+"""Attention maps as a sheet of panels, one per word: bright where it has attention, with figures.
 
 Source: Xu et al. 2015, Figures 2 and 3.
 """
@@ -23,21 +23,21 @@ from attncli.render.image_attention.maps import AttentionMaps, highlighted
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SIDE, GAP, LEGEND = 224, 16, 50  # of a panel in pixels: its picture, what is around and under it
-COLUMNS = (6, 5, 4)  # that may be; the number that leaves the fewest places empty
+SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: picture, margin, text below
+COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 TITLE, LINE = 19, 26  # size and height of the caption's letters
 FOOT = 30
 
 
 def png(attention: AttentionMaps) -> bytes:
-    """The panels as PNG."""
+    """Return the panels as PNG."""
     buffer = io.BytesIO()
     drawn(attention).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
 
 def drawn(attention: AttentionMaps) -> Image:
-    """The caption, the picture, a panel for each word, and how the model read."""
+    """Draw the caption, the picture, a panel for each word, and the read mode."""
     from PIL import Image, ImageDraw
 
     count = len(attention.words) + 1
@@ -74,7 +74,7 @@ def drawn(attention: AttentionMaps) -> Image:
 
 
 def explained(attention: AttentionMaps) -> str:
-    """What the figures mean, and how the model read."""
+    """Return what the figures mean, and the read mode."""
     gate = "" if attention.gates is None else "β gate: how much of it the model used;  "
     cells = math.log(max(1, attention.maps[0].size)) if len(attention.maps) else 0.0
     return (

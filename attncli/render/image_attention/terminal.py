@@ -24,7 +24,7 @@ RESET = "\x1b[0m"
 
 
 def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
-    """The panels as lines; each has its word and its figures under it."""
+    """Return the panels as lines; word and figures are below each panel."""
     across = max(1, (screen.width + GAP) // (24 + GAP))
     columns = (screen.width + GAP) // across - GAP
     columns = max(min(columns, WIDEST), min(NARROWEST, screen.width))
@@ -52,7 +52,7 @@ def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[
 
 
 def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
-    """Pixels (2 N, columns, 3) as N lines."""
+    """Return pixels (2 N, columns, 3) as N lines."""
     lines = []
     for upper, lower in zip(pixels[::2], pixels[1::2], strict=False):
         cells = (
@@ -64,13 +64,13 @@ def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
 
 
 def _shaded(weights: NDArray[np.float32], columns: int) -> list[str]:
-    """A map as lines of shades; a character is twice as high as it is wide."""
+    """Return a map as lines of shades; a character is twice as high as it is wide."""
     levels = (smooth(weights, columns) * (len(SHADES) - 1)).round().astype(int)
     return ["".join(SHADES[level] for level in row) for row in levels[: columns // 2 * 2 : 2]]
 
 
 def _cut(text: str, columns: int) -> str:
-    """A text of exactly so many columns."""
+    """Return the text cut or padded to exactly this number of columns."""
     kept, width = "", 0
     for letter in text:
         size = 0 if unicodedata.combining(letter) else 1
