@@ -70,7 +70,9 @@ def trouble(pairs: Sequence[AlignedPair]) -> str:
         without_controls(word) for pair in pairs for word in (*pair.source, *pair.target)
     )
     if missing := _missing(words):
-        return f"no font with the letters {missing[:20]} is known: install one, or write SVG or HTML"
+        return (
+            f"no font with the letters {missing[:20]} is known: install one, or write SVG or HTML"
+        )
     if is_right_to_left(words) and matplotlib.__version_info__[:2] < SHAPES:
         return "this matplotlib takes right-to-left text apart: use 3.11, or write SVG or HTML"
     return ""
