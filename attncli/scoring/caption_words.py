@@ -1,11 +1,11 @@
-"""The words of a caption as the COCO tools count them: Penn Treebank tokens, without punctuation.
+"""Words of a caption as the COCO tools count them: Penn Treebank tokens without punctuation.
 
 The tools call Stanford's PTBTokenizer 3.4.1 (Java) with ``-lowerCase`` and drop the tokens in
-``PUNCTUATION``. This is an approximation by one regular expression: contractions are cut ("do n't",
-"man 's"), hyphenated words, numbers, times and abbreviations are kept whole. Beside the tools
-themselves, 1 of the 35,000 captions of Flickr8k comes out otherwise, and 5 of 49,000 sentences of
-other English text; mail addresses, tags and currencies other than the dollar would, too.
-Like the tools, it keeps brackets as words ("-lrb-"), and "!!!" and "?!", which are not in the list.
+``PUNCTUATION``. This is an approximation by one regular expression: contractions are split
+("do n't", "man 's"); hyphenated words, numbers, times and abbreviations stay whole. Compared with
+the tools, 1 of the 35,000 captions of Flickr8k differs, and 5 of 49,000 sentences of other English
+text. Mail addresses, tags and currencies other than the dollar differ, too. Like the tools, it
+keeps brackets as words ("-lrb-"), and "!!!" and "?!", which are not in the list.
 Source: Chen et al. 2015, Microsoft COCO Captions, section 4.
 """
 
@@ -15,8 +15,8 @@ import html
 import re
 from collections.abc import Sequence
 
-Words = Sequence[str]  # of one caption
-References = Sequence[Words]  # what people said of one picture
+Words = Sequence[str]  # words of one caption
+References = Sequence[Words]  # reference captions of one picture
 
 PUNCTUATION = frozenset(["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";"])
 BRACKETS = dict(zip("()[]{}", ["-lrb-", "-rrb-", "-lsb-", "-rsb-", "-lcb-", "-rcb-"], strict=True))
@@ -52,7 +52,7 @@ TOKEN = re.compile(
 
 
 def words(caption: str) -> list[str]:
-    """The words of a caption, lower-cased."""
+    """Return the words of a caption in lower case."""
     found: list[str] = []
     for token in TOKEN.findall(html.unescape(caption).lower().translate(QUOTES)):
         if token not in PUNCTUATION and token.strip('.-"'):

@@ -1,8 +1,8 @@
-"""Measure captions as the COCO tools do, over several references for each picture.
+"""Scores of captions as the COCO tools compute them, with several references per picture.
 
-BLEU is sacreBLEU's, on the words of those tools; BLEU-n is the geometric mean of the precisions of
-orders 1 to n, with and without the brevity penalty (Xu et al. 2015 report it without). ROUGE-L and
-CIDEr-D are computed here, METEOR by its authors' program where that is installed.
+BLEU is computed by sacreBLEU, on the words of those tools. BLEU-n is the geometric mean of the
+precisions of orders 1 to n, with and without the brevity penalty (Xu et al. 2015 report it
+without). ROUGE-L and CIDEr-D are computed here, METEOR by its authors' program if it is installed.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from models.errors import ModelError
 
 
 class Bleu(NamedTuple):
-    """BLEU-1 to BLEU-4 in 0..100."""
+    """BLEU-1 to BLEU-4, from 0 to 100."""
 
-    penalised: tuple[float, float, float, float]  # with the brevity penalty
-    plain: tuple[float, float, float, float]  # without
+    penalised: tuple[float, float, float, float]
+    plain: tuple[float, float, float, float]  # without the brevity penalty
     length_ratio: float  # output length over that of the closest references
     signature: str
 
 
 class CaptionScores(NamedTuple):
-    """What was measured of some captions."""
+    """Scores of the captions of a test set."""
 
     bleu: Bleu
     rouge_l: float  # 0..100
     cider: float  # CIDEr-D as the COCO tools give it; some papers write it times 100
-    meteor: float | None  # 0..100; None where it cannot be computed
+    meteor: float | None  # 0..100; None if it cannot be computed
     captions: int
 
     @property
     def bleu4(self) -> float:
-        """BLEU-4 with the brevity penalty."""
+        """Return BLEU-4 with the brevity penalty."""
         return self.bleu.penalised[3]
 
 
 def caption_scores(
     outputs: Sequence[str], references: Sequence[Sequence[str]], *, meteor: bool = True
 ) -> CaptionScores:
-    """All scores of some captions.
+    """Return all scores of some captions.
 
-    references: the captions that people wrote, one list for each output.
-    meteor: whether to compute it where that is possible; it takes some seconds.
+    references: the reference captions, a list for each output.
+    meteor: compute METEOR if it is installed; this takes some seconds.
     """
     said, expected = _words(outputs, references)
     known = meteor and not meteor_program.why_not()
@@ -63,12 +63,12 @@ def caption_scores(
 
 
 def bleu4(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """BLEU-4 in 0..100, with the brevity penalty."""
+    """Return BLEU-4 with the brevity penalty, from 0 to 100."""
     return _bleu(*_words(outputs, references)).penalised[3]
 
 
 def cider(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """CIDEr-D on the scale of the COCO tools: good captions of Flickr8k have about 0.5."""
+    """Return CIDEr-D on the scale of the COCO tools: about 0.5 for good captions of Flickr8k."""
     return cider_d.cider_d(*_words(outputs, references))
 
 
@@ -84,7 +84,7 @@ def _words(
 
 
 def _bleu(outputs: list[list[str]], references: list[list[list[str]]]) -> Bleu:
-    """One call gives the precisions of all orders; no smoothing, as in the COCO tools."""
+    """Return BLEU of all orders, without smoothing, as in the COCO tools."""
     from sacrebleu.metrics.bleu import BLEU
 
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
@@ -97,7 +97,7 @@ def _bleu(outputs: list[list[str]], references: list[list[list[str]]]) -> Bleu:
 
 
 def _mean(precisions: Sequence[float]) -> float:
-    """The geometric mean."""
+    """Return the geometric mean."""
     if min(precisions) <= 0:
         return 0.0
     return min(100.0, math.exp(sum(map(math.log, precisions)) / len(precisions)))

@@ -1,12 +1,12 @@
-"""CIDEr-D: how alike a caption and what people said of the picture are, by telling n-grams.
+"""CIDEr-D: similarity of a caption to the references of its picture, by tf-idf weighted n-grams.
 
     CIDEr-D_n(c, r) = mean over r of  10 exp(-(|c| - |r|)^2 / 2 sigma^2)
                       * min(g(c), g(r)) . g(r) / (|g(c)| |g(r)|)
     CIDEr-D = mean over n = 1 ... 4
 
-g is the vector of tf-idf weights of the n-grams; in how many pictures an n-gram is said comes from
-the references of all pictures. sigma is 6. As in the COCO tools, the factor of 10 is in the value,
-lengths are counted in bigrams, and a test set of one picture has no idf: its score is 0.
+g is the vector of tf-idf weights of the n-grams. The document frequency of an n-gram is the number
+of pictures with the n-gram in a reference. sigma is 6. As in the COCO tools, the value includes the
+factor of 10, lengths are counted in bigrams, and a test set of one picture scores 0 (its idf is 0).
 Source: Vedantam, Zitnick, Parikh 2015, section 6.
 """
 
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from attncli.scoring.caption_words import References, Words
 
-ORDER = 4  # the longest n-grams
+ORDER = 4  # words of the longest n-grams
 SIGMA = 6.0
 SCALE = 10.0
 
@@ -28,7 +28,7 @@ NGram = tuple[str, ...]
 
 
 class Weighted(NamedTuple):
-    """A caption as a vector for each order."""
+    """A caption as one tf-idf vector per order."""
 
     vectors: tuple[dict[NGram, float], ...]
     norms: tuple[float, ...]
@@ -36,10 +36,10 @@ class Weighted(NamedTuple):
 
 
 class DocumentFrequency:
-    """In how many pictures each n-gram is said, and the vectors that follow from it."""
+    """Document frequencies of n-grams, and the tf-idf vectors computed from them."""
 
     def __init__(self, pictures: Iterable[References]) -> None:
-        """pictures: the words of each caption of each picture."""
+        """Count n-grams. pictures: the words of each caption of each picture."""
         self.counts: Counter[NGram] = Counter()
         self.pictures = 0
         for captions in pictures:
@@ -48,7 +48,7 @@ class DocumentFrequency:
         self._log_pictures = math.log(max(1, self.pictures))
 
     def weighted(self, caption: Words) -> Weighted:
-        """The tf-idf vectors of a caption's words."""
+        """Return the tf-idf vectors of a caption's words."""
         vectors: tuple[dict[NGram, float], ...] = tuple({} for _ in range(ORDER))
         for ngram, count in Counter(ngrams(caption)).items():
             idf = self._log_pictures - math.log(max(1, self.counts[ngram]))
@@ -57,21 +57,21 @@ class DocumentFrequency:
         return Weighted(vectors, norms, max(0, len(caption) - 1))
 
     def scores(self, captions: Sequence[Words], references: References) -> list[float]:
-        """CIDEr-D of captions of one picture, everything given as words."""
+        """Return CIDEr-D of each caption of one picture; all texts are given as words."""
         said = [self.weighted(reference) for reference in references]
         outputs = map(self.weighted, captions)
         return [SCALE * sum(similarity(o, s) for s in said) / len(said) for o in outputs]
 
 
 def cider_d(outputs: Sequence[Words], references: Sequence[References]) -> float:
-    """Mean CIDEr-D, everything given as words."""
+    """Return the mean CIDEr-D; all texts are given as words."""
     frequency = DocumentFrequency(references)
     found = [frequency.scores([o], texts)[0] for o, texts in zip(outputs, references, strict=True)]
     return sum(found) / len(found)
 
 
 def ngrams(caption: Words) -> list[NGram]:
-    """All n-grams of one to four words."""
+    """Return all n-grams of one to four words."""
     return [
         tuple(caption[start : start + order])
         for order in range(1, ORDER + 1)
@@ -80,7 +80,7 @@ def ngrams(caption: Words) -> list[NGram]:
 
 
 def similarity(output: Weighted, reference: Weighted) -> float:
-    """The mean over orders of the clipped cosine, less for another length."""
+    """Return the mean over orders of the clipped cosine, times the penalty for the length."""
     total = 0.0
     for order in range(ORDER):
         said = reference.vectors[order]

@@ -1,9 +1,9 @@
-"""What a comparison of mechanisms found: a row for each run, means over seeds, and what is noise.
+"""Results of a comparison of mechanisms: a row per run, means over seeds, and significance.
 
     spread  s^2 = sum over mechanisms and seeds of (x - mean)^2 / df,   df = runs - mechanisms
-    told apart:  |mean_1 - mean_2| > t(df) * s * sqrt(1/n_1 + 1/n_2)
-Fisher's least significant difference. The spread is pooled over all mechanisms, since two or three
-seeds of one of them say next to nothing of its own.
+significant:  |mean_1 - mean_2| > t(df) * s * sqrt(1/n_1 + 1/n_2)
+This is Fisher's least significant difference. The spread is pooled over all mechanisms, because two
+or three seeds of one mechanism are too few to estimate it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ class Row(NamedTuple):
     mechanism: str
     seed: int
     dev_bleu: float
-    test_bleu: float | None  # where there is a test set
-    perplexity: float  # per target piece of the dev set
-    aer: float | None  # percent, where the links are known
-    aligned_by: str  # attention or diagonal; nothing without AER
+    test_bleu: float | None  # None without a test set
+    perplexity: float  # per target token of the dev set
+    aer: float | None  # percent; None without gold links
+    aligned_by: str  # attention or diagonal; empty without AER
     parameters: int
     updates: int
-    tokens_per_second: float  # target pieces, while training
+    tokens_per_second: float  # target tokens, in training
     seconds: float  # of training, without evaluations
-    read: str = ""  # how the memory was read: soft, hard argmax, ..; nothing without attention
+    read: str = ""  # read mode: soft, hard argmax, ..; empty without attention
 
     @property
     def bleu(self) -> float:
-        """What mechanisms are ranked by: of the test set where there is one."""
+        """Return the BLEU that ranks mechanisms: of the test set, else of the dev set."""
         return self.dev_bleu if self.test_bleu is None else self.test_bleu
 
 
@@ -42,22 +42,22 @@ class Spread(NamedTuple):
     """Mean and standard deviation over seeds."""
 
     mean: float
-    deviation: float | None  # None of one seed
+    deviation: float | None  # None for one seed
 
 
 class Noise(NamedTuple):
-    """How far two seeds of one mechanism lie apart."""
+    """Standard deviation between the seeds of one mechanism."""
 
     deviation: float  # of one run, pooled
     freedom: int  # degrees of freedom it was estimated with
 
     def margin(self, runs: int, others: int) -> float:
-        """The largest difference between means of so many runs that may be chance, at 95 %."""
+        """Return the least significant difference (95 %) of means over these numbers of runs."""
         return t_quantile(self.freedom) * self.deviation * math.sqrt(1 / runs + 1 / others)
 
 
 def ranked(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The runs of each mechanism, the best mechanism first."""
+    """Return the runs of each mechanism, the best mechanism first."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.mechanism, []).append(row)
@@ -65,12 +65,12 @@ def ranked(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Mean and standard deviation of some values."""
+    """Return mean and standard deviation of some values."""
     return Spread(fmean(values), stdev(values) if len(values) > 1 else None)
 
 
 def noise(groups: Iterable[Sequence[float]]) -> Noise | None:
-    """The pooled spread of groups of values; None if no group has two."""
+    """Return the pooled standard deviation of groups of values; None if no group has two values."""
     total, freedom = 0.0, 0
     for values in groups:
         mean = fmean(values)
@@ -80,25 +80,25 @@ def noise(groups: Iterable[Sequence[float]]) -> Noise | None:
 
 
 def t_quantile(freedom: int) -> float:
-    """Student's t at 97.5 %, within one percent."""
+    """Return the 97.5 % quantile of Student's t, within one percent."""
     return T_QUANTILES[freedom - 1] if freedom <= 10 else 1.96 + 2.7 / freedom
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """Which differences in BLEU are noise, in plain sentences."""
+    """Return sentences that tell which differences in BLEU are significant."""
     groups = ranked(rows)
     found = noise([[row.bleu for row in group] for group in groups.values()])
     if found is None:
-        return "One seed of each mechanism: how much chance does is not known; --seeds 2 tells."
+        return "One seed of each mechanism: the noise is unknown; --seeds 2 or more measures it."
     best, *others = groups
     counts = {name: len(group) for name, group in groups.items()}
     means = {name: fmean(row.bleu for row in group) for name, group in groups.items()}
     margins = {name: found.margin(counts[best], counts[name]) for name in others}
     close = [name for name in others if means[best] - means[name] <= margins[name]]
     return (
-        f"Noise: one seed's BLEU spreads by {found.deviation:.2f} (standard deviation, "
-        f"{found.freedom} degrees of freedom), so two means of {max(counts.values())} seeds that "
-        f"differ by less than {found.margin(*[max(counts.values())] * 2):.2f} are not told apart "
-        f"(95 %, each pair by itself).\n"
-        f"Best: {best}. Not told apart from it: {'; '.join(close) or 'none'}."
+        f"Noise: the standard deviation of BLEU between seeds is {found.deviation:.2f} "
+        f"({found.freedom} degrees of freedom). Two means of {max(counts.values())} seeds that "
+        f"differ by less than {found.margin(*[max(counts.values())] * 2):.2f} do not differ "
+        f"significantly (95 %, without correction for several pairs).\n"
+        f"Best: {best}. Not significantly worse: {'; '.join(close) or 'none'}."
     )

@@ -1,8 +1,7 @@
-"""METEOR 1.5 by its authors' program, where Java and the program are there.
+"""METEOR 1.5 by its authors' program, if Java and the program are installed.
 
-The program comes with the Python package pycocoevalcap, which is not needed otherwise: of it only
-the file ``meteor-1.5.jar`` is used. Words, stems, synonyms and paraphrases are matched; the value
-is for English. Source: Denkowski and Lavie 2014.
+The Python package pycocoevalcap contains the program; only its file ``meteor-1.5.jar`` is used.
+METEOR matches words, stems, synonyms and paraphrases of English. Source: Denkowski and Lavie 2014.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ OPTIONS = ["-", "-", "-stdio", "-l", "en", "-norm"]
 
 
 def why_not() -> str:
-    """What is missing for METEOR; nothing where it can be computed."""
+    """Return why METEOR cannot be computed; empty if it can."""
     if not shutil.which("java"):
         return "METEOR needs Java, which is not installed"
     if not _jar():
@@ -31,14 +30,15 @@ def why_not() -> str:
 
 
 def meteor(outputs: Sequence[Words], references: Sequence[References]) -> float:
-    """METEOR in 0..1 of all captions, everything given as words. ModelError if it cannot run."""
+    """Return METEOR of all captions, from 0 to 1, given as words; a ModelError if it cannot run."""
     if missing := why_not():
         raise ModelError(missing)
     command = ["java", "-Xmx2G", "-jar", str(_jar()), *OPTIONS]
     try:
         return _run(command, outputs, references)
-    except (OSError, ValueError):  # it ended early, or answered with something else
-        raise ModelError("METEOR's program failed", hint=f"try it: {' '.join(command)}") from None
+    except (OSError, ValueError):  # it ended early, or wrote something else than numbers
+        hint = f"to see its messages, run: {' '.join(command)}"
+        raise ModelError("METEOR's program failed", hint=hint) from None
 
 
 def _run(command: list[str], outputs: Sequence[Words], references: Sequence[References]) -> float:
@@ -48,25 +48,25 @@ def _run(command: list[str], outputs: Sequence[Words], references: Sequence[Refe
     ) as program:
         assert program.stdin and program.stdout
         try:
-            return _asked(program.stdin, program.stdout, outputs, references)
+            return _corpus_score(program.stdin, program.stdout, outputs, references)
         finally:
             program.kill()
 
 
 def _jar() -> Path | None:
-    """The program's file in the package, which is found without being imported."""
+    """Return the program's file; the package that contains it is not imported."""
     package = find_spec("pycocoevalcap")
     places = (package.submodule_search_locations or []) if package else []
     return next((Path(place, JAR) for place in places if Path(place, JAR).is_file()), None)
 
 
-def _asked(
+def _corpus_score(
     questions: IO[str],
     answers: IO[str],
     outputs: Sequence[Words],
     references: Sequence[References],
 ) -> float:
-    """The statistics of each caption, then the score of them all, which follows a line for each."""
+    """Return the corpus score; the program writes it after a line for each caption."""
     statistics = []
     for output, captions in zip(outputs, references, strict=True):
         texts = [" ".join(caption).replace("|||", "") for caption in (*captions, output)]

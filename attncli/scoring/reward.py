@@ -1,9 +1,9 @@
-"""What captions are worth in self-critical training.
+"""Reward of captions in self-critical training.
 
     r(w) = CIDEr-D(w) + weight * BLEU-4(w)
 
 CIDEr-D on the scale of the COCO tools; BLEU-4 of one sentence in 0..1, by sacreBLEU with its
-exponential smoothing. Source: Rennie et al. 2017, who train with either of them.
+exponential smoothing. Source: Rennie et al. 2017, who train with either metric.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from attncli.scoring.cider_d import DocumentFrequency
 
 
 class Reward:
-    """The reward of captions of the training pictures, over what people said of these."""
+    """Reward of captions of the training pictures, computed from their reference captions."""
 
     def __init__(self, references: Iterable[Iterable[str]], *, bleu_weight: float = 0.0) -> None:
-        """references: the captions of each training picture."""
+        """Count the n-grams of the references: the captions of each training picture."""
         from sacrebleu.metrics.bleu import BLEU
 
         self._references = [[words(text) for text in captions] for captions in references]
@@ -27,7 +27,7 @@ class Reward:
         self._bleu = BLEU(tokenize="none", smooth_method="exp", effective_order=True, force=True)
 
     def __call__(self, outputs: Sequence[str], picture: int) -> list[float]:
-        """The reward of each output for the training picture of that number."""
+        """Return the reward of each output. picture: number of the training picture."""
         said, references = [words(text) for text in outputs], self._references[picture]
         found = self.frequency.scores(said, references)
         if not self.bleu_weight:

@@ -29,7 +29,7 @@ def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
     rows = [row(name, seed, base + seed / 10) for name, base in ROWS for seed in (1, 2)]
     assert list(ranked(rows)) == ["dot", "general", "none"]
     said = verdict(rows)
-    assert "Best: dot. Not told apart from it: general." in said and "3 degrees" in said
+    assert "Best: dot. Not significantly worse: general." in said and "3 degrees" in said
 
 
 def test_one_seed_tells_nothing() -> None:

@@ -1,7 +1,7 @@
 """The embedded demonstration: a small grammar of English, German and French.
 
-A meaning is drawn at random (`draw`) and each language says it in its own order (`english`,
-`german`, `french`), each word tagged with the concepts it expresses (`words`). Words of two
+A meaning is sampled (`draw`), and each language expresses it in its own word order (`english`,
+`german`, `french`). Each word is tagged with the concepts that it expresses (`words`). Words of two
 languages that share a concept are the gold links. A sentence has exactly one translation.
 """
 
@@ -20,7 +20,7 @@ from models.errors import ModelError, unknown_name
 
 
 class Pair(NamedTuple):
-    """A sentence, its translation, and which of their whitespace words translate each other."""
+    """A sentence, its translation, and the links between their words (separated by spaces)."""
 
     source: str
     target: str
@@ -35,7 +35,7 @@ class Said(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """Pairs to train on, and two held-out sets whose sentences are not among them."""
+    """Training pairs, and two held-out sets without sentences of the training pairs."""
 
     train: list[Pair]
     dev: list[Pair]
@@ -58,7 +58,7 @@ def generate(
     seed: int = 1,
     tokenised: bool = False,
 ) -> Iterator[Pair]:
-    """`count` random sentence pairs; the same seed says the same things in every language."""
+    """Return random sentence pairs; one seed gives the same meanings in every language."""
     _check(source, target)
     return islice(_pairs(source, target, seed, tokenised), count)
 
@@ -73,7 +73,7 @@ def split(
     seed: int = 1,
     tokenised: bool = False,
 ) -> Splits:
-    """So many pairs of each; no held-out source sentence is met twice or in training."""
+    """Return sets of pairs; no held-out source sentence occurs twice or in the training pairs."""
     _check(source, target)
     pairs = _pairs(source, target, seed, tokenised)
     held_out: dict[str, Pair] = {}
@@ -86,7 +86,7 @@ def split(
 
 
 def say(sentence: Sentence, language: str, *, tokenised: bool = False) -> Said:
-    """What a meaning is in a language."""
+    """Return the words of a meaning in a language, with their concepts."""
     realise, spaced = _LANGUAGES[language]
     return Said(*written(realise(sentence), tokenised=tokenised, spaced=spaced))
 

@@ -1,9 +1,9 @@
-"""A sentence's meaning at random, from the stream of a generator's `random()`.
+"""Random meanings of sentences, sampled with a generator's `random()` alone.
 
-The draw leaves out every meaning that one of the languages could not tell from another: "you",
-English past beside perfect, French "lui", "l'" before a vowel, German "sie" for her and them as
-objects, "must not", "read" beside "never". So each language's sentence determines the others.
-Only `random()` is asked of the generator: its stream is the same in every version of Python.
+Meanings that a language could not distinguish from others are excluded: "you",
+English past and perfect, French "lui", "l'" before a vowel, German "sie" for her and them as
+objects, "must not", "read" with "never". So each language's sentence determines the others.
+Only `random()` is called, because its sequence is equal in every version of Python.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Choice = TypeVar("Choice")
 
 
 def draw(random: Random) -> Sentence:
-    """One sentence at random."""
+    """Return a random sentence."""
     kind = random()
     question = 0.45 < kind < 0.66
     described = random() < 0.13
@@ -63,13 +63,13 @@ def draw(random: Random) -> Sentence:
 
 
 def _long(clause: Clause) -> bool:
-    """Whether it says enough to stand alone."""
+    """Return True if the clause is long enough for a sentence of its own."""
     said = (clause.adjunct, clause.time, clause.recipient)
     return sum(part is not None for part in said) > 1
 
 
 def _description(random: Random) -> Clause:
-    """The house is not big."""
+    """Return a description, such as: the house is not big."""
     polarity = "not" if random() < 0.25 else ""
     subject: Nominal
     if random() < 0.25:
@@ -164,7 +164,7 @@ def _object(
 
 
 def _pronouns(verb: Verb, subject: Nominal, tense: str) -> tuple[Pronoun, ...]:
-    """The pronoun objects that every language keeps apart."""
+    """Return the pronoun objects that every language distinguishes."""
     french_differs = tense == "past" or verb.french.infinitive[0] not in "aeioué"
     speakers = _SPEAKERS if subject.person in (HE, THEY) else ()
     others = (HIM, HER) if french_differs else ()
@@ -231,7 +231,7 @@ def _report(random: Random, told: Nominal) -> Report:
 
 
 def _reason(random: Random, clause: Clause) -> Clause | None:
-    """Because it is new: of a thing that is the object, else of the person who is the subject."""
+    """Return a reason ("because it is new") about a thing as object, else a person as subject."""
     subject, held = clause.subject, clause.object
     tense = "past" if clause.tense == "past" else "present"
     if isinstance(held, Phrase) and not subject.plural and not held.noun.classes & _LIVING:

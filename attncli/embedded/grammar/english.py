@@ -32,7 +32,7 @@ SPACED = ""
 
 
 def realise(sentence: Sentence) -> list[Word]:
-    """The words of a sentence."""
+    """Return the words of a sentence."""
     clause, question, report, reason = sentence
     words = _clause(clause, question)
     if report:
@@ -70,7 +70,7 @@ def _adverbs(clause: Clause) -> list[Word]:
 
 
 def _verbs(clause: Clause, question: bool) -> tuple[list[Word], list[Word]]:
-    """The auxiliary, which questions and "not" need, and the rest of the verb."""
+    """Return the auxiliary, which questions and "not" need, and the rest of the verb."""
     person, verb, tense = clause.subject.person, clause.verb, clause.tense
     supported = question or clause.polarity == "not"
     if verb is None:

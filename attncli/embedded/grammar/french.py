@@ -32,7 +32,7 @@ SPACED = "?"
 
 
 def realise(sentence: Sentence) -> list[Word]:
-    """The words of a sentence."""
+    """Return the words of a sentence."""
     clause, question, report, reason = sentence
     words = _clause(clause)
     if question:
@@ -79,7 +79,7 @@ def _adverbs(clause: Clause) -> list[Word]:
 
 
 def _verb_forms(clause: Clause) -> tuple[list[Word], list[Word]]:
-    """The finite verb, and the participle or infinitive after it."""
+    """Return the finite verb, and the participle or infinitive after it."""
     person, verb, tense = clause.subject.person, clause.verb, clause.tense
     if verb is None:
         concepts = VERB | AUXILIARY if tense == "future" else VERB
@@ -149,7 +149,7 @@ def _nominal(nominal: Nominal, role: int, denied: bool = False) -> list[Word]:
 
 
 def noun_phrase(phrase: Phrase, role: int, denied: bool = False) -> list[Word]:
-    """A noun with what agrees with it, before elision; `denied` with "de"."""
+    """Return a noun with the words that agree with it, before elision; denied: with "de"."""
     _, noun, plural, adjectives = phrase
     before: list[Word] = []
     words: list[Word] = [(noun.french[plural], NOUN << role)]
@@ -189,7 +189,7 @@ def _determiner(
 
 
 def _joined(words: list[Word]) -> list[Word]:
-    """The words after elision (le homme: l'homme) and contraction (à le: au), right to left."""
+    """Apply elision (le homme: l'homme) and contraction (à le: au), from right to left."""
     joined = [words[-1]]
     for word in reversed(words[:-1]):
         text, concepts = word

@@ -1,7 +1,7 @@
 """German: verb second, verb last, three genders and cases, strong, weak and mixed adjectives.
 
 The middle field runs: pronouns, definite objects (dative first), time, frequency, indefinite
-object, "nicht", then what belongs to the verb. An indefinite object that is denied takes "kein".
+object, "nicht", then the rest of the verb. A negated indefinite object takes "kein".
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
 
 
 def realise(sentence: Sentence) -> list[Word]:
-    """The words of a sentence."""
+    """Return the words of a sentence."""
     clause, question, report, reason = sentence
     if report:
         words = [
@@ -77,7 +77,7 @@ def _verb_last(clause: Clause) -> list[Word]:
 
 
 def _verbs(clause: Clause) -> tuple[list[Word], list[Word]]:
-    """The finite verb, and what stands at the end of a main clause."""
+    """Return the finite verb, and the words at the end of a main clause."""
     person, verb, tense = clause.subject.person, clause.verb, clause.tense
     if verb is None:
         if tense == "future":
@@ -166,7 +166,7 @@ def _nominal(nominal: Nominal, case: int, role: int, denied: bool = False) -> li
 
 
 def noun_phrase(phrase: Phrase, case: int, role: int, denied: bool = False) -> list[Word]:
-    """A noun with what agrees with it, in a case; `denied` with "kein"."""
+    """Return a noun with the words that agree with it, in a case; denied: with "kein"."""
     determiner, noun, plural, adjectives = phrase
     column = PLURAL if plural else noun.gender
     article = ARTICLE << role
@@ -184,7 +184,7 @@ def noun_phrase(phrase: Phrase, case: int, role: int, denied: bool = False) -> l
 
 
 def _table(rows: str) -> tuple[tuple[str, ...], ...]:
-    """Rows by case, columns masculine, feminine, neuter, plural; "-" is no ending."""
+    """Return endings: a row per case; columns masculine, feminine, neuter, plural; "-" is none."""
     return tuple(tuple(cell.strip("-") for cell in row.split()) for row in rows.split("/"))
 
 

@@ -1,6 +1,6 @@
-"""The words of the demonstration grammar as records, read once from the tables of `vocabulary`.
+"""Words of the demonstration grammar as records, read once from the tables of `vocabulary`.
 
-Records compare by identity. Where a record holds a form per person, the order is I, he, we, they.
+Records compare by identity. Forms per person are in the order I, he, we, they.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ I, HE, WE, THEY = range(4)  # noqa: E741
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """A property, and the classes of nouns it can be said of."""
+    """An adjective, and the classes of nouns that it can describe."""
 
     english: str
     german: str
     german_stem: str
     french: tuple[str, str, str, str, str]  # m, f, m plural, f plural, m before a vowel
-    before: bool  # stands before its noun in French
+    before: bool  # True if it precedes its noun in French
     predicative: bool
     classes: frozenset[str]
 
@@ -37,7 +37,7 @@ class Noun:
     french: tuple[str, str]
     feminine: bool  # French
     classes: frozenset[str]
-    at: str  # the German preposition of "at", "" when the noun is not so used
+    at: str  # the German preposition of "at", "" if the noun is not used with it
     before: tuple[Adjective, ...]
     after: tuple[Adjective, ...]
 
@@ -54,7 +54,7 @@ class French(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A predicate in three languages, and what can be its subject and object."""
+    """A verb in three languages, and the classes of its subjects and objects."""
 
     base: str
     third: str
@@ -78,7 +78,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Name:
-    """A proper name, the same in every language."""
+    """A proper name, equal in every language."""
 
     text: str
     feminine: bool
@@ -98,12 +98,12 @@ class Pronoun:
 
     @property
     def plural(self) -> bool:
-        """Whether it stands for several."""
+        """Return True for a plural pronoun."""
         return self.person >= WE
 
 
 class Preposition(NamedTuple):
-    """A preposition; `german` is empty where the noun chooses it ("at")."""
+    """A preposition; `german` is empty if the noun determines it ("at")."""
 
     english: tuple[str, ...]
     german: str
@@ -121,7 +121,7 @@ class Time(NamedTuple):
 
     @property
     def habit(self) -> bool:
-        """Whether it makes the English present simple."""
+        """Return True if it requires the English present simple."""
         return "habit" in self.tenses
 
 

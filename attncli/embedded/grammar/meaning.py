@@ -1,4 +1,4 @@
-"""What a sentence says, before any language: the records that `draw` fills and languages read."""
+"""Meaning of a sentence, independent of language: records that `draw` fills and languages read."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Phrase(NamedTuple):
 
     @property
     def person(self) -> int:
-        """Its grammatical person, as verbs count them."""
+        """Return the grammatical person: I, HE, WE or THEY."""
         return THEY if self.plural else HE
 
     @property
     def feminine(self) -> bool:
-        """Its French gender."""
+        """Return True if the French gender is feminine."""
         return self.noun.feminine
 
 
@@ -65,13 +65,13 @@ class Clause(NamedTuple):
 
     @property
     def negated(self) -> bool:
-        """Whether the object is one that is denied: "no bread", French "pas de pain"."""
+        """Return True for a negated object: "no bread", French "pas de pain"."""
         held = self.object
         return bool(self.polarity and isinstance(held, Phrase) and held.determiner in ("a", "bare"))
 
     @property
     def habitual(self) -> bool:
-        """Whether it happens again and again (English: present simple)."""
+        """Return True for a repeated action (English: present simple)."""
         habit = self.time is not None and self.time.habit
         return habit or self.frequency is not None or self.polarity == "never"
 
@@ -84,7 +84,7 @@ class Report(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A clause: told, asked, reported, or given a reason."""
+    """A clause as a statement, a question, a report or with a reason."""
 
     clause: Clause
     question: bool = False

@@ -1,4 +1,4 @@
-"""The pronoun that takes up a noun: its German gender, its French gender, its English nature."""
+"""Pronouns that refer to a noun, by its German gender, French gender and English class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from attncli.embedded.grammar.meaning import Nominal
 
 
 def reference(nominal: Nominal) -> Pronoun:
-    """The pronoun that stands for it."""
+    """Return the pronoun that refers to a nominal."""
     if isinstance(nominal, Pronoun):
         return nominal
     if isinstance(nominal, Name):

@@ -1,8 +1,8 @@
 """The open word classes as plain tables: one line per concept, English | German | French | classes.
 
-Every concept has exactly one word per language, and no word stands for two concepts that a
-sentence could not tell apart. Plurals equal to the singular, epicene words and polite forms are
-left out where they would make a translation ambiguous. `lexicon` reads these tables.
+Every concept has exactly one word per language, and no word has two concepts that a sentence could
+not distinguish. Plurals equal to the singular, epicene words and polite forms are left out if they
+would make a translation ambiguous. `lexicon` reads these tables.
 """
 
 # singular plural | gender singular plural (* weak: oblique singular = plural)

@@ -1,6 +1,6 @@
-"""Words tagged with the concepts they express, how they are written, and which of them are linked.
+"""Words tagged with the concepts that they express, their spelling, and the links between them.
 
-A word is its text and a set of concepts, one bit each; two words are linked when they share one:
+A word is its text and a set of concepts, one bit each. Words that share a concept are linked:
 
     links = {(i, j) : source[i].concepts & target[j].concepts}
 
@@ -31,12 +31,12 @@ MARKS = ".,?"
 
 
 def second_clause(words: list[Word]) -> list[Word]:
-    """The words of a sentence's second clause, their concepts kept apart from the first's."""
+    """Return the words of a second clause, with concepts distinct from those of the first."""
     return [(text, concepts << SECOND_CLAUSE) for text, concepts in words]
 
 
 def written(words: list[Word], *, tokenised: bool, spaced: str = "") -> tuple[list[str], list[int]]:
-    """The whitespace words of a sentence and their concepts; `spaced` marks stand apart in it."""
+    """Return the words between spaces and their concepts; `spaced` marks become separate words."""
     texts: list[str] = []
     concepts: list[int] = []
     for text, concept in words:
@@ -52,7 +52,7 @@ def written(words: list[Word], *, tokenised: bool, spaced: str = "") -> tuple[li
 
 
 def linked(source: list[int], target: list[int]) -> tuple[tuple[int, int], ...]:
-    """The sorted pairs of words that share a concept."""
+    """Return the sorted pairs of words that share a concept."""
     return tuple(
         [(i, j) for i, one in enumerate(source) for j, two in enumerate(target) if one & two]
     )

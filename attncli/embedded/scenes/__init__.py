@@ -1,4 +1,4 @@
-"""Drawn scenes with captions that know where each of their nouns is."""
+"""Generated pictures of scenes, with captions and the position of every thing they name."""
 
 from attncli.embedded.scenes.drawing import png
 from attncli.embedded.scenes.grammar import Box, Scene, Splits, Thing, generate, split

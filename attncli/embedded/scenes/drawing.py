@@ -1,4 +1,4 @@
-"""A scene as a picture."""
+"""Drawing of a scene."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from PIL import Image, ImageDraw
 from attncli.embedded.scenes.grammar import COLOURS, SIDE, Scene, Thing
 
 GROUND = (235, 235, 230)
-FINE = 4  # drawn so many times larger first, for smooth edges
+FINE = 4  # factor of supersampling, for smooth edges
 
 
 def png(scene: Scene) -> bytes:
-    """The scene's PNG file."""
+    """Return the scene as a PNG file."""
     image = Image.new("RGB", (SIDE * FINE, SIDE * FINE), GROUND)
     draw = ImageDraw.Draw(image)
     for thing in scene.things:

@@ -1,10 +1,10 @@
-"""Scenes of one or two things, and what can be said of them.
+"""Scenes of one or two things, and their captions.
 
     caption = thing | thing JOIN thing
     thing   = a SIZE COLOUR SHAPE
 
-A big thing is never beside a big one, so that either word order is true of one scene only, and a
-model has to look where it speaks: which thing comes first is the caption's choice.
+The two things of a scene have different sizes, so that both word orders describe the same scene.
+A caption may begin with either thing, so a model must attend to the thing that it describes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALONE = 0.2  # share of scenes with one thing
 
 
 class Box(NamedTuple):
-    """Where something is, in pixels: left and top inside, right and bottom outside."""
+    """Bounding box in pixels: left and top are inside, right and bottom are outside."""
 
     left: int
     top: int
@@ -39,7 +39,7 @@ class Box(NamedTuple):
     bottom: int
 
     def apart(self, other: Box) -> bool:
-        """Whether there is a gap between two boxes."""
+        """Return True if there is a gap between two boxes."""
         return (
             self.right + GAP <= other.left
             or other.right + GAP <= self.left
@@ -58,19 +58,19 @@ class Thing(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """How it is called."""
+        """Return the words that describe the thing."""
         return ("a", self.size, self.colour, self.shape)
 
 
 class Caption(NamedTuple):
-    """Words, and which thing each of them speaks of."""
+    """Words, and the thing that each word describes."""
 
     words: tuple[str, ...]
     things: tuple[Thing | None, ...]  # one per word
 
     @property
     def text(self) -> str:
-        """The words as a line."""
+        """Return the words as a line."""
         return " ".join(self.words)
 
 
@@ -81,7 +81,7 @@ class Scene(NamedTuple):
 
     @property
     def captions(self) -> tuple[Caption, ...]:
-        """Everything that can be said of the scene."""
+        """Return all captions of the scene."""
         if len(self.things) == 1:
             [thing] = self.things
             return (Caption(thing.words, (thing,) * 4),)
@@ -93,7 +93,7 @@ class Scene(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """Scenes to train on, and two sets that have none of them."""
+    """Training scenes, and two held-out sets without training scenes."""
 
     train: list[Scene]
     dev: list[Scene]
@@ -101,33 +101,33 @@ class Splits(NamedTuple):
 
 
 def split(train: int, dev: int, test: int, *, seed: int) -> Splits:
-    """So many scenes of each part, no two of them the same."""
+    """Return different scenes for each part."""
     scenes = generate(seed)
     return Splits(*(list(itertools.islice(scenes, count)) for count in (train, dev, test)))
 
 
 def generate(seed: int) -> Iterator[Scene]:
-    """Scenes without end, each once."""
-    chance, seen = random.Random(seed), set()
+    """Yield different scenes without end."""
+    rng, seen = random.Random(seed), set()
     while True:
-        scene = _drawn(chance)
+        scene = _random_scene(rng)
         if scene not in seen:
             seen.add(scene)
             yield scene
 
 
-def _drawn(chance: random.Random) -> Scene:
-    sizes = chance.sample(sorted(SIZES), 1 if chance.random() < ALONE else 2)
+def _random_scene(rng: random.Random) -> Scene:
+    sizes = rng.sample(sorted(SIZES), 1 if rng.random() < ALONE else 2)
     things: list[Thing] = []
     while len(things) < len(sizes):
         size = sizes[len(things)]
-        box = _box(chance, SIZES[size])
+        box = _box(rng, SIZES[size])
         if all(box.apart(thing.box) for thing in things):
-            colour, shape = chance.choice(sorted(COLOURS)), chance.choice(SHAPES)
+            colour, shape = rng.choice(sorted(COLOURS)), rng.choice(SHAPES)
             things.append(Thing(size, colour, shape, box))
     return Scene(tuple(things))
 
 
-def _box(chance: random.Random, side: int) -> Box:
-    left, top = (chance.randrange(SIDE - side + 1) for _ in range(2))
+def _box(rng: random.Random, side: int) -> Box:
+    left, top = (rng.randrange(SIDE - side + 1) for _ in range(2))
     return Box(left, top, left + side, top + side)
