@@ -109,7 +109,7 @@ def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixt
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
     assert app.run([*command, *SETTINGS, *small]) == 0
     said = capsys.readouterr().out
-    assert "AER of none: no attention to align by; the diagonal's" in said
+    assert "AER of none: without attention, this is the AER of the diagonal" in said
     rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
     assert [row["aligned_by"] for row in rows] == ["diagonal", "attention"]
     assert all(0 < float(row["aer"]) < 100 for row in rows)
