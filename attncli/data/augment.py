@@ -1,4 +1,4 @@
-"""Pictures as they might have been taken: mirrored, and from a little nearer."""
+"""Random augmentation of pictures: mirroring and cropping."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torch.nn.functional import affine_grid, grid_sample
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Draws anew for every picture, from torch's random numbers, which checkpoints hold."""
+    """Random mirroring and crops, sampled by torch's generator, which checkpoints store."""
 
     flip: float  # share of pictures that are mirrored
-    crop: float  # smallest share of a picture's area that is kept; 1: all of it
+    crop: float  # smallest share of a picture's area that is kept; 1: no cropping
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Other pictures (B, 3, h, w) of pictures of that shape."""
+        """Return augmented pictures of the shape (B, 3, h, w) of the given ones."""
         count = len(images)
         scale = (1 - torch.rand(count) * (1 - self.crop)).sqrt()  # of either side
         mirror = torch.where(torch.rand(count) < self.flip, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Captioned pictures to train on: each caption an example, those of one picture sharing its row."""
+"""Training examples of captions; captions of one picture share its row of image inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Augment = Callable[[Tensor], Tensor]  # pictures (B, 3, h, w) to others of that 
 
 @dataclass(frozen=True)
 class ImageInputs:
-    """What a model is shown of pictures: features of a frozen encoder, or pixels."""
+    """Inputs of the model for pictures: features of a frozen encoder, or pixels."""
 
     table: np.ndarray  # (rows, S, V) of floats, or (rows, 3, h, w) of bytes; memory-mapped
     slots: int  # S: cells that the encoder leaves
@@ -26,11 +26,11 @@ class ImageInputs:
 
     @property
     def are_pixels(self) -> bool:
-        """Whether the encoder is still to see them."""
+        """Return True for pixels, which the encoder has not processed yet."""
         return self.table.ndim == 4
 
     def source(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Features (B, S, V) or pixels (B, 3, h, w) from 0 to 1, and the mask (B, S)."""
+        """Return features (B, S, V) or pixels (B, 3, h, w) from 0 to 1, and the mask (B, S)."""
         source = torch.from_numpy(np.ascontiguousarray(self.table[rows]))
         if self.are_pixels:
             source = source.float().div_(255)
@@ -40,12 +40,14 @@ class ImageInputs:
 
 @dataclass(frozen=True)
 class CaptionExamples:
-    """Captions and what is seen of their pictures."""
+    """Captions and the image inputs of their pictures."""
 
     target: Side
-    rows: np.ndarray  # (N,) which row of the inputs each caption's picture is
+    rows: np.ndarray  # (N,) row of the inputs for each caption's picture
     inputs: ImageInputs
-    together: bool = False  # whether captions of one picture share a batch, so that it is seen once
+    together: bool = (
+        False  # True: captions of one picture share a batch, so that it is encoded once
+    )
 
     @property
     def count(self) -> int:
@@ -54,20 +56,20 @@ class CaptionExamples:
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """0 for every picture, and the pieces of every caption (N,)."""
+        """Lengths (N,): 0 for every picture, and the number of tokens of every caption."""
         return np.zeros(self.count, np.int64), self.target.lengths
 
     @property
     def shared(self) -> np.ndarray | None:
-        """Each caption's picture, where those of one are to be together."""
+        """Picture of each caption, if captions of one picture share a batch; otherwise None."""
         return self.rows if self.together else None
 
     def at(self, epoch: int) -> CaptionExamples:
-        """The same in every epoch."""
+        """Return the same examples in every epoch."""
         return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
-        """The padded batch of some captions with their pictures."""
+        """Return the padded batch of some captions with their pictures."""
         target = self.target.padded(numbers)
         if not self.together:
             return teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
@@ -78,7 +80,7 @@ class CaptionExamples:
 
 @dataclass(frozen=True)
 class CaptionStages:
-    """Captions that are shown in another way from some epochs on, counted from 0."""
+    """Captions whose inputs or grouping change at given epochs, counted from 0."""
 
     first: CaptionExamples  # pictures as features of an encoder that is frozen
     then: CaptionExamples  # pictures as pixels, from the epoch `turn` on
@@ -92,24 +94,24 @@ class CaptionStages:
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """0 for every picture, and the pieces of every caption (N,)."""
+        """Lengths (N,): 0 for every picture, and the number of tokens of every caption."""
         return self.first.lengths
 
     @property
     def shared(self) -> np.ndarray | None:
-        """As in the last stage, which takes the most memory."""
+        """Groups of the last stage, which needs the most memory."""
         return self.last.shared
 
     @property
     def last(self) -> CaptionExamples:
-        """The stage that takes the most memory."""
+        """Stage that needs the most memory."""
         return self.at(max(self.turn, self.together_from))
 
     def at(self, epoch: int) -> CaptionExamples:
-        """The captions of an epoch, from 0."""
+        """Return the captions of an epoch, counted from 0."""
         shown = self.first if epoch < self.turn else self.then
         return replace(shown, together=epoch >= self.together_from)
 
     def batch(self, numbers: np.ndarray) -> Batch:
-        """A batch of the last stage."""
+        """Return a batch of the last stage."""
         return self.last.batch(numbers)

@@ -1,4 +1,4 @@
-r"""Captions of pictures, from the files in which they are handed on.
+r"""Captions of pictures, read from the usual file formats.
 
 table        picture <TAB> caption, or several captions a row; a picture may have many rows
 token file   picture.jpg#0 <TAB> caption                                    (Flickr8k, Flickr30k)
@@ -6,7 +6,7 @@ CSV          a first line `image,caption`, then a row for each                  
 Karpathy     {"images": [{"filename", "split", "sentences": [{"raw"}]}]}    with the usual splits
 COCO         {"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}
 
-Which of these a file is, its content says. It may be compressed.
+The content of a file determines its format. Files may be compressed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from models.errors import ModelError
 from models.parsing import parse_json
 
 NUMBERED = re.compile(r"(.+\.\w+)#\d+")  # a name in a token file
-PARTS = {  # what the splits of a Karpathy file are called
+PARTS = {  # names of the splits of a Karpathy file
     "train": ("train", "restval"),
     "dev": ("val", "dev", "valid", "validation"),
     "test": ("test",),
@@ -33,17 +33,17 @@ INNER = re.compile(r"(?<=\w)['’-](?=\w)")  # punctuation that belongs to a wor
 
 
 class Captioned(NamedTuple):
-    """A picture and what is said of it."""
+    """A picture and its captions."""
 
-    image: str  # its file's name, as the captions' file gives it
+    image: str  # file name, as in the file of captions
     captions: tuple[str, ...]  # at least one
 
 
 def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
-    """The pictures of a file in the order in which they first appear.
+    """Return the pictures of a file in the order in which they first appear.
 
-    part: of a file with splits only this one: train, dev or test; "" for all. Raises ModelError,
-    with the line where there is one, for what cannot be read or understood.
+    part: the split to read, if the file has splits: train, dev or test; "" for all. Raises
+    ModelError, with the line number if there is one, for content that cannot be parsed.
     """
     rows = _records(_json(path), path, part) if _is_json(path) else _rows(path)
     found: dict[str, list[str]] = {}
@@ -56,17 +56,17 @@ def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
 
 
 def has_parts(path: Path | str) -> bool:
-    """Whether a file has its own splits, so that it needs no other beside it."""
+    """Return True if a file contains its own splits, so that no dev file is needed."""
     found = _json(path) if _is_json(path) else None
     images = found.get("images") if isinstance(found, dict) else None
     return isinstance(images, list) and any(isinstance(i, dict) and "split" in i for i in images)
 
 
 def styled(caption: str, style: str) -> str:
-    """A caption as a model is to say it.
+    """Return a caption in the style that a model learns.
 
-    words: in lower case and without punctuation, as the papers have it; plain: as it was written,
-    but for odd spaces.
+    words: in lower case and without punctuation, as in the papers; plain: as written, with single
+    spaces.
     """
     if style == "words":
         kept = INNER.sub(lambda inner: "\0" if inner[0] == "-" else "\1", caption.lower())
@@ -80,7 +80,7 @@ def _is_json(path: Path | str) -> bool:
 
 
 def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
-    """Name and caption of each row of a table, a token file or a CSV file."""
+    """Yield name and caption of each row of a table, a token file or a CSV file."""
     with corpus.open_text(path) as lines:
         first = next(lines, "")
     if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
@@ -143,7 +143,7 @@ def _json(path: Path | str) -> Any:
 
 
 def _records(found: Any, path: Path | str, part: str) -> Iterator[tuple[str, str]]:
-    """Name and caption of each record of a JSON file."""
+    """Yield name and caption of each record of a JSON file."""
     expected = '"images" with "sentences" (Karpathy), or "images" and "annotations" (COCO)'
     try:
         coco = "annotations" in found
@@ -172,5 +172,5 @@ def _coco(found: Any) -> Iterator[tuple[str, str]]:
 def _name(value: Any) -> str:
     """Return the name of a file; a TypeError for a value of another type."""
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no name of a file")
+        raise TypeError(f"{value!r:.40} is not a file name")
     return value

@@ -1,7 +1,7 @@
 """Sentence pairs under the pipe contract: a line of a stream each, or a line in each of two files.
 
 A line holds source and target with a tab between or, where it has none, ` ||| `; further columns
-are not looked at. An empty line is an empty pair.
+are ignored. An empty line is an empty pair.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class PairLine(NamedTuple):
 
 
 def pairs_of_lines(chunks: Iterable[list[Line]]) -> Iterator[list[PairLine]]:
-    """The pairs of a stream's lines."""
+    """Yield the pairs of a stream's lines."""
     for chunk in chunks:
         yield [pair_of(line) for line in chunk]
 
 
 def pairs_of_files(source: Path, target: Path) -> Iterator[list[PairLine]]:
-    """The pairs of two line-aligned files; a ModelError if one has more lines."""
+    """Yield the pairs of two parallel files; a ModelError if one has more lines."""
     rows = enumerate(aligned([source, target]), 1)
     while chunk := [PairLine(number, *row) for number, row in islice(rows, CHUNK_LINES)]:
         yield chunk
 
 
 def pair_of(line: Line) -> PairLine:
-    """The pair of a line."""
+    """Return the pair of a line."""
     number, text, ending, fault = line
     row = cells(text, separator_of(text))
     if not fault and text.strip() and len(row) < 2:
@@ -49,7 +49,7 @@ def pair_of(line: Line) -> PairLine:
 
 
 def numbers(text: str) -> Sequence[range]:
-    """Which pairs `1-20,35` means; a ValueError if it means none."""
+    """Return the numbers that `1-20,35` means; a ValueError if the syntax is wrong."""
     found = []
     for part in text.split(","):
         first, dash, last = part.partition("-")

@@ -1,4 +1,4 @@
-"""What is drawn of an alignment: units of both sides, and the weights and links between them."""
+"""Aligned pairs: units of both sides, and the weights and links between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Panel(NamedTuple):
-    """One view of a pair: a model's, or another program's."""
+    """One alignment of a pair: by a model, or an external alignment."""
 
     name: str
     links: frozenset[Link]
@@ -19,17 +19,17 @@ class Panel(NamedTuple):
     heads: NDArray[Any] | None = None  # (L, H, J, I) of every layer and head
 
     def weight(self, i: int, j: int) -> float:
-        """How much target unit j looks at source unit i; 1 for a link that has no weights."""
+        """Return the weight of source unit i for target unit j; 1 for a link without weights."""
         return float((i, j) in self.links) if self.weights is None else float(self.weights[j][i])
 
 
 class AlignedPair(NamedTuple):
-    """A source, its translation, and the views of them; the first is the one that is written."""
+    """A source, its translation, and their alignments; text formats write the first one."""
 
     number: int  # from 1
     source: tuple[str, ...]  # I units
     target: tuple[str, ...]  # J units
     panels: tuple[Panel, ...]
-    score: float | None = None  # log-probability of a target piece
-    note: str = ""  # why there is no alignment, where there is none
+    score: float | None = None  # log-probability per target token
+    note: str = ""  # why there is no alignment; empty if there is one
     ending: str = "\n"  # of its line

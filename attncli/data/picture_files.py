@@ -1,4 +1,4 @@
-"""The pictures that a command line names: files, folders, patterns, a list of paths, bytes.
+"""Pictures named on a command line: files, folders, patterns, a list of paths, bytes.
 
 They come in groups that may be worked on together; a list on a pipe is answered as it comes. What
 is no picture's file stays in its place, with what is wrong with it.
@@ -25,14 +25,14 @@ GROUP = 256  # pictures of one group
 
 
 class PictureFile(NamedTuple):
-    """A picture that is asked for."""
+    """A requested picture."""
 
     name: str  # as the user gave it, or as a folder has it
     source: Path | bytes | Place = b""
-    fault: str = ""  # why there is no picture to look for
+    fault: str = ""  # why the picture cannot be opened; empty if it may
 
     def content(self) -> Path | bytes:
-        """Where the picture is, or its bytes. A ModelError if they cannot be read."""
+        """Return the picture's path or its bytes; a ModelError if they cannot be read."""
         return self.source.read() if isinstance(self.source, Place) else self.source
 
     @property
@@ -42,7 +42,7 @@ class PictureFile(NamedTuple):
 
 
 def is_alone(arguments: Sequence[str]) -> bool:
-    """Whether the arguments are one picture and can be nothing else."""
+    """Return True if the arguments name exactly one picture, not a folder or a pattern."""
     if len(arguments) != 1:
         return False
     [argument] = arguments
@@ -52,7 +52,7 @@ def is_alone(arguments: Sequence[str]) -> bool:
 def named_pictures(
     arguments: Sequence[str], *, recursive: bool = False
 ) -> Iterator[list[PictureFile]]:
-    """The pictures of the arguments, in their order; those of a folder by name."""
+    """Yield the pictures of the arguments in order; pictures of a folder are sorted by name."""
     group: list[PictureFile] = []
     for argument in arguments:
         for file in _expanded(argument, recursive):
@@ -65,14 +65,14 @@ def named_pictures(
 
 
 def count_pictures(arguments: Sequence[str], *, recursive: bool = False) -> int:
-    """How many pictures the arguments name. Standard input is not read."""
+    """Return the number of pictures that the arguments name. Standard input is not read."""
     ahead = [argument for argument in arguments if argument != STDIN]
     found = sum(map(len, named_pictures(ahead, recursive=recursive)))
     return found + len(arguments) - len(ahead)
 
 
 def listed_pictures(stream: BinaryIO) -> Iterator[list[PictureFile]]:
-    """The pictures whose paths are the lines of a stream; an empty line is none."""
+    """Yield the pictures whose paths are the lines of a stream; empty lines are skipped."""
     for chunk in read_chunks(stream):
         files = []
         for line in chunk:
@@ -111,7 +111,7 @@ def _file(name: str) -> PictureFile:
 
 
 def _folder(folder: str) -> Iterator[PictureFile]:
-    """The files in a folder and its folders that are pictures by name; no hidden ones."""
+    """Return the pictures (by suffix) in a folder and its subfolders, except hidden files."""
     count = 0
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -124,7 +124,7 @@ def _folder(folder: str) -> Iterator[PictureFile]:
 
 
 def _matching(pattern: str) -> Iterator[PictureFile]:
-    """What a pattern finds that the shell has left alone; ** goes into folders."""
+    """Return the files that match a pattern that the shell did not expand; ** enters folders."""
     found = sorted(name for name in _globbed(pattern) if not os.path.isdir(name))
     yield from map(_file, found)
     if not found:

@@ -1,7 +1,7 @@
-"""Where pictures are: a folder, with folders in it, or a TAR file, of which nothing is unpacked.
+"""Index of pictures in a folder with subfolders, or in a TAR file, which is not unpacked.
 
 Either is an index from names to places in files; a picture's bytes are read when they are asked
-for. Captions often name pictures without their folders, so a name is looked for by itself too.
+for. Captions often name pictures without their folders, so a name is also searched without folders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from models.limits import ARCHIVE_MEMBERS, PICTURE_BYTES
 
 
 class Place(NamedTuple):
-    """Where the bytes of a picture are."""
+    """Position of a picture's bytes in a file."""
 
     file: Path
     offset: int = 0
@@ -52,7 +52,7 @@ class Pictures:
     alone: dict[str, list[str]] = field(repr=False)  # names without folders: the whole ones
 
     def find(self, name: str) -> Place | None:
-        """The place of a picture, by its whole name or the last part of it; None if missing.
+        """Return the place of a picture, by its whole name or the last part of it; None if missing.
 
         Two files of one name in several folders are a ModelError, unless the folder is named too.
         """
@@ -75,7 +75,7 @@ class Pictures:
 
 
 def open_pictures(path: Path | str) -> Pictures:
-    """The index of a folder or a TAR file; a ModelError if it is neither."""
+    """Return the index of a folder or a TAR file; a ModelError if it is neither."""
     path = Path(path)
     files = _folder(path) if path.is_dir() else _archive(path)
     places = dict(itertools.islice(files, ARCHIVE_MEMBERS + 1))
@@ -115,7 +115,7 @@ def _archive(path: Path) -> Iterator[tuple[str, Place]]:
 
 
 def _plain(name: str) -> str:
-    """A name in an index: without a leading ./ and with / between folders."""
+    """Return a name as in the index: without a leading ./ and with / between folders."""
     name = name.replace("\\", "/")
     while name.startswith("./"):
         name = name[2:]
