@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from attncli.jobs.engines import EngineOptions
 from attncli.jobs.loading import OpenOptions
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.types import Hypothesis, Translation
@@ -63,9 +64,14 @@ def opened(path: Path, options: OpenOptions) -> Upper:
     return model
 
 
+def opened_text_model(path: Path, options: OpenOptions, engine: EngineOptions) -> Upper:
+    """Stand in for `open_text_model`."""
+    return opened(path, options)
+
+
 if __name__ == "__main__":
     from attncli.app import main
-    from attncli.jobs import loading
+    from attncli.jobs import engines
 
-    loading.open_translator = opened
+    engines.open_text_model = opened_text_model  # type: ignore[assignment]
     main()

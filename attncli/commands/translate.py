@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NamedTuple, cast
 
 import typer
 
@@ -17,7 +17,7 @@ from attncli.data.corpus import open_bytes
 from attncli.data.lines import TranslatedLine, read_chunks
 from attncli.data.streams import Write, open_output, texts_as_stream
 from attncli.data.typed import typed_chunks
-from attncli.jobs import loading
+from attncli.jobs import engines
 from attncli.jobs.align import aligner_of
 from attncli.jobs.line_plans import EVERYDAY, LineOptions, LongLines
 from attncli.jobs.loading import OpenOptions
@@ -42,6 +42,11 @@ from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
 from attncli.render.screen import Screen, current_screen
 from models.config import MAX_BATCH_TOKENS
+from models.inference.engines import ComputePrecision, Engine
+
+if TYPE_CHECKING:
+    from models.inference.text_translator import TextTranslator
+    from models.inference.translator import Translator
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
@@ -98,6 +103,18 @@ Chosen = Annotated[str | None, typer.Option("--pairs", metavar="1-20,35", help="
 UnitsOf = Annotated[
     Literal["word", "piece", "char"] | None, typer.Option(help="Units that are aligned and drawn.")
 ]
+EngineName = Annotated[
+    Engine,
+    typer.Option(
+        "--engine",
+        help="torch; ctranslate2, for text Transformers on the processor; auto: ctranslate2 where "
+        "it can, else torch.",
+    ),
+]
+PrecisionName = Annotated[
+    ComputePrecision,
+    typer.Option("--precision", help="Precision of the computation; int8 needs ctranslate2."),
+]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
@@ -126,6 +143,8 @@ def translate(
     copy: Copy = True,
     capitals: Capitals = True,
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
+    engine: EngineName = "torch",
+    precision: PrecisionName = "fp32",
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
@@ -170,18 +189,21 @@ def translate(
     _check_alignment(aligned, keep_tags, units)
     with _source(text, input) as stream:
         options = OpenOptions(device, threads, hard_decode, overrides, to, source)
-        translator = loading.open_translator(model, options)
+        needs = "--keep-tags" if keep_tags else "an alignment" if aligned else ""
+        translator = engines.open_text_model(
+            model, options, engines.EngineOptions(engine, precision, needs)
+        )
         outcomes = translate_lines(
             typed_chunks(stream) if stream.isatty() else read_chunks(stream),
             translator,
             search=translator.search,
             options=LineOptions(long, normalise, copy, capitals, split_above),
             max_batch_tokens=max_batch_tokens,
-            aligner=partial(token_weights, translator) if keep_tags else None,
+            aligner=partial(token_weights, _in_torch(translator)) if keep_tags else None,
         )
         if aligned:
             aligner = aligner_of(
-                translator,
+                _in_torch(translator),
                 AlignOverrides({"units": units} if units else {}),
                 heads=drawing.heads,
                 max_batch_tokens=max_batch_tokens,
@@ -194,6 +216,11 @@ def translate(
         shown.picture.draw()
     if refused:
         raise typer.Exit(1)
+
+
+def _in_torch(translator: TextTranslator) -> Translator:
+    """Return the translator, which torch runs because attention weights are needed."""
+    return cast("Translator", translator)
 
 
 def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:

@@ -17,9 +17,11 @@ from models.installed import default_model, find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
+    from models.inference.ctranslate2.translator import CTranslate2Translator
     from models.inference.translator import Translator
 
-    M = TypeVar("M", Translator, Captioner)
+    T = TypeVar("T", Translator, CTranslate2Translator)
+    M = TypeVar("M", Translator, CTranslate2Translator, Captioner)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,14 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
 
     options = options or OpenOptions()
     path = find_model(model) if model else default_model("translate")
-    translator = load_translator(path, device=open_device(options))
+    return configured(load_translator(path, device=open_device(options)), options)
+
+
+def configured(translator: T, options: OpenOptions) -> T:
+    """Return a translator with the direction, read mode and search settings of the options.
+
+    See `open_translator`.
+    """
     if translator.languages or not options.mixed:
         translator = translator.for_direction(options.to, options.source)
     if translator.is_zero_shot(options.source):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, TypeVar
 
 from models.tokenizer import PAD, START
 from models.types import Batch
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 T = TypeVar("T")
 
@@ -65,6 +66,8 @@ def in_order(finished: Iterable[tuple[int, T]]) -> Iterator[T]:
 
 def pad(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """Return ids (B, S) padded to the longest sequence, and their mask (B, S)."""
+    import torch
+
     longest = max(len(ids) for ids in sequences)
     ids = torch.tensor([[*s, *[PAD] * (longest - len(s))] for s in sequences], device=device)
     lengths = torch.tensor([len(s) for s in sequences], device=device)
@@ -82,6 +85,8 @@ def teacher_forcing_batch(
     source: Tensor, source_mask: Tensor, target: Tensor, target_mask: Tensor
 ) -> Batch:
     """Return a batch whose decoder input is the target (B, T) after a start mark."""
+    import torch
+
     start = torch.full_like(target[:, :1], START)
     target_in = torch.cat([start, target[:, :-1]], 1)
     return Batch(source, source_mask, target_in, target, target_mask)

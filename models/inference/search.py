@@ -18,20 +18,10 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
-from models.errors import ConfigurationError
 from models.inference.backend import Backend
-from models.settings import check_limits
+from models.inference.hypotheses import Finished, beam_width, check_search, length_penalty
 from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Memory
-
-
-class Finished(NamedTuple):
-    """One finished hypothesis."""
-
-    ids: tuple[int, ...]  # without the end mark
-    log_prob: float  # natural logarithm, end mark included
-    score: float
-    truncated: bool = False  # the length limit ended it where the model preferred another token
 
 
 def search(
@@ -42,21 +32,10 @@ def search(
     limits: maximum output length per sentence, in tokens, end mark included. keys: one text per
     sentence, which seeds its random numbers, so that samples do not depend on the batch.
     """
-    check_limits(config, where="search")
-    greedy = config.method == "greedy"
-    if greedy and config.nbest > 1:
-        raise ConfigurationError(
-            f"search.nbest = {config.nbest} with greedy search", "1", "use beam search or sampling"
-        )
+    check_search(config)
     if config.method == "sample":
         return sample(backend, memory, limits, keys, config)
-    width = 1 if greedy else max(config.beam, config.nbest)
-    return beam_search(backend, memory, limits, width, config)
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """Return lp of an output of `length` tokens, end mark included. Wu et al. 2016, eq. 14."""
-    return float(((5 + length) / 6) ** alpha)
+    return beam_search(backend, memory, limits, beam_width(config), config)
 
 
 @dataclass

@@ -276,10 +276,10 @@ def _line(random: Random) -> bytes:
 
 def _translate(given: Path, out: Path, *options: str) -> None:
     from attncli import app
-    from attncli.jobs import loading
-    from tests.upper_model import opened
+    from attncli.jobs import engines
+    from tests.upper_model import opened_text_model
 
-    loading.open_translator = opened  # type: ignore[assignment]
+    engines.open_text_model = opened_text_model  # type: ignore[assignment]
     status = app.run(["translate", "-m", "upper", "-i", str(given), "-o", str(out), *options])
     assert status in (0, 1), status
     if not out.exists():

@@ -1,0 +1,82 @@
+"""Open a text model with the engine that suits it: CTranslate2 where it can, torch otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
+from models.config import SearchConfig
+from models.errors import ConfigurationError, DamagedError
+from models.inference.engines import ComputePrecision, Engine, obstacle
+from models.installed import default_model, find_model
+from models.settings import from_dict
+
+if TYPE_CHECKING:
+    from models.inference.text_translator import TextTranslator
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Choice of the engine that translates."""
+
+    engine: Engine = "auto"  # auto: ctranslate2 where it can, torch otherwise
+    precision: ComputePrecision = "fp32"  # of the computation; int8 only with ctranslate2
+    attention: str = ""  # option that needs attention weights, which only torch computes
+
+
+def open_text_model(
+    model: Path | None, options: OpenOptions, engine: EngineOptions
+) -> TextTranslator:
+    """Open a text model; see `attncli.jobs.loading.open_translator`.
+
+    Raises ModelError if CTranslate2 or int8 is chosen for what only torch can do.
+    """
+    path = find_model(model) if model else default_model("translate")
+    if engine.engine == "torch":
+        _refuse_int8(engine, "--engine torch")
+        return loading.open_translator(path, options)
+    reason = engine.attention or _reason(path, options)
+    if engine.engine == "ctranslate2" and reason:
+        raise ConfigurationError(
+            f"--engine ctranslate2 with {reason}",
+            "a text Transformer on the processor, beam or greedy search, no attention weights",
+            "leave out --engine",
+        )
+    if reason:
+        _refuse_int8(engine, reason)
+        return loading.open_translator(path, options)
+    return _open_ctranslate2(path, options, engine)
+
+
+def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -> TextTranslator:
+    from models.inference.ctranslate2.translator import CTranslate2Translator
+
+    try:
+        translator = CTranslate2Translator.read(
+            path, precision=engine.precision, threads=options.threads
+        )
+    except DamagedError:
+        if engine.engine == "ctranslate2":
+            raise
+        return loading.open_translator(path, options)  # torch reports it, too
+    return loading.configured(translator, options)
+
+
+def _reason(path: Path, options: OpenOptions) -> str:
+    """Return why CTranslate2 cannot do what the options ask for; "" if it can."""
+    from models.bundle import read_settings
+
+    if options.read_mode:
+        return "--hard-decode"
+    saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
+    return obstacle(path, options.search.apply(saved), options.device)
+
+
+def _refuse_int8(engine: EngineOptions, reason: str) -> None:
+    if engine.precision == "int8":
+        raise ConfigurationError(
+            f"--precision int8 with {reason}", "fp32, or what CTranslate2 can do"
+        )

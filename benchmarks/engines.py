@@ -1,0 +1,70 @@
+"""Time of one line of `attn translate` from a cold start, with each engine.
+
+    python benchmarks/engines.py --bundle runs/en-de --rounds 5
+
+Alternates `echo line | attn translate -m BUNDLE --engine ENGINE` over the engines. The model is
+converted, and every file is read once, before the measurement. Prints the medians of the processor
+seconds (user and system) and of the wall-clock seconds of the whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+LAUNCH = "import sys; from attncli.app import main; sys.exit(main())"  # what the `attn` script does
+ENGINES = {
+    "ctranslate2": ["--engine", "ctranslate2"],
+    "ctranslate2, int8": ["--engine", "ctranslate2", "--precision", "int8"],
+    "torch": ["--engine", "torch"],
+}
+
+
+class Cost(NamedTuple):
+    """Cost of a process, in seconds."""
+
+    processor: float
+    wall: float
+
+
+def cost(command: list[str], line: bytes) -> Cost:
+    """Return the cost of a process that translates one line."""
+    before, started = os.times(), time.perf_counter()
+    subprocess.run(command, input=line, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)
+    wall, after = time.perf_counter() - started, os.times()
+    user = after.children_user - before.children_user
+    return Cost(user + after.children_system - before.children_system, wall)
+
+
+def main() -> None:
+    """Parse the command line and measure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--bundle", type=Path, required=True)
+    parser.add_argument("--to", default="", help="target language of a multilingual model")
+    parser.add_argument("--line", default="A man in a blue shirt is standing on a ladder.")
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    start = [sys.executable, "-c", LAUNCH, "translate", "-m", str(given.bundle.resolve())]
+    start += ["--to", given.to] if given.to else []
+    line = f"{given.line}\n".encode()
+    found: dict[str, list[Cost]] = {name: [] for name in ENGINES}
+    for options in ENGINES.values():
+        cost([*start, *options], line)
+    for _ in range(given.rounds):
+        for name, options in ENGINES.items():
+            found[name].append(cost([*start, *options], line))
+    print(f"| median of {given.rounds} | processor, s | wall, s |\n|---|---:|---:|")
+    for name, costs in found.items():
+        processor, wall = (statistics.median(part) for part in zip(*costs, strict=True))
+        print(f"| {name} | {processor:.2f} | {wall:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+"""Second engine for text Transformers: CTranslate2, which needs no torch.
+
+convert.py     weights of a bundle as a CTranslate2 model
+cache.py       converted models in the user's cache
+translator.py  the translator
+
+https://github.com/OpenNMT/CTranslate2
+"""

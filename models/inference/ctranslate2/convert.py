@@ -1,0 +1,226 @@
+"""Weights of a text Transformer as a CTranslate2 model, without torch.
+
+Same computation as models/families/transformer.py: pre-norm, embeddings scaled by sqrt(D), ReLU.
+Positions are passed as a table, because those of CTranslate2 start at 1. Tied matrices are stored
+once. In int8, q_ij = round(s_i w_ij) with s_i = 127 / max_j |w_ij|; weights that a bundle stores in
+int8 keep the same q.
+
+A token is the decimal text of its id, so that no two tokens have the same text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy
+from numpy.typing import NDArray
+
+from models.config import ModelConfig
+from models.errors import DamagedError
+from models.inference.ctranslate2.model_file import to_bytes
+from models.inference.ctranslate2.weights import Weights
+from models.tokenizer import END, START, UNKNOWN
+from models.types import VocabularySizes
+
+NAME, REVISION = "TransformerSpec", 7
+LINEAR = (  # name in CTranslate2, name in a bundle; each has weight and bias
+    ("self_attention/linear_0", "self_attention.input"),
+    ("self_attention/linear_1", "self_attention.output"),
+    ("attention/linear_0", "cross_attention.query"),
+    ("attention/linear_1", "cross_attention.input"),
+    ("attention/linear_2", "cross_attention.output"),
+    ("ffn/linear_0", "feed_forward.inner"),
+    ("ffn/linear_1", "feed_forward.outer"),
+)
+NORMS = (
+    ("self_attention/layer_norm", "self_norm"),
+    ("attention/layer_norm", "cross_norm"),
+    ("ffn/layer_norm", "forward_norm"),
+)
+ENCODER = {"self_attention": "attention", "self_norm": "attention_norm"}  # its names in a bundle
+SWITCHES = {  # of encoder and decoder
+    "encoder": {"multi_query_attention": False, "pre_norm": True, "scale_embeddings": True},
+    "decoder": {
+        "alibi": False,
+        "alibi_use_positive_positions": False,
+        "pre_norm": True,
+        "scale_alibi": False,
+        "scale_embeddings": True,
+        "start_from_zero_embedding": False,
+    },
+}
+
+Variables = dict[str, NDArray[numpy.generic]]
+
+
+def converted(
+    weights: Weights,
+    config: ModelConfig,
+    sizes: VocabularySizes,
+    *,
+    positions: int,
+    precision: str = "fp32",
+) -> dict[str, bytes]:
+    """Return the files of the CTranslate2 model by name.
+
+    positions: longest source or output in tokens. precision: fp32 or int8. Raises DamagedError if
+    the weights do not fit the configuration.
+    """
+    left = dict(weights)
+    variables = _settings(config) | _positions(positions, config.embedding)
+    aliases = {"decoder/position_encodings/encodings": "encoder/position_encodings/encodings"}
+    shapes = _shapes(config)
+    for part, count in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        variables |= _norm(left, f"{part}/layer_norm", f"{part}.norm", config.embedding)
+        for layer in range(count):
+            variables |= _layer(left, part, layer, shapes)
+    variables |= _vocabulary(left, aliases, config, sizes)
+    if left:
+        raise _misfit(next(iter(sorted(left))))
+    if precision == "int8":
+        _quantise(variables, aliases)
+    return {
+        "model.bin": to_bytes(NAME, REVISION, variables, aliases),
+        "config.json": _config(),
+        **_vocabularies(sizes),
+    }
+
+
+def _settings(config: ModelConfig) -> Variables:
+    """Return the variables that are numbers and switches."""
+    found: Variables = {
+        "encoder/embeddings_merge": numpy.asarray(0, "int8"),
+        "decoder/alignment_heads": numpy.asarray(1, "int16"),
+        "decoder/alignment_layer": numpy.asarray(-1, "int16"),
+    }
+    for part, switches in SWITCHES.items():
+        found[f"{part}/activation"] = numpy.asarray(0, "int8")  # ReLU
+        found[f"{part}/num_heads"] = numpy.asarray(config.heads, "int16")
+        for name, value in switches.items():
+            found[f"{part}/{name}"] = numpy.asarray(value, "int8")
+    return found
+
+
+def _positions(count: int, size: int) -> Variables:
+    """Return the table of position codes, (count, size); see models.layers.positions."""
+    half = size // 2
+    rates = numpy.exp(
+        numpy.arange(half, dtype="f4") * numpy.float32(-math.log(10000.0) / max(1, half - 1))
+    )
+    angles = numpy.arange(count, dtype="f4")[:, None] * rates
+    table = numpy.zeros((count, size), "f4")
+    table[:, :half], table[:, half : 2 * half] = numpy.sin(angles), numpy.cos(angles)
+    return {"encoder/position_encodings/encodings": table}
+
+
+def _shapes(config: ModelConfig) -> dict[str, tuple[int, int]]:
+    """Return the shapes of the matrices of a layer, by their names in CTranslate2."""
+    size, hidden = config.embedding, config.hidden
+    square = (size, size)
+    return {
+        "self_attention/linear_0": (3 * size, size),
+        "self_attention/linear_1": square,
+        "attention/linear_0": square,
+        "attention/linear_1": (2 * size, size),
+        "attention/linear_2": square,
+        "ffn/linear_0": (hidden, size),
+        "ffn/linear_1": (size, hidden),
+    }
+
+
+def _layer(left: Weights, part: str, layer: int, shapes: dict[str, tuple[int, int]]) -> Variables:
+    found: Variables = {}
+    place, prefix = f"{part}/layer_{layer}", f"{part}.layers.{layer}"
+    for theirs, ours in (*LINEAR, *NORMS):
+        if part == "encoder" and theirs.startswith("attention/"):
+            continue
+        first, _, rest = ours.partition(".")
+        if part == "encoder":
+            ours = ".".join(filter(None, [ENCODER.get(first, first), rest]))
+        if theirs in shapes:
+            shape = shapes[theirs]
+            found[f"{place}/{theirs}/weight"] = _take(left, f"{prefix}.{ours}.weight", shape)
+            found[f"{place}/{theirs}/bias"] = _take(left, f"{prefix}.{ours}.bias", shape[:1])
+        else:
+            size = shapes["self_attention/linear_1"][0]
+            found |= _norm(left, f"{place}/{theirs}", f"{prefix}.{ours}", size)
+    return found
+
+
+def _norm(left: Weights, theirs: str, ours: str, size: int) -> Variables:
+    return {
+        f"{theirs}/gamma": _take(left, f"{ours}.weight", (size,)),
+        f"{theirs}/beta": _take(left, f"{ours}.bias", (size,)),
+    }
+
+
+def _vocabulary(
+    left: Weights, aliases: dict[str, str], config: ModelConfig, sizes: VocabularySizes
+) -> Variables:
+    """Return embeddings and output projection; add an alias for each tied matrix."""
+    source, target, output = (
+        "encoder/embeddings_0/weight",
+        "decoder/embeddings/weight",
+        "decoder/projection/weight",
+    )
+    size = config.embedding
+    found: Variables = {source: _take(left, "encoder.embedding.weight", (sizes.source, size))}
+    if sizes.joint and config.tied:
+        aliases[target] = aliases[output] = source
+    else:
+        found[target] = _take(left, "decoder.embedding.weight", (sizes.target, size))
+        if config.tied:
+            aliases[output] = target
+        else:
+            found[output] = _take(left, "output.weight", (sizes.target, size))
+    found["decoder/projection/bias"] = _take(left, "output.bias", (sizes.target,))
+    return found
+
+
+def _quantise(variables: Variables, aliases: dict[str, str]) -> None:
+    """Replace every matrix of weights by its int8 numbers, and add its scales."""
+    for name in [name for name in variables if name.endswith("/weight")]:
+        weight = variables[name].astype("f4")
+        largest = numpy.abs(weight).max(1)
+        scale = (127 / numpy.where(largest == 0, 127, largest)).astype("f4")
+        variables[name] = numpy.rint(weight * scale[:, None]).astype("int8")
+        variables[f"{name}_scale"] = scale
+    for alias, name in list(aliases.items()):
+        if name.endswith("/weight"):
+            aliases[f"{alias}_scale"] = f"{name}_scale"
+
+
+def _take(left: Weights, name: str, shape: tuple[int, ...]) -> NDArray[numpy.float32]:
+    array = left.pop(name, None)
+    if array is None or array.shape != shape:
+        raise _misfit(name)
+    return array
+
+
+def _misfit(name: str) -> DamagedError:
+    return DamagedError(
+        f"the weights of the model do not fit its config.json (first at {name})",
+        "the weights and the configuration of one model",
+    )
+
+
+def _config() -> bytes:
+    settings = {
+        "unk_token": str(UNKNOWN),
+        "bos_token": str(START),
+        "eos_token": str(END),
+        "decoder_start_token": str(START),
+        "add_source_bos": False,
+        "add_source_eos": False,
+        "layer_norm_epsilon": None,  # 1e-5, as in torch
+        "multi_query_attention": False,
+    }
+    return json.dumps(settings).encode()
+
+
+def _vocabularies(sizes: VocabularySizes) -> dict[str, bytes]:
+    source, target = (json.dumps([*map(str, range(n))]).encode() for n in sizes[:2])
+    if source == target:
+        return {"shared_vocabulary.json": source}
+    return {"source_vocabulary.json": source, "target_vocabulary.json": target}

@@ -1,0 +1,191 @@
+"""A text Transformer searched by CTranslate2: the outputs of `Translator`, without torch.
+
+CTranslate2 returns finished hypotheses with their log-probabilities; they are scored and ranked
+here, with the length penalty of Wu et al. It searches until it has PATIENCE times the beam of them,
+because `beam_search` also goes on while a live hypothesis could still rank among the best.
+
+torch searches again what CTranslate2 searches differently: sampling, outputs that reach their
+length limit, and tokens that no output may contain. It is imported for these alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from models.bundle.settings import NAME as CONFIG
+from models.bundle.settings import WEIGHTS, read_settings
+from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.errors import DamagedError
+from models.inference.ctranslate2.cache import cached, checked_digest
+from models.inference.hypotheses import (
+    Finished,
+    beam_width,
+    check_search,
+    length_limit,
+    length_penalty,
+)
+from models.inference.text_translator import EncodedText, TextTranslator
+from models.languages import control_tokens
+from models.settings import from_dict
+from models.tokenizer import END, NEVER_OUTPUT, Tokenizer
+from models.types import VocabularySizes
+
+if TYPE_CHECKING:
+    from models.inference.translator import Translator
+
+PATIENCE = 2.0
+MOST_POSITIONS = 8192  # of the table of positions, in tokens
+COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
+
+
+class CTranslate2Translator(TextTranslator):
+    """A text Transformer on the processor. Its output for a text does not depend on the batch."""
+
+    engine: Any  # ctranslate2.Translator
+    positions: int  # longest source or output
+    torch: TorchTranslator
+
+    @classmethod
+    def read(
+        cls, folder: str | Path, *, precision: str = "fp32", threads: int = 0
+    ) -> CTranslate2Translator:
+        """Read the text Transformer of a bundle folder; see `obstacle` for those that it reads.
+
+        precision: of the computation, fp32 or int8. threads: 0 for a number that suits the machine.
+        Raises ModelError if the bundle is damaged.
+        """
+        folder = Path(folder)
+        settings = read_settings(folder)
+        translator = cls(
+            from_dict(ModelConfig, settings["model"], where="model"),
+            Tokenizer.read(folder),
+            from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
+            from_dict(SearchConfig, settings["search"], where="search"),
+            from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
+        )
+        for language in translator.languages:
+            translator.tokenizer.language_id(language)  # raises if the token is missing
+        if settings["vocabulary"] != translator._sizes._asdict():
+            raise DamagedError(
+                f"the tokenizer in {folder} does not fit its config.json", "those of one model"
+            )
+        translator.torch = TorchTranslator(folder, threads)
+        translator.positions = _positions(translator.config, translator.search)
+        translator.engine = translator._opened(folder, precision, threads)
+        return translator
+
+    @property
+    def _sizes(self) -> VocabularySizes:
+        tokenizer = self.tokenizer
+        return VocabularySizes(len(tokenizer.source), len(tokenizer.target), tokenizer.joint)
+
+    def _opened(self, bundle: Path, precision: str, threads: int) -> Any:
+        """Return the engine with the model of a bundle, converted if the cache does not have it."""
+        import ctranslate2
+
+        digest = checked_digest(bundle, [CONFIG, WEIGHTS, *self.tokenizer.files()])
+        folder, files = cached(f"{digest}-{precision}", lambda: self._converted(bundle, precision))
+        return ctranslate2.Translator(
+            str(folder),
+            compute_type=COMPUTE_TYPES[precision],
+            intra_threads=threads,
+            files=files,
+        )
+
+    def _converted(self, folder: Path, precision: str) -> dict[str, bytes]:
+        """Return the files of the converted model. Only this imports numpy."""
+        from models.inference.ctranslate2.convert import converted
+        from models.inference.ctranslate2.weights import read_weights
+
+        weights = read_weights(folder / WEIGHTS)
+        return converted(
+            weights, self.config, self._sizes, positions=self.positions, precision=precision
+        )
+
+    @cached_property
+    def _forbidden(self) -> frozenset[int]:
+        """Ids that no output may contain."""
+        controls = control_tokens(self.tokenizer_config)
+        target = self.tokenizer.target
+        ids = [target.piece_to_id(token) for token in controls]
+        return frozenset([*NEVER_OUTPUT, *filter(target.is_control, ids)]) - {END}
+
+    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        check_search(config)
+        width = beam_width(config)
+        if config.method == "sample" or 2 * width > len(self.tokenizer.target):
+            return self.torch.search(sources, config)
+        limits = [length_limit(len(each.ids), config) for each in sources]
+        results = self.engine.translate_batch(
+            [[*map(str, each.ids)] for each in sources],
+            **_options(width),
+            max_decoding_length=max(1, min(self.positions, max(limits))),
+        )
+        outputs = [
+            self._finished(result, limit, config)
+            for result, limit in zip(results, limits, strict=True)
+        ]
+        again = [index for index, found in enumerate(outputs) if len(found) < config.nbest]
+        if again:
+            found = self.torch.search([sources[index] for index in again], config)
+            for index, of_torch in zip(again, found, strict=True):
+                outputs[index] = of_torch
+        return outputs
+
+    def _finished(self, result: Any, limit: int, config: SearchConfig) -> list[Finished]:
+        """Return the best outputs, best first; none if one may have reached the length limit."""
+        found = []
+        for tokens, log_prob in zip(result.hypotheses, result.scores, strict=True):
+            ids = tuple(map(int, tokens))
+            if ids[-1:] != (END,) or len(ids) >= limit:
+                return []
+            if self._forbidden.isdisjoint(ids):
+                score = log_prob / length_penalty(len(ids), config.length_penalty)
+                found.append(Finished(ids[:-1], log_prob, score))
+        return sorted(found, key=lambda one: -one.score)[: config.nbest]
+
+
+class TorchTranslator:
+    """The same model in torch, read when it is first needed."""
+
+    def __init__(self, folder: Path, threads: int) -> None:
+        self.folder, self.threads = folder, threads
+
+    def search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        """Return the best outputs of each source."""
+        return self._translator._search(sources, config)
+
+    @cached_property
+    def _translator(self) -> Translator:
+        import torch
+
+        from models.inference.translator import Translator
+
+        if self.threads:
+            torch.set_num_threads(self.threads)
+        return Translator.read(self.folder)
+
+
+def _positions(config: ModelConfig, search: SearchConfig) -> int:
+    """Return the size of the table of positions: the longest output of the longest source."""
+    longest = length_limit(config.max_source, search)
+    return max(config.max_source, min(MOST_POSITIONS, longest))
+
+
+def _options(width: int) -> dict[str, Any]:
+    """Return the options of a search with a beam of `width` that returns log-probabilities."""
+    patience = 1.0 if width == 1 else PATIENCE
+    return {
+        "beam_size": width,
+        "patience": patience,
+        "num_hypotheses": math.floor(width * patience),
+        "length_penalty": 0.0,
+        "min_decoding_length": 0,  # an output may be empty
+        "max_input_length": 0,  # no limit; texts that are too long are refused before
+        "return_scores": True,
+        "return_end_token": True,
+    }

@@ -1,0 +1,50 @@
+"""Engines that search the outputs of a text model. No torch.
+
+torch         every family, search method and device; attention weights
+ctranslate2   text Transformers on the processor, beam or greedy search; fp32 or int8
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Literal
+
+from models.bundle.settings import family_of, read_settings
+from models.config import AttentionConfig, ModelConfig, SearchConfig
+from models.inference.ctranslate2.translator import MOST_POSITIONS
+from models.settings import from_dict
+
+Engine = Literal["auto", "torch", "ctranslate2"]
+ComputePrecision = Literal["fp32", "int8"]
+
+
+def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:
+    """Return why CTranslate2 cannot run a model, for a message; "" if it can.
+
+    search: settings of the search. device: as in `attn translate --device`.
+    """
+    settings = read_settings(folder)
+    config = from_dict(ModelConfig, settings["model"], where="model")
+    if family_of(settings) != "transformer":
+        return f"a model of family {family_of(settings)}"
+    if config.attention != AttentionConfig() or config.embedding % config.heads:
+        return "settings that the Transformer does not have"
+    if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
+        return "a model of unusual settings"
+    if search.method == "sample":
+        return "--method sample"
+    if device not in ("auto", "cpu"):
+        return f"--device {device}"
+    return _missing_library(gpu=device == "auto")
+
+
+def _missing_library(*, gpu: bool) -> str:
+    """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
+    try:
+        library = importlib.import_module("ctranslate2")
+    except (ImportError, OSError) as error:
+        return f"no usable library ({error})"
+    if not hasattr(library, "Translator"):
+        return "no usable library (its compiled part is missing)"
+    return "a GPU, which torch uses" if gpu and library.get_cuda_device_count() else ""

@@ -1,0 +1,225 @@
+"""Translation of a stream of texts, independent of the engine that searches. Imports no torch.
+
+An engine is a subclass with `_search`. Its output for a text does not depend on the batch.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from models.config import (
+    MAX_BATCH_TOKENS,
+    AlignConfig,
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
+from models.errors import ConfigurationError, InputError
+from models.inference.batching import in_order, length_batches, windows
+from models.inference.hypotheses import Finished
+from models.languages import check_direction, is_zero_shot
+from models.tokenizer import Tokenizer
+from models.types import EMPTY, Hypothesis, Translation
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+WINDOW = 2000  # texts that are read ahead and batched by length
+
+
+class EncodedText(NamedTuple):
+    """A text to translate."""
+
+    text: str
+    to: str  # target language of a multilingual model
+    ids: list[int]  # end mark included; none for an empty text
+
+
+class TextTranslator:
+    """A trained text model ready for use: texts in, translations with scores out."""
+
+    to = ""  # target language of a multilingual model; see `for_direction`
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        tokenizer: Tokenizer,
+        tokenizer_config: TokenizerConfig,
+        search: SearchConfig,
+        alignment: AlignConfig,
+    ) -> None:
+        self._config = config
+        self.tokenizer = tokenizer
+        self.tokenizer_config = tokenizer_config
+        self.search = search
+        self.alignment = alignment
+
+    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        """Return the best `config.nbest` outputs of each source, best first."""
+        raise NotImplementedError
+
+    @property
+    def config(self) -> ModelConfig:
+        """Configuration of the model."""
+        return self._config
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum source length in tokens, end mark included."""
+        return self.config.max_source
+
+    @property
+    def read_mode(self) -> str:
+        """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
+        return "soft"
+
+    def with_search(self, search: SearchConfig) -> Self:
+        """Return this model with other default search settings; the weights are shared."""
+        other = copy.copy(self)
+        other.search = search
+        return other
+
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
+        """Raise ConfigurationError, because the attention is not hard."""
+        raise ConfigurationError(
+            f"attention read by {decode} of a model that is not hard",
+            "a model trained with model.attention.read=hard",
+            "leave the choice out",
+        )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The target languages of a multilingual model; empty for a model of one direction."""
+        return self.tokenizer_config.languages
+
+    def for_direction(self, to: str = "", source: str = "") -> Self:
+        """Return this model with a fixed target language, so that `to` need not be given again.
+
+        source: language of the sources, only checked. Raises ModelError for an unknown language, a
+        missing `to`, and for any language if the model has a single direction.
+        """
+        other = copy.copy(self)
+        other.to = check_direction(self.tokenizer_config, to or self.to, source)
+        return other
+
+    def is_zero_shot(self, source: str = "") -> bool:
+        """Return True if no training data had the direction from `source` to `self.to`."""
+        return is_zero_shot(self.tokenizer_config, self.to, source)
+
+    def encode(self, text: str, to: str = "") -> list[int]:
+        """Return the ids of a source text, target-language token and end mark included.
+
+        to: target language of a multilingual model; without it, that of `for_direction`.
+        """
+        return self.tokenizer.encode(text, check_direction(self.tokenizer_config, to or self.to))
+
+    def source_length(self, text: str) -> int:
+        """Return the number of tokens of a source text, language token and end mark included."""
+        return len(self.tokenizer.encode(text)) + bool(self.languages)
+
+    def translate(
+        self,
+        texts: Iterable[str],
+        *,
+        to: str | Sequence[str] = "",
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+    ) -> list[Translation]:
+        """Translate texts; see `stream`. All of them are batched by length together."""
+        texts = list(texts)
+        if not isinstance(to, str) and len(to) != len(texts):
+            raise InputError(f"{len(to)} target languages for {len(texts)} texts", "one for each")
+        return list(
+            self.stream(
+                texts,
+                to=to,
+                search=search,
+                max_batch_tokens=max_batch_tokens,
+                window=max(1, len(texts)),
+            )
+        )
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        *,
+        to: str | Iterable[str] = "",
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+        window: int = WINDOW,
+        on_batch: Callable[[int], None] = lambda done: None,
+    ) -> Iterator[Translation]:
+        """Translate texts; yield each result as soon as it and all before it are done.
+
+        Memory stays constant: at most `window` texts are read ahead, and batched by length.
+        An empty text has one empty output, and the model is not called.
+        to: target language of a multilingual model, or one for each text; without it, that of
+        `for_direction`. search: settings; the default is `self.search`. max_batch_tokens: source
+        tokens per batch, padding included. on_batch: called after each batch with the number of
+        texts done so far. Raises ModelError for a text longer than `max_source_length`, and for an
+        unknown language.
+        """
+        config, done = search or self.search, 0
+        targets = repeat(to) if isinstance(to, str) else to
+        for group in windows(zip(texts, targets, strict=False), window):
+            sources = self._encoded(group, first=done + 1)
+            report = partial(_report, on_batch, done)
+            yield from in_order(self._translated(sources, config, max_batch_tokens, report))
+            done += len(group)
+
+    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+        """Encode texts with their target languages. first: number of the first text."""
+        languages = {
+            to: check_direction(self.tokenizer_config, to or self.to)
+            for to in {to for _, to in texts}
+        }
+        sources = []
+        for number, (text, to) in enumerate(texts, first):
+            ids = self.tokenizer.encode(text, languages[to]) if text.strip() else []
+            if len(ids) > self.max_source_length:
+                raise InputError(
+                    f"text {number} has {len(ids)} tokens",
+                    f"at most {self.max_source_length}, end mark included",
+                    "split it into sentences",
+                )
+            sources.append(EncodedText(text, languages[to], ids))
+        return sources
+
+    def _translated(
+        self,
+        sources: Sequence[EncodedText],
+        config: SearchConfig,
+        max_batch_tokens: int,
+        on_batch: Callable[[int], None],
+    ) -> Iterator[tuple[int, Translation]]:
+        """Yield the index and the translation of each source, batch by batch."""
+        empty = [index for index, source in enumerate(sources) if not source.ids]
+        for index in empty:
+            yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
+        done, lengths = len(empty), [len(source.ids) for source in sources]
+        for batch in length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True):
+            chosen = [sources[index] for index in batch]
+            found = self._search(chosen, config)
+            done += len(batch)
+            on_batch(done)
+            for index, source, outputs in zip(batch, chosen, found, strict=True):
+                hypotheses = tuple(map(self._hypothesis, outputs))
+                yield index, Translation(source.text, hypotheses, source.to)
+
+    def _hypothesis(self, found: Finished) -> Hypothesis:
+        return Hypothesis(
+            text=self.tokenizer.decode(found.ids),
+            score=found.score,
+            log_prob=found.log_prob,
+            tokens=self.tokenizer.pieces(found.ids),
+            ids=found.ids,
+            truncated=found.truncated,
+        )
+
+
+def _report(on_batch: Callable[[int], None], before: int, done: int) -> None:
+    on_batch(before + done)

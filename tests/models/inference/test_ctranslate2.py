@@ -1,0 +1,274 @@
+"""CTranslate2 gives the outputs of torch, without torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+pytest.importorskip("ctranslate2")
+
+from attncli.embedded.grammar import generate
+from models import load
+from models.bundle import Bundle, build, read, save
+from models.bundle.weights import read_tensors
+from models.config import SearchConfig, TokenizerConfig
+from models.errors import ConfigurationError, DamagedError, ModelError
+from models.inference.batching import pad_pairs
+from models.inference.ctranslate2 import cache
+from models.inference.ctranslate2.convert import converted
+from models.inference.ctranslate2.translator import CTranslate2Translator
+from models.inference.ctranslate2.weights import read_weights
+from models.inference.engines import obstacle
+from models.inference.translator import Translator
+from models.installed import BOX
+from models.layers import positions
+from models.tokenizer import train
+from models.types import Translation, VocabularySizes
+from models.zoo import model_config
+
+GRAMMAR = BOX / "grammar-en-de"
+SENTENCES = [pair.source for pair in generate(200, seed=7)]
+
+
+@pytest.fixture(scope="module", params=["tiny", "grammar"])
+def pair(request: pytest.FixtureRequest, tiny_bundle: Path) -> tuple[object, object]:
+    """Return the same model in torch and in CTranslate2."""
+    folder = tiny_bundle if request.param == "tiny" else GRAMMAR
+    return load(folder), CTranslate2Translator.read(folder)
+
+
+def outputs(found: list[Translation]) -> list[tuple[int, ...]]:
+    return [translation.hypotheses[0].ids for translation in found]
+
+
+def same_share(ours: list[Translation], theirs: list[Translation]) -> float:
+    """Return the share of equal best outputs; their log-probabilities must be equal."""
+    equal = 0
+    for one, other in zip(ours, theirs, strict=True):
+        a, b = one.hypotheses[0], other.hypotheses[0]
+        if a.ids == b.ids:
+            equal += 1
+            assert a.log_prob == pytest.approx(b.log_prob, abs=1e-3)
+            assert a.score == pytest.approx(b.score, abs=1e-3)
+            assert a[:1] + a[3:] == b[:1] + b[3:]
+    return equal / len(ours)
+
+
+@pytest.mark.parametrize("changes", [{}, {"method": "greedy"}, {"length_penalty": 0.0, "beam": 3}])
+def test_best_outputs_and_scores_are_those_of_torch(pair, changes) -> None:
+    torch_model, fast = pair
+    search = dataclasses.replace(SearchConfig(), **changes)
+    theirs = torch_model.translate(SENTENCES, search=search)
+    assert same_share(fast.translate(SENTENCES, search=search), theirs) >= 0.99
+
+
+def test_n_best_lists_are_those_of_torch(pair) -> None:
+    torch_model, fast = pair
+    search = SearchConfig(nbest=5)
+    equal = 0
+    for ours, theirs in zip(
+        fast.translate(SENTENCES[:60], search=search),
+        torch_model.translate(SENTENCES[:60], search=search),
+        strict=True,
+    ):
+        assert len(ours.hypotheses) == 5
+        scores = [hypothesis.score for hypothesis in ours.hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        equal += sum(
+            a.ids == b.ids for a, b in zip(ours.hypotheses, theirs.hypotheses, strict=True)
+        )
+    assert equal >= 0.95 * 60 * 5, equal
+
+
+def test_a_sentence_alone_has_the_output_it_has_in_a_batch(pair) -> None:
+    _, fast = pair
+    together = fast.translate(SENTENCES[:40])
+    alone = [fast.translate([text])[0] for text in SENTENCES[:40]]
+    assert outputs(alone) == outputs(together)
+    for one, other in zip(alone, together, strict=True):
+        assert one.hypotheses[0].log_prob == pytest.approx(other.hypotheses[0].log_prob, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SearchConfig(max_ratio=0.5, max_extra=1),  # every output reaches its length limit
+        SearchConfig(method="sample", seed=3),
+        SearchConfig(beam=600, max_ratio=0, max_extra=3),  # wider than the vocabulary
+    ],
+    ids=["limit", "sample", "wide"],
+)
+def test_torch_searches_what_ctranslate2_searches_differently(tiny_bundle, search) -> None:
+    texts = SENTENCES[:2]
+    fast = CTranslate2Translator.read(tiny_bundle).translate(texts, search=search)
+    assert fast == load(tiny_bundle).translate(texts, search=search)
+
+
+def test_an_empty_text_and_a_text_that_is_too_long(tiny_bundle: Path) -> None:
+    fast = CTranslate2Translator.read(tiny_bundle)
+    assert fast.translate(["", " "])[0].text == ""
+    with pytest.raises(ModelError, match="at most 512"):
+        fast.translate(["dog " * 600])
+
+
+def test_int8_translates_the_grammar_as_fp32_does() -> None:
+    exact = CTranslate2Translator.read(GRAMMAR).translate(SENTENCES)
+    int8 = CTranslate2Translator.read(GRAMMAR, precision="int8").translate(SENTENCES)
+    equal = sum(a == b for a, b in zip(outputs(exact), outputs(int8), strict=True))
+    assert equal >= 0.95 * len(SENTENCES)
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize("tied", [True, False])
+def test_every_way_of_tying_and_a_target_language(tiny_pairs, tmp_path, joint, tied) -> None:
+    settings = TokenizerConfig(joint=joint, languages=("de", "en"), directions=("en-de",))
+    texts = [pair.source for pair in tiny_pairs], [pair.target for pair in tiny_pairs]
+    tokenizer = train(*texts, 400, settings)
+    config = dataclasses.replace(
+        model_config("transformer-nano"), encoder_layers=1, decoder_layers=2, tied=tied
+    )
+    sizes = VocabularySizes(len(tokenizer.source), len(tokenizer.target), joint)
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        model = build(config, sizes)
+    save(Bundle(model, tokenizer, settings, SearchConfig()), tmp_path)
+    fast = CTranslate2Translator.read(tmp_path).for_direction("de")
+    source = fast.encode(SENTENCES[0])
+    target = tokenizer.encode_target(tiny_pairs[0].target)
+    batch = pad_pairs([source], [target], torch.device("cpu"))
+    with torch.no_grad():
+        logits = model.eval().output(model.teacher_force(batch).features)[0]  # (T, Y)
+    theirs = logits.log_softmax(-1).gather(1, batch.target_out[0][:, None])[:, 0]
+    tokens = [[*map(str, ids)] for ids in (source, target[:-1])]
+    ours = fast.engine.score_batch(tokens[:1], tokens[1:])[0].log_probs
+    assert ours == pytest.approx(theirs.tolist(), abs=1e-4)
+    assert fast.languages == ("de", "en")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
+def test_weights_of_every_precision_are_read_as_torch_reads_them(tmp_path, precision) -> None:
+    bundle = read(GRAMMAR)
+    save(bundle, tmp_path, weights=precision)
+    path = tmp_path / "model.safetensors"
+    ours, theirs = read_weights(path), read_tensors(path)
+    assert ours.keys() == theirs.keys()
+    assert all(numpy.array_equal(ours[name], theirs[name].numpy()) for name in ours)
+
+
+def test_the_file_is_the_one_that_the_library_writes(tiny_bundle: Path) -> None:
+    from ctranslate2.specs.transformer_spec import TransformerSpec
+
+    settings = json.loads((tiny_bundle / "config.json").read_text("utf-8"))
+    spec = TransformerSpec.from_config((1, 1), settings["model"]["heads"], pre_norm=True)
+    files = converted(
+        read_weights(tiny_bundle / "model.safetensors"),
+        load(tiny_bundle).config,
+        VocabularySizes(**settings["vocabulary"]),
+        positions=64,
+    )
+    assert (spec.name, spec.revision) == ("TransformerSpec", 7)
+    for name in spec.variables():
+        assert f"{name}\0".encode() in files["model.bin"], name
+
+
+def test_weights_that_do_not_fit_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    (folder / "SHA256SUMS").unlink(missing_ok=True)
+    config = (folder / "config.json").read_text("utf-8")
+    (folder / "config.json").write_text(config.replace('"hidden": 128', '"hidden": 127'), "utf-8")
+    with pytest.raises(DamagedError, match="do not fit"):
+        CTranslate2Translator.read(folder)
+
+
+def test_a_changed_bundle_is_converted_again(tiny_bundle, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    CTranslate2Translator.read(folder)
+    CTranslate2Translator.read(folder)
+    stored = tmp_path / "cache" / "attn" / "ctranslate2"
+    assert len(list(stored.iterdir())) == 1
+    save(read(GRAMMAR), folder)
+    assert outputs(CTranslate2Translator.read(folder).translate(SENTENCES[:9])) == outputs(
+        load(GRAMMAR).translate(SENTENCES[:9])
+    )
+    assert len(list(stored.iterdir())) == 2
+    (folder / "model.safetensors").write_bytes(b"something else")
+    with pytest.raises(ModelError, match="differs from its digest|damaged"):
+        CTranslate2Translator.read(folder)
+
+
+def test_a_cache_that_cannot_be_written_is_not_needed(tiny_bundle, tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
+    monkeypatch.setattr(cache, "_cache_folder", lambda: None)
+    assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
+
+
+def test_positions_start_at_zero(tiny_bundle: Path) -> None:
+    from models.inference.ctranslate2.convert import _positions
+
+    table = _positions(40, 63)["encoder/position_encodings/encodings"]
+    assert numpy.allclose(table, positions(0, 40, 63, torch.device("cpu")).numpy(), atol=1e-5)
+
+
+def test_what_ctranslate2_cannot_do_has_a_reason(tiny_bundle: Path, tmp_path: Path) -> None:
+    assert obstacle(tiny_bundle, SearchConfig(), "cpu") == ""
+    assert "sample" in obstacle(tiny_bundle, SearchConfig(method="sample"))
+    assert "cuda" in obstacle(tiny_bundle, SearchConfig(), "cuda")
+    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    settings["model"]["family"] = "rnnsearch"
+    (folder / "config.json").write_text(json.dumps(settings), "utf-8")
+    assert "rnnsearch" in obstacle(folder, SearchConfig())
+
+
+PROGRAM = """
+import sys
+from attncli.app import run
+status = run(sys.argv[1:])
+assert "torch" not in sys.modules, "torch was imported"
+sys.exit(status)
+"""
+
+
+def attn(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, "translate", "-m", str(GRAMMAR), *options],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+    )
+
+
+def test_translate_imports_no_torch() -> None:
+    result = attn(PROGRAM, "--engine", "auto", "The old dog sees a small house.")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "Der alte Hund sieht ein kleines Haus.\n"
+
+
+def test_engine_options_that_cannot_be_combined_are_refused(monkeypatch) -> None:
+    from attncli.jobs.engines import EngineOptions, open_text_model
+    from attncli.jobs.loading import OpenOptions
+
+    options = OpenOptions()
+    with pytest.raises(ConfigurationError, match="an alignment"):
+        open_text_model(GRAMMAR, options, EngineOptions("ctranslate2", attention="an alignment"))
+    with pytest.raises(ConfigurationError, match="int8"):
+        open_text_model(GRAMMAR, options, EngineOptions("torch", "int8"))
+    with pytest.raises(ConfigurationError, match="int8"):
+        open_text_model(GRAMMAR, options, EngineOptions("auto", "int8", "an alignment"))
+    for engine, kind in (("auto", CTranslate2Translator), ("torch", Translator)):
+        opened = open_text_model(GRAMMAR, OpenOptions(device="cpu"), EngineOptions(engine))
+        assert type(opened) is kind
+    aligned = open_text_model(GRAMMAR, options, EngineOptions(attention="an alignment"))
+    assert type(aligned) is Translator
