@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ def read_weights(path: Path) -> Weights:
     from safetensors import SafetensorError, deserialize
 
     try:
-        stored = dict(deserialize(path.read_bytes()))
+        stored = dict(deserialize(path.read_bytes()))  # type: ignore[no-untyped-call]
         arrays = {name: _array(tensor) for name, tensor in stored.items()}
         weights = {name: _restored(name, arrays) for name in arrays if not _is_scale(name, arrays)}
     except (OSError, SafetensorError, ValueError, KeyError) as error:
@@ -39,13 +40,13 @@ def read_weights(path: Path) -> Weights:
     return weights
 
 
-def _array(tensor: dict[str, object]) -> NDArray[numpy.generic]:
+def _array(tensor: dict[str, Any]) -> NDArray[numpy.generic]:
     """Return a stored tensor as an array; bfloat16 becomes fp32."""
     kind = str(tensor["dtype"])
-    array = numpy.frombuffer(tensor["data"], TYPES[kind]).reshape(tensor["shape"])  # type: ignore
+    array: NDArray[numpy.generic] = numpy.frombuffer(tensor["data"], TYPES[kind])
     if kind == "BF16":  # the upper half of the bits of fp32
-        return (array.astype(numpy.uint32) << 16).view(numpy.float32)
-    return array
+        array = (array.astype(numpy.uint32) << 16).view(numpy.float32)
+    return array.reshape(tensor["shape"])
 
 
 def _is_scale(name: str, arrays: dict[str, NDArray[numpy.generic]]) -> bool:
