@@ -18,7 +18,8 @@ from models.config import ModelConfig, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
-from models.inference.search import Finished, search
+from models.inference.hypotheses import Finished
+from models.inference.search import search
 from models.sources import check_source
 from models.tokenizer import END
 from models.types import Hypothesis, Memory

@@ -53,7 +53,7 @@ def test_reinforce_is_the_gradient_of_the_expected_likelihood(
 
     paths = list(itertools.product(range(3), repeat=2))
     steps = iter(torch.tensor(paths).unbind(1))
-    monkeypatch.setattr(hard, "drawn", lambda weights, place: next(steps)[:, None])
+    monkeypatch.setattr(hard, "sampled", lambda weights, place: next(steps)[:, None])
     batch = repeated(TWO_STEPS, 9)
     forced = model.teacher_force(batch)
     assert forced.log_prob is not None

@@ -162,7 +162,7 @@ def test_gradients_reach_every_parameter_that_is_not_frozen(preset: str) -> None
 
 def test_what_cannot_work_is_refused_at_construction() -> None:
     config = dataclasses.replace(small_config(SOFT), readout=8)
-    with pytest.raises(ModelError, match=r"readout of 8 .* embeddings of 16"):
+    with pytest.raises(ModelError, match=r"readout = 8 .* embeddings of 16"):
         build(config, SIZES)
 
 
@@ -212,7 +212,7 @@ def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> 
         baseline = following
 
     steps = iter(torch.tensor(list(itertools.product(range(3), repeat=2))).unbind(1))
-    monkeypatch.setattr(hard, "drawn", lambda weights, place: next(steps)[:, None])
+    monkeypatch.setattr(hard, "sampled", lambda weights, place: next(steps)[:, None])
     forced = model.teacher_force(many(9))
     assert forced.log_prob is not None
     log_probs = model.output(forced.features).log_softmax(-1)
@@ -407,5 +407,5 @@ def test_a_transformer_knows_where_a_cell_is() -> None:
 def test_a_transformer_refuses_what_it_does_not_have() -> None:
     attention = AttentionConfig(read="hard")
     config = dataclasses.replace(small_config("captioner-transformer-nano"), attention=attention)
-    with pytest.raises(ModelError, match=r"model\.attention with the Transformer"):
+    with pytest.raises(ModelError, match=r"model\.attention for a Transformer"):
         build(config, SIZES)
