@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import resource
+import shlex
 import subprocess
 import sys
 
@@ -71,11 +72,19 @@ def test_version() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_commands_and_options(shell: str) -> None:
-    assert "_ATTN_COMPLETE" in attn("--show-completion", shell).stdout or shell != "bash"
+    script = attn(_ATTN_COMPLETE=f"source_{shell}").stdout
+    assert f"_ATTN_COMPLETE=complete_{shell}" in script
     bash = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "attn tr"}
     assert attn(**bash).stdout.split() == ["train", "translate"]
     options = {**bash, "COMP_CWORD": "2", "COMP_WORDS": "attn translate --len"}
     assert attn(**options).stdout.split() == ["--length-penalty"]
+
+
+def test_the_completion_shown_is_that_of_the_calling_shell() -> None:
+    program = f"{shlex.quote(sys.executable)} -m attncli"
+    command = ["bash", "-c", f"{program} --show-completion; exit $?"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == attn(_ATTN_COMPLETE="source_bash").stdout.strip() != ""
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.model"],
     ["models.loss"],
     ["models.r_drop", "models.subwords"],
-    ["models.families", "models.inference.backend"],
+    ["models.families", "models.inference.backend", "models.inference.hypotheses"],
     ["models.inference.search"],
     ["models.bundle"],
     ["models.installed"],

@@ -57,11 +57,18 @@ def files(photos: Path) -> list[Path]:
 
 
 def expected(model: Path, paths: list[Path], search: SearchConfig = SEARCH) -> list[str]:
-    """Return the captions in Python, each picture by itself."""
+    """Return the captions in Python, each picture by itself; all are cut at the limit of SHORT."""
     captioner = load_captioner(model)
     pictures = [open_image(path, least=32) for path in paths]
-    found = [captioner.caption([picture], search=search)[0].text for picture in pictures]
-    return [re.sub(r"[\r\n\t]", " ", text) for text in found]
+    found = [captioner.caption([picture], search=search)[0].hypotheses[0] for picture in pictures]
+    assert all(best.truncated for best in found)
+    return [re.sub(r"[\r\n\t]", " ", best.text) for best in found]
+
+
+def all_cut(count: int) -> str:
+    """Return the message after `count` captions, all of which are cut."""
+    limit = "their length limit (--max-caption raises it)"
+    return f"attn: {count} of {count} captions were cut at {limit}"
 
 
 def rows(paths: list[Path], captions: list[str]) -> str:
@@ -73,24 +80,24 @@ def test_one_picture_gives_its_caption_alone(
 ) -> None:
     for path in files(photos):
         [text] = expected(soft_captioner, [path])
-        assert caption(path) == (f"{text}\n", [], 0)
-        assert caption("-", stdin=path.read_bytes()) == (f"{text}\n", [], 0)
+        assert caption(path) == (f"{text}\n", [all_cut(1)], 0)
+        assert caption("-", stdin=path.read_bytes()) == (f"{text}\n", [all_cut(1)], 0)
 
 
 def test_several_are_rows_in_order_however_they_are_named(
     caption: Run, soft_captioner: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = files(photos)
-    wanted = rows(paths, expected(soft_captioner, paths))
+    wanted, said = rows(paths, expected(soft_captioner, paths)), [all_cut(5)]
     listed = "".join(f"{path}\n" for path in paths).encode()
     (photos / "notes.txt").write_text("no picture")
     (photos / ".hidden.png").write_bytes(b"no picture")
     for batch in ("1", "2", "32"):
-        assert caption(*paths, "--batch", batch) == (wanted, [], 0)
-    assert caption("-r", photos) == (wanted, [], 0)
-    assert caption(photos / "**" / "*.[pjwg]*[!t]") == (wanted, [], 0)
-    assert caption(stdin=listed) == (wanted, [], 0)
-    assert caption(stdin=listed.replace(b"\n", b"\r\n").removesuffix(b"\r\n")) == (wanted, [], 0)
+        assert caption(*paths, "--batch", batch) == (wanted, said, 0)
+    assert caption("-r", photos) == (wanted, said, 0)
+    assert caption(photos / "**" / "*.[pjwg]*[!t]") == (wanted, said, 0)
+    assert caption(stdin=listed) == (wanted, said, 0)
+    assert caption(stdin=listed.replace(b"\n", b"\r\n").removesuffix(b"\r\n")) == (wanted, said, 0)
     monkeypatch.chdir(photos)
     assert caption("*.png")[0].startswith("a.png\t")
 
@@ -105,6 +112,7 @@ def test_what_is_no_picture_costs_a_line_and_the_rest_is_captioned(
     output, said, status = caption(*bad, *paths)
     assert status == 1
     assert output == rows([*map(Path, map(str, bad)), *paths], [""] * 4 + captions)
+    assert said.pop() == all_cut(5)
     assert [line.split(";")[0].split(" (")[0] for line in said] == [
         "attn: no file nowhere.jpg",
         f"attn: {photos / 'cut.jpg'} cannot be read",
@@ -124,6 +132,7 @@ def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
         "nowhere",
         "\ufffd",
     ]
+    assert said.pop() == all_cut(1)
     assert status == 1 and [line[:28] for line in said] == [
         "attn: line 1 names no pictur",
         "attn: no file nowhere; expec",
@@ -143,7 +152,7 @@ def test_pictures_of_every_mode_have_captions(mode: str, caption: Run, tmp_path:
     else:
         Image.new("RGB", (40, 30), "red").convert(mode).save(path)
     output, said, status = caption(path)
-    assert output.strip() and not said and status == 0
+    assert output.strip() and said == [all_cut(1)] and status == 0
 
 
 def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Path) -> None:
@@ -168,7 +177,13 @@ def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Pa
     assert (first["image"], first["caption"]) == (str(paths[0]), best.text)
     assert (first["read"], "error" in first) == ("soft", False)
     assert [tuple(h.values()) for h in first["hypotheses"]] == [
-        (h.text, pytest.approx(h.score, abs=1e-4), pytest.approx(h.log_prob, abs=1e-3), list(h[3]))
+        (
+            h.text,
+            pytest.approx(h.score, abs=1e-4),
+            pytest.approx(h.log_prob, abs=1e-3),
+            list(h.tokens),
+            h.truncated,
+        )
         for h in found[0]
     ]
     assert (missing["caption"], missing["hypotheses"]) == (None, [])
@@ -206,12 +221,13 @@ def test_text_beside_pictures(caption: Run, soft_captioner: Path, photos: Path) 
     mine = photos / "a.txt"
     mine.write_text("my notes")
     output, said, status = caption("-r", photos, "--sidecar")
-    assert status == 1 and [line for line in said if "a.txt is there already; kept" in line]
+    kept = f"attn: {mine} exists; not replaced (--overwrite replaces it)"
+    assert (said, status) == ([kept, all_cut(5)], 1)
     assert mine.read_text() == "my notes"
     assert output == rows(paths, captions)
     for path, text in list(zip(paths, captions, strict=True))[1:]:
         assert path.with_suffix(".txt").read_text() == " ".join(text.split()) + "\n"
-    assert caption("-r", photos, "--sidecar", "--overwrite")[1:] == ([], 0)
+    assert caption("-r", photos, "--sidecar", "--overwrite")[1:] == ([all_cut(5)], 0)
     assert mine.read_text() == " ".join(captions[0].split()) + "\n"
 
 
@@ -221,7 +237,8 @@ def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Pa
     for suffix in ("png", "gif", "html", "npz"):
         output, said, status = caption(path, "--attention", photos / f"maps.{suffix}")
         assert (output, status) == (plain, 0)
-        assert [line[:40] for line in said] == ["attn: the maps hardly differ from word t"]
+        assert said[0] == all_cut(1)
+        assert [line[:40] for line in said[1:]] == ["attn: the maps hardly differ from word t"]
     pictures = [open_image(path, least=32)]
     [found] = load_captioner(soft_captioner).caption(pictures, search=SEARCH, attention=True)
     look = found.attention
@@ -282,7 +299,7 @@ def test_a_file_of_results_is_whole_and_progress_is_said(
     target = tmp_path / "captions.tsv"
     plain = caption("-r", photos)[0]
     output, said, status = caption("-r", photos, "-o", target)
-    assert (output, said, status) == ("", ["captioning 100 %  5 pictures"], 0)
+    assert (output, said, status) == ("", [all_cut(5), "captioning 100 %  5 pictures"], 0)
     assert target.read_text() == plain
 
 

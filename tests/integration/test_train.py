@@ -134,7 +134,7 @@ def test_a_run_in_plain_lines_and_again(
     out, err = capsys.readouterr()
     lines = err.splitlines()
     summary = next(line for line in lines if line.startswith("transformer-nano: "))
-    assert " parameters, 330 joint tokens, 60 pairs, 12 for dev; cpu, " in summary
+    assert " parameters, 330 joint tokens, 60 sentence pairs, 12 for dev; cpu, " in summary
     assert "attn: 1 sentence pairs are excluded: 1 with an empty side" in err
     assert "update 14  epoch" in err and "ended after 14 updates: 14 updates done" in err
     assert lines[-1] == f"try: echo ... | attn translate -m '{tmp_path}/a run'"
@@ -187,7 +187,8 @@ def test_mistakes_are_one_line(
     files = [] if more[0][0] != "-" else [str(texts.train), "--dev", str(texts.dev)]
     assert app.run(["train", "-o", str(tmp_path / "run"), *more, *files]) == status
     out, err = capsys.readouterr()
-    said = [line for line in err.splitlines() if line not in ("reading", "learning pieces")]
+    steps = ("reading", "learning the vocabulary")
+    said = [line for line in err.splitlines() if line not in steps]
     said = [line for line in said if not line.startswith("tokenising")]
     assert out == "" and expected in said[-1]
     assert status == 2 or len(said) == 1

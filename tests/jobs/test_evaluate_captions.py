@@ -142,7 +142,9 @@ def test_a_file_with_splits_is_scored_on_its_test_part(
     found = evaluated(capsys, path, "--hypotheses", lines)
     assert found["lines"]["cider_d"] == pytest.approx(expected)
     assert app.run(["evaluate", "captions", path, "--part", "dev", "--hypotheses", lines]) == 1
-    assert "has 3 lines; expected 1, one for each picture" in capsys.readouterr().err
+    assert (
+        "has 3 lines; expected 1, one for each image of karpathy.json;" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +186,7 @@ def test_missing_and_broken_pictures_and_captions_are_named(
     (photos / "b.jpg").unlink()
     Image.new("RGB", (9, 9)).save(photos / "d.gif")
     assert app.run(options) == 1
-    assert "1 of 5 pictures of captions.tsv are not in" in capsys.readouterr().err
+    assert "1 of 5 images of captions.tsv are not in" in capsys.readouterr().err
     few = write(tmp_path / "few.tsv", [f"{name}\tx" for name in NAMES[:3]])
     assert app.run(["evaluate", "captions", captions, "--hypotheses", few]) == 1
     assert "few.tsv has no caption for d.gif" in capsys.readouterr().err
