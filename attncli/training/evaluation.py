@@ -75,7 +75,7 @@ def _fill(parameters: dict[str, nn.Parameter], weights: dict[str, Tensor]) -> No
 
 
 def averaged(paths: list[Path]) -> dict[str, Tensor]:
-    """The mean of several snapshots' weights."""
+    """Return the mean of several snapshots' weights."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
