@@ -92,7 +92,9 @@ def with_languages(config: RunConfig) -> RunConfig:
         for language in languages:
             if language not in tokenizer.languages:
                 raise unknown_name("language of a corpus", language, tokenizer.languages)
-    languages = tuple(sorted({*languages, *tokenizer.languages}))
+        languages = tokenizer.languages  # in the order of that model
+    else:
+        languages = tuple(sorted({*languages, *tokenizer.languages}))
     directions = tuple(sorted({*directions_of(corpora), *tokenizer.directions}))
     return replace(config, tokenizer=replace(tokenizer, languages=languages, directions=directions))
 

@@ -12,14 +12,15 @@ import pytest
 from attncli import app
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
-from attncli.training.config import RunConfig, from_toml, to_toml
+from attncli.training.config import DataConfig, RunConfig, from_toml, to_toml
 from attncli.training.corpora import CorpusConfig, parse_corpus
 from attncli.training.events import Evaluated, Interrupted, Started
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.log import read_log
-from attncli.training.settings import settings
+from attncli.training.settings import settings, with_languages
 from attncli.training.sources.text_corpora import load
 from models import load_translator
+from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.settings import from_dict
 from tests.training.small import SMALL, assert_same, run
@@ -193,3 +194,10 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert app.run(["train", *arguments, "-p", "transformer-nano", "-o", str(tmp_path)]) == 1
         err = capsys.readouterr().err
         assert message in err and err.count("\n") == 1
+
+
+def test_an_initial_model_keeps_the_order_of_its_languages() -> None:
+    stored = TokenizerConfig(languages=("en", "de", "fr"), directions=("en-de",))
+    data = DataConfig(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
+    config = RunConfig(start_from="model", data=data, tokenizer=stored)
+    assert with_languages(config).tokenizer.languages == stored.languages
