@@ -124,6 +124,8 @@ def write_runs(folder: Path) -> None:
         shutil.copytree(FILES / "bundles" / bundle, folder / name)
     for name in ("dev.tsv", "test.tsv"):
         shutil.copy(FILES / "dev.tsv", folder / "demo" / name)
+    for path in folder.rglob("config.toml"):  # dev.tsv has captions here
+        path.write_text(path.read_text("utf-8").replace('"dev.tsv"', '"pairs.tsv"'), "utf-8")
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.page}: {line.text}")
