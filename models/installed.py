@@ -71,6 +71,11 @@ def find_model(name: str | Path) -> Path:
     raise unknown_name("model", str(name), known)
 
 
+def chosen_model(model: str | Path | None, task: str) -> Path:
+    """Return the folder of the named model; of the shipped one for the task if none is named."""
+    return find_model(model) if model else default_model(task)
+
+
 def default_model(task: str) -> Path:
     """Return the shipped model that a task uses where none is given: translate or caption.
 

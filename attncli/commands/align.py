@@ -43,7 +43,7 @@ from attncli.overrides import AlignOverrides
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
 from attncli.render.screen import current_screen
 from models.config import MAX_BATCH_TOKENS
-from models.installed import default_model, find_model
+from models.installed import chosen_model
 
 Files = Annotated[
     list[Path] | None,
@@ -171,7 +171,7 @@ class _Chosen(NamedTuple):
 
     def load(self, *, heads: bool, named: bool = False) -> Aligner:
         """Load the models. This imports torch, so all cheaper checks come before it."""
-        model = find_model(self.model) if self.model else default_model("translate")
+        model = chosen_model(self.model, "translate")
         translator = loading.open_translator(model, self.options)
         return aligner_of(
             translator,

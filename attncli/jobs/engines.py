@@ -11,7 +11,7 @@ from attncli.jobs.loading import OpenOptions
 from models.config import SearchConfig
 from models.errors import ConfigurationError, DamagedError
 from models.inference.engines import ComputePrecision, Engine, obstacle
-from models.installed import default_model, find_model
+from models.installed import chosen_model
 from models.settings import from_dict
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def open_text_model(
 
     Raises ModelError if CTranslate2 or int8 is chosen for what only torch can do.
     """
-    path = find_model(model) if model else default_model("translate")
+    path = chosen_model(model, "translate")
     if engine.engine == "torch":
         _refuse_int8(engine, "--engine torch")
         return loading.open_translator(path, options)

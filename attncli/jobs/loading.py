@@ -13,7 +13,7 @@ from attncli import console
 from attncli.jobs.device import choose_device, use_threads
 from attncli.overrides import SearchOverrides
 from models.errors import ModelError
-from models.installed import default_model, find_model
+from models.installed import chosen_model, find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -49,7 +49,7 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
     from models import load_translator
 
     options = options or OpenOptions()
-    path = find_model(model) if model else default_model("translate")
+    path = chosen_model(model, "translate")
     return configured(load_translator(path, device=open_device(options)), options)
 
 
@@ -95,7 +95,7 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
     from models import load_captioner
 
     options = options or OpenOptions()
-    path = find_model(model) if model else default_model("caption")
+    path = chosen_model(model, "caption")
     return _configured(load_captioner(path, device=open_device(options)), options)
 
 
