@@ -13,18 +13,19 @@ from attncli.data.mixture import Direction, shares
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.corpora import CorpusConfig
 from attncli.training.data import Data, Prepared, Progress
-from attncli.training.initial_model import initial_tokenizer
-from attncli.training.sources.text_data import chosen_size, sampled_lines
+from attncli.training.sources.text_data import (
+    damaged,
+    sampled_lines,
+    write_corpus,
+    write_tokenizer,
+)
 from attncli.training.sources.text_dev import DevTexts
 from attncli.training.sources.text_dev_directions import DevDirections
 from attncli.training.sources.text_variation import mixed, variation_of
-from attncli.training.sources.vocabulary import interruptible
-from models.errors import ModelError
-from models.files import write_bytes, write_folder, write_text
+from models.files import write_folder, write_text
 from models.languages import BACK_TRANSLATED
 from models.parsing import parse_json
 from models.tokenizer import Tokenizer
-from models.tokenizer import train as train_tokenizer
 
 PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
@@ -74,11 +75,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
         dropped = [tokens.Dropped(**record) for record in made]
         stored = [tokens.read_pairs(folder / str(n)) for n in range(len(dropped))]
     except (OSError, ValueError, TypeError) as error:
-        raise ModelError(
-            f"the tokenised corpora in {folder} are damaged ({error})",
-            "files written by `attn train`",
-            "remove the run folder to start again",
-        ) from None
+        raise damaged(error, f"the tokenised corpora in {folder} are") from None
     tokenizer = Tokenizer.read(folder)
     directions = directions_in(config.data.corpora, stored, tokenizer)
     empty, long = (sum(column) for column in zip(*dropped, strict=True))
@@ -129,13 +126,7 @@ def _make(config: RunConfig, folder: Path, progress: Progress) -> None:
         first, second = first + source, second + target
         totals.append(total)
     progress("training the tokenizer", 0, 0)
-    size = config.tokenizer.size or chosen_size(first, second, config.tokenizer)
-    tokenizer = initial_tokenizer(
-        config,
-        lambda: interruptible(lambda: train_tokenizer(first, second, size, config.tokenizer)),
-    )
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
+    tokenizer = write_tokenizer(config, first, second, folder)
     made = [
         _tokenise(config, one, tokenizer, folder / str(n), total, progress)
         for n, (one, total) in enumerate(zip(corpora, totals, strict=True))
@@ -152,17 +143,11 @@ def _tokenise(
     progress: Progress,
 ) -> tokens.Dropped:
     folder.mkdir()
-    dropped = tokens.write_pairs(
-        ((pair.source, pair.references[0]) for pair in corpus.read_pairs(one.files)),
+    return write_corpus(
+        one.files,
         tokenizer,
         folder,
         max_length=min(config.data.max_length, config.model.max_source) - PREFIX,
+        total=total,
         advance=lambda done: progress(f"tokenising {one.languages}", done, total),
     )
-    if sum(dropped) == total:
-        raise ModelError(
-            f"no usable pair in {' '.join(one.files)}: {dropped.empty:,} have an empty side, "
-            f"{dropped.long:,} are longer than data.max_length",
-            "text of that length on both sides",
-        )
-    return dropped

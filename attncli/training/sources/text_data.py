@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from attncli.data import corpus, tokens
-from attncli.data.guides import read_guides
+from attncli.data.guides import Guide, read_guides
 from attncli.embedded import grammar
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Data, Prepared, Progress
@@ -95,11 +95,7 @@ def prepare(config: RunConfig, data: DataConfig, folder: Path, progress: Progres
         made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
     except (OSError, ValueError, TypeError) as error:
-        raise ModelError(
-            f"the tokenised corpus in {folder} is damaged ({error})",
-            "files written by `attn train`",
-            "remove the run folder to start again",
-        ) from None
+        raise damaged(error, f"the tokenised corpus in {folder} is") from None
     tokenizer = Tokenizer.read(folder)
     return Prepared(tokenizer, varied(pairs, tokenizer, config), dropped)
 
@@ -117,6 +113,23 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, progress: Progress)
     progress("reading", 0, 0)
     source, target, total = sampled_lines(data, config.tokenizer.sample, config.train.seed)
     progress("learning the vocabulary", 0, 0)
+    tokenizer = write_tokenizer(config, source, target, folder)
+    dropped = write_corpus(
+        data.train,
+        tokenizer,
+        folder,
+        max_length=min(data.max_length, config.model.max_source),
+        guides=read_guides(Path(data.alignments), total) if data.alignments else None,
+        total=total,
+        advance=lambda done: progress("tokenising", done, total),
+    )
+    write_text(folder / "made.json", json.dumps(dropped._asdict()))
+
+
+def write_tokenizer(
+    config: RunConfig, source: list[str], target: list[str], folder: Path
+) -> Tokenizer:
+    """Train a tokenizer, or take that of the initial model; write and return it."""
     size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
     tokenizer = initial_tokenizer(
         config,
@@ -124,21 +137,50 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, progress: Progress)
     )
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
+    return tokenizer
+
+
+def write_corpus(
+    files: Sequence[str],
+    tokenizer: Tokenizer,
+    folder: Path,
+    *,
+    max_length: int,
+    total: int,
+    advance: Callable[[int], None],
+    guides: Iterable[Guide] | None = None,
+) -> tokens.Dropped:
+    """Write the tokenised pairs of some files; return the numbers of pairs left out.
+
+    total: number of pairs. Raises ModelError if all of them are left out. See `write_pairs`.
+    """
     dropped = tokens.write_pairs(
-        ((pair.source, pair.references[0]) for pair in corpus.read_pairs(data.train)),
+        ((pair.source, pair.references[0]) for pair in corpus.read_pairs(files)),
         tokenizer,
         folder,
-        max_length=min(data.max_length, config.model.max_source),
-        guides=read_guides(Path(data.alignments), total) if data.alignments else None,
-        advance=lambda done: progress("tokenising", done, total),
+        max_length=max_length,
+        guides=guides,
+        advance=advance,
     )
     if sum(dropped) == total:
         raise ModelError(
-            f"no usable pair in {' '.join(data.train)}: {dropped.empty:,} have an empty side, "
+            f"no usable pair in {' '.join(files)}: {dropped.empty:,} have an empty side, "
             f"{dropped.long:,} are longer than data.max_length",
             "text of that length on both sides",
         )
-    write_text(folder / "made.json", json.dumps(dropped._asdict()))
+    return dropped
+
+
+def damaged(error: Exception, subject: str) -> ModelError:
+    """Return the error for prepared data that cannot be read.
+
+    subject: with its verb, such as "the tokenised corpus in runs/a/data is".
+    """
+    return ModelError(
+        f"{subject} damaged ({error})",
+        "files written by `attn train`",
+        "remove the run folder to start again",
+    )
 
 
 def sampled_lines(data: DataConfig, most: int, seed: int) -> tuple[list[str], list[str], int]:
