@@ -19,10 +19,10 @@ from models.types import Memory
 
 
 class Selectable(Protocol):
-    """A NamedTuple of tensors whose rows can be selected and reordered; search needs no more."""
+    """Tensors with one row per hypothesis (a state) or per sentence (a prepared memory)."""
 
     def select(self, rows: Tensor) -> Any:
-        """Return the rows in the given order."""
+        """Return the given rows (N,), in this order; a row may occur several times."""
 
 
 P = TypeVar("P", bound=Selectable)  # prepared memory

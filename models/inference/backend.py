@@ -13,13 +13,6 @@ from torch import Tensor
 from models.types import DecodingStep, Memory
 
 
-class Selectable(Protocol):
-    """Tensors with one row per hypothesis (a state) or per sentence (a prepared memory)."""
-
-    def select(self, rows: Tensor) -> Any:
-        """Return the given rows (N,), in this order; a row may occur several times."""
-
-
 class Backend(Protocol):
     """Model as search uses it: encode once, start once, then one step per output token."""
 
@@ -29,7 +22,7 @@ class Backend(Protocol):
     def start(self, memory: Memory) -> tuple[Any, Any]:
         """Return the prepared memory (B sentences) and the state before the first token (B rows).
 
-        Both are `Selectable`.
+        Both are `Selectable`; see models/decoders/base.py.
         """
 
     def step(self, tokens: Tensor, state: Any, prepared: Any) -> DecodingStep:

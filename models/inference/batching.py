@@ -1,7 +1,7 @@
 """Length batching and padding for inference.
 
 Examples of similar length share a batch, so that little of the batch is padding. Training has its
-own plan, which is shuffled per epoch: attncli/data/batching.py.
+own plan, which is shuffled per epoch.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def beam_search(
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
         length = beams.ids.shape[2]  # tokens after this step, end mark included
         at_limit = [limits[sentence] <= length for sentence in beams.sentences]
-        best = candidates(beams.log_probs, step.logits, at_limit, width)
+        best = candidates(beams.log_probs, step.log_probs, at_limit, width)
         collect_finished(beams, best, width, config.length_penalty)
         live = best.log_probs.masked_fill(best.tokens == END, -torch.inf)  # (B, 2K)
         next_penalty = length_penalty(length + 1, config.length_penalty)
@@ -92,14 +92,14 @@ def beam_search(
     return [finished[: config.nbest] for finished in beams.finished.values()]
 
 
-def candidates(log_probs: Tensor, logits: Tensor, at_limit: list[bool], width: int) -> Candidates:
-    """Return the best 2K continuations of each sentence, from log p (B, K) and logits (B * K, Y).
+def candidates(log_probs: Tensor, step: Tensor, at_limit: list[bool], width: int) -> Candidates:
+    """Return the best 2K continuations of each sentence.
 
+    log_probs (B, K): of the hypotheses. step (B * K, Y): of the next token; changed in place.
     2K, so that K hypotheses remain even if K of the best ones end. A sentence at its length limit
     can only end.
     """
     count, beam = log_probs.shape
-    step = logits.log_softmax(-1)
     step[:, list(NEVER_OUTPUT)] = -torch.inf
     step = step.view(count, beam, -1)  # (B, K, Y)
     truncated = None
