@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import argparse
 import random
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import NamedTuple
+
+from flickr8k import attn
 
 SETS = ("flickr8k", "coco")
 DEV_PICTURES = 300  # of each set, for early stopping
@@ -140,13 +140,6 @@ def score(options: argparse.Namespace) -> None:
         folder = options.data / name
         where = ["--images", folder / "images.tar", folder / "dev.tsv"]
         attn("evaluate", "captions", *models, *where, "--threads", options.threads)
-
-
-def attn(*arguments: object) -> None:
-    """Run the command line as a user would."""
-    words = [str(argument) for argument in arguments]
-    print("$ attn", *words, flush=True)
-    subprocess.run([sys.executable, "-m", "attncli", *words], check=True)
 
 
 if __name__ == "__main__":
