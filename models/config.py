@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from models.settings import option
 
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
+BATCH_IMAGES = 32  # images computed at a time when a captioner is used
 
 # ceilings, so that a damaged or hostile config.json cannot ask for unbounded work
 MAX_SIZE = 2**16  # features of a layer

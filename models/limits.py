@@ -1,7 +1,7 @@
 """Table of ceilings: how much one input may make the program read, allocate or compute.
 
 Each ceiling is a constant with a row in `CEILINGS`. The rows are printed in docs/limits.md; a test
-compares the two. Ranges of settings (`attn models --settings`) are in `models.config`.
+compares the two. Ranges of settings are in `models.config`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from attncli.data.picture_files import (
 )
 from attncli.data.streams import Write, open_input, open_output
 from attncli.jobs import loading
-from attncli.jobs.caption import BATCH, Watch, caption_pictures
+from attncli.jobs.caption import CaptionStatistics, caption_pictures
 from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     Device,
@@ -35,6 +35,7 @@ from attncli.options import (
 from attncli.overrides import SearchOverrides
 from attncli.render.captions import CaptionedPicture, Format, Layout, closing, opening, rendered
 from attncli.render.screen import current_screen
+from models.config import BATCH_IMAGES
 
 Pictures = Annotated[
     list[str] | None,
@@ -84,7 +85,7 @@ def caption(
     show: Show = False,
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
-    batch: Batch = BATCH,
+    batch: Batch = BATCH_IMAGES,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
@@ -173,7 +174,7 @@ def _write_all(
 ) -> int:
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
-    watch = Watch()
+    statistics = CaptionStatistics()
     to.write(opening(layout))
     for outcomes in results:
         to.write(rendered(outcomes, layout) if not to.show else _shown(outcomes, layout))
@@ -183,11 +184,11 @@ def _write_all(
             notes += write_sidecars(outcomes, overwrite=to.overwrite)
         for note in notes:
             console.warn(note)
-        watch.see(outcomes)
+        statistics.count(outcomes)
         count, failed = count + len(outcomes), failed + len(notes)
         advance(count, f"{count:,} pictures")
     to.write(closing(layout))
-    for note in watch.notes():
+    for note in statistics.notes():
         console.warn(note)
     return failed
 

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.picture_files import PictureFile
 from attncli.render.captions import CaptionedPicture
+from models.config import BATCH_IMAGES, SearchConfig
 from models.errors import ModelError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from attncli.render.image_attention.maps import AttentionMaps
-    from models.config import SearchConfig
     from models.inference.captioner import Caption, Captioner
 
-BATCH = 32  # pictures per batch
 SIDE = 448  # minimum side of a picture that maps are drawn over, in pixels
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # pictures from which on equal captions are reported
@@ -31,7 +30,7 @@ def caption_pictures(
     *,
     search: SearchConfig,
     attention: bool = False,
-    batch: int = BATCH,
+    batch: int = BATCH_IMAGES,
 ) -> Iterator[list[CaptionedPicture]]:
     """Caption groups of images; yield the results of at most one batch at a time.
 
@@ -43,15 +42,15 @@ def caption_pictures(
             yield _captioned(files, captioner, search=search, attention=attention)
 
 
-class Watch:
+class CaptionStatistics:
     """Statistics of all captions, for warnings about a model that does not describe its images."""
 
     def __init__(self) -> None:
         self._truncated = 0
         self._captions: Counter[str] = Counter()
-        self._looks = self._alike = self._pictures = 0
+        self._maps = self._alike = self._pictures = 0
 
-    def see(self, outcomes: Sequence[CaptionedPicture]) -> None:
+    def count(self, outcomes: Sequence[CaptionedPicture]) -> None:
         """Count some captions."""
         for outcome in outcomes:
             if outcome.hypotheses:
@@ -69,8 +68,8 @@ class Watch:
                 f"{self._truncated:,} of {self._pictures:,} captions were cut at their length "
                 "limit (--max-caption raises it)"
             )
-        if self._alike and 2 * self._alike >= self._looks:
-            where = f"in {self._alike:,} of {self._looks:,} images " if self._looks > 1 else ""
+        if self._alike and 2 * self._alike >= self._maps:
+            where = f"in {self._alike:,} of {self._maps:,} images " if self._maps > 1 else ""
             yield (
                 f"{where}the maps hardly differ from word to word ({ALIKE:.0%} or more of the "
                 "attention stays in the same place): they do not explain the words"
@@ -83,7 +82,7 @@ class Watch:
         from attncli.render.image_attention.maps import mean_overlap
 
         if len(attention.words) > 1:
-            self._looks += 1
+            self._maps += 1
             self._alike += mean_overlap(attention.maps) >= ALIKE
 
 

@@ -16,7 +16,7 @@ from attncli.data.picture_files import PictureFile
 from attncli.data.pictures import Pictures, open_pictures
 from attncli.data.streams import open_output
 from attncli.jobs import loading
-from attncli.jobs.caption import BATCH, caption_pictures
+from attncli.jobs.caption import caption_pictures
 from attncli.jobs.evaluate import model_names, path_for
 from attncli.jobs.loading import OpenOptions
 from attncli.scoring.caption_systems import (
@@ -100,7 +100,7 @@ def caption_test_set(
 ) -> CaptionSystem:
     """Caption the images of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []
-    for outcomes in caption_pictures([files], captioner, search=search, batch=BATCH):
+    for outcomes in caption_pictures([files], captioner, search=search):
         for outcome in outcomes:
             if not outcome.hypotheses:
                 raise ModelError(outcome.note)

@@ -9,6 +9,7 @@ from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
 from attncli.jobs.tags import Aligner, InParts, with_tags
 from models.config import MAX_BATCH_TOKENS, SearchConfig
+from models.inference.text_translator import WINDOW
 from models.types import EMPTY, Hypothesis, Translation
 
 DEFAULT_OPTIONS = LineOptions()
@@ -23,7 +24,7 @@ class Translates(MeasuresTexts, Protocol):
         *,
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
-        window: int = 2000,
+        window: int = WINDOW,
         on_batch: Callable[[int], None] = lambda done: None,
     ) -> Iterator[Translation]:
         """Yield the translation of each text, in order."""

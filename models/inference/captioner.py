@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.bundle import Bundle, read
-from models.config import ModelConfig, SearchConfig
+from models.config import BATCH_IMAGES, ModelConfig, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
@@ -23,8 +23,6 @@ from models.inference.search import search
 from models.sources import check_source
 from models.tokenizer import END
 from models.types import Hypothesis, Memory
-
-BATCH = 32  # images per batch
 
 Picture = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
 
@@ -104,7 +102,7 @@ class Captioner:
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
-        batch: int = BATCH,
+        batch: int = BATCH_IMAGES,
     ) -> list[Caption]:
         """Caption images, in order; see `stream`."""
         return list(self.stream(images, search=search, attention=attention, batch=batch))
@@ -115,7 +113,7 @@ class Captioner:
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
-        batch: int = BATCH,
+        batch: int = BATCH_IMAGES,
     ) -> Iterator[Caption]:
         """Caption images, or features (S, V) of images, and yield the captions in order.
 

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from attncli.data.picture_files import PictureFile
-from attncli.jobs.caption import Watch
+from attncli.jobs.caption import CaptionStatistics
 from attncli.render.captions import CaptionedPicture
 from attncli.render.image_attention.maps import AttentionMaps
 from models.types import Hypothesis
@@ -22,10 +22,10 @@ def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedPicture:
 
 
 def told(outcomes: list[CaptionedPicture]) -> list[str]:
-    watch = Watch()
+    statistics = CaptionStatistics()
     for one in outcomes:
-        watch.see([one])
-    return list(watch.notes())
+        statistics.count([one])
+    return list(statistics.notes())
 
 
 def test_maps_that_hardly_differ_are_told() -> None:
