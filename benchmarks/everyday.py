@@ -32,6 +32,7 @@ LANGUAGES = ("en", *CODES.values())
 PIVOT_PAIRS = (("de", "fr"), ("de", "es"), ("fr", "es"))
 SPACES = re.compile(r"[\s\u00a0\u2009\u202f]+")
 MOST_WORDS = 80  # of a training pair
+MOST_PIVOT_PAIRS = 25_000  # of each pair of languages without English
 Pairs = list[tuple[str, str]]
 
 
@@ -76,7 +77,8 @@ def training_pairs(data: Path) -> dict[tuple[str, str], Pairs]:
             pairs += [(row[0], row[1]) for row in rows(path) if usable(row[0], row[1])]
         corpora["en", language] = pairs
     for first, second in PIVOT_PAIRS:
-        corpora[first, second] = list(joined(by_english[first], by_english[second]))
+        pairs = list(joined(by_english[first], by_english[second]))
+        corpora[first, second] = random.Random(3).sample(pairs, min(MOST_PIVOT_PAIRS, len(pairs)))
     return corpora
 
 
@@ -90,7 +92,7 @@ def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def joined(first: dict[str, list[str]], second: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
     """Yield at most three pairs of translations of each English sentence that both sides have."""
-    for english in first.keys() & second.keys():
+    for english in sorted(first.keys() & second.keys()):
         left, right = first[english], second[english]
         for index in range(min(3, max(len(left), len(right)))):
             yield left[index % len(left)], right[index % len(right)]

@@ -121,8 +121,9 @@ class TrainConfig:
     weight_decay: float = option(0.0, "weight decay")
     schedule: str = option(
         "inverse_sqrt",
-        "learning rate after the warm-up: inverse_sqrt, plateau or constant",
-        choices=("inverse_sqrt", "plateau", "constant"),
+        "learning rate after the warm-up: inverse_sqrt, plateau, constant, or linear (to 0 at "
+        "train.steps)",
+        choices=("inverse_sqrt", "plateau", "constant", "linear"),
     )
     warmup: int = option(1000, "updates of linear warm-up")
     plateau_factor: float = option(

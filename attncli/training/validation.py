@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from attncli.training.config import RunConfig
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.initial_model import check_initial_model
 from models.bundle import build
+from models.errors import ConfigurationError
 from models.loss import AttentionLoss, guided_head
 from models.types import VocabularySizes
 
@@ -15,6 +16,7 @@ TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
 def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model would raise; allocate no weights."""
+    check_schedule(config.train)
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)
@@ -22,3 +24,11 @@ def check_buildable(config: RunConfig) -> None:
         guided_head(config.train.attention, model)
     if config.start_from:
         check_initial_model(config)
+
+
+def check_schedule(config: TrainConfig) -> None:
+    """Raise ModelError if a linear schedule has no end, or ends within its warm-up."""
+    if config.schedule == "linear" and config.steps <= config.warmup:
+        found = f"train.schedule=linear and train.steps={config.steps}"
+        expected = f"the last update in train.steps, above train.warmup={config.warmup}"
+        raise ConfigurationError(found, expected)

@@ -170,6 +170,9 @@ def test_learning_rates() -> None:
     assert learning_rate(1000, 3, plateau) == pytest.approx(0.5 * 0.5**3)
     constant = TrainConfig(lr=0.5, warmup=0, schedule="constant")
     assert {learning_rate(step, 0, constant) for step in (1, 2, 1000)} == {0.5}
+    linear = TrainConfig(lr=0.5, warmup=10, steps=109, schedule="linear")
+    rates = [learning_rate(step, 0, linear) for step in (5, 10, 60, 109)]
+    assert rates == pytest.approx([0.25, 0.5, 0.25, 0.005])
 
 
 # evaluations and ends

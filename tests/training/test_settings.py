@@ -72,7 +72,7 @@ def test_without_data_the_demonstration_is_the_preset() -> None:
         ("train.patience=-1", "at least 0"),
         ("train.seed=-1", "at least 0"),
         ("train.label_smoothing=1", "below 1"),
-        ("train.schedule=cosine", "inverse_sqrt, plateau, constant"),
+        ("train.schedule=cosine", "inverse_sqrt, plateau, constant, linear"),
         ("train.bleu_tokenizer=13b", "13a"),
         ("model.family=lstm", "family"),
         ("model.embedding=0", "at least 1"),
@@ -233,3 +233,10 @@ def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path
     check_buildable(config)
     given = settings([], [], None, ["model.image.grid=x"], pictures=pictures)
     assert given.model.image.grid == "x"
+
+
+@pytest.mark.parametrize("steps", [0, 10])
+def test_a_linear_schedule_needs_an_end_after_its_warm_up(steps: int) -> None:
+    settings = ["train.schedule=linear", f"train.steps={steps}", "train.warmup=10"]
+    with pytest.raises(ModelError, match="train.steps, above train.warmup=10"):
+        check_buildable(run_config("luong-nano", assignments=settings))
