@@ -15,7 +15,7 @@ import pytest
 
 from attncli import app
 from attncli.training.settings import settings
-from tests.training.small import SMALL, Texts, assert_same, outcome, run, write_texts
+from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run, write_texts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 LONG = ("-s", "train.steps=100000", "-s", "train.patience=0", "-s", "train.evaluate_every=50")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from attncli.training.settings import Pictures, settings
+from tests.attncli.training.small import assert_same, outcome, run
+from tests.attncli.training.small_captions import PATCHES, SMALL, Files, write_pictures
 from tests.integration.test_train import ended, has, wait_until
-from tests.training.small import assert_same, outcome, run
-from tests.training.small_captions import PATCHES, SMALL, Files, write_pictures
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 MORE = ("train.checkpoint_minutes=0", "train.ema=0.9", "train.average=2", "train.steps=30")

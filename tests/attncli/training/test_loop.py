@@ -23,7 +23,7 @@ from models.bundle import weights_of
 from models.errors import ModelError
 from models.files import write_bytes
 from models.types import Batch
-from tests.training.small import small_config, write_texts
+from tests.attncli.training.small import small_config, write_texts
 
 CPU = torch.device("cpu")
 Fresh = Callable[..., tuple[State, TrainConfig, list[Batch]]]

@@ -17,7 +17,7 @@ from attncli.tags.scan import count
 from models.config import SearchConfig
 from models.inference.translator import Translator
 from models.types import Translation
-from tests.tags.small import line
+from tests.attncli.tags.small import line
 from tests.upper_model import Upper
 
 

@@ -14,8 +14,8 @@ from attncli.training.settings import settings
 from attncli.training.sources.image_demo import DEV_SCENES
 from models.images import open_image
 from models.inference.captioner import Captioner
-from tests.training.small import run
-from tests.training.small_captions import SMALL
+from tests.attncli.training.small import run
+from tests.attncli.training.small_captions import SMALL
 
 SCENES = 1500
 QUICK = (

@@ -68,7 +68,7 @@ def test_a_reader_keeps_its_rows_while_another_adds(tmp_path: Path) -> None:
 def test_a_second_writer_waits_and_finds_the_rows_of_the_first(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; import numpy as np\n"
-        "from tests.data.test_features import *\n"
+        "from tests.attncli.data.test_features import *\n"
         "cache = FeatureCache(Path(sys.argv[1]), KIND)\n"
         "with cache.writing():\n"
         "    print('held', flush=True); sys.stdin.readline()\n"

@@ -15,7 +15,7 @@ from attncli.scoring.comparison import Row
 from attncli.training.config import RunConfig, run_config
 from models.alignment import diagonal
 from models.errors import ModelError
-from tests.training.small import SMALL, write_texts
+from tests.attncli.training.small import SMALL, write_texts
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])
 SETTINGS = [word for setting in SMALL for word in ("-s", setting)]

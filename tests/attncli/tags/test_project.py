@@ -8,7 +8,7 @@ import pytest
 
 from attncli.tags import parse, project_tags, words
 from attncli.tags.scan import count, scan
-from tests.tags.small import line, looks, tree
+from tests.attncli.tags.small import line, looks, tree
 
 
 def carried(source: str, target: str, *links: tuple[int, int]) -> str:

@@ -23,7 +23,7 @@ def elsewhere(tmp_path: Path) -> Path:
 
 
 def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    root = str(Path(__file__).parent.parent)
+    root = str(Path(__file__).parents[2])
     found = f"import sys; sys.path.append({root!r}); {code}"
     return subprocess.run([sys.executable, "-c", found], cwd=folder, capture_output=True, text=True)
 

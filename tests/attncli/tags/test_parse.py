@@ -10,7 +10,7 @@ import pytest
 from attncli.tags import parse, project_tags
 from attncli.tags.scan import count, scan
 from attncli.tags.words import words
-from tests.tags.small import line
+from tests.attncli.tags.small import line
 
 
 def found(text: str) -> tuple[str, list[str]]:

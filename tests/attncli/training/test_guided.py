@@ -18,9 +18,9 @@ from models.config import AttentionLossConfig
 from models.errors import ModelError
 from models.loss import guide_loss
 from models.types import Batch, VocabularySizes
+from tests.attncli.training.small import run, write_texts
+from tests.attncli.training.small import small_config as minute_config
 from tests.models.small import VOCABULARY, pairs, small_config
-from tests.training.small import run, write_texts
-from tests.training.small import small_config as minute_config
 
 
 def guided_batch() -> Batch:

@@ -12,9 +12,9 @@ from attncli.training.events import FinalModel, Started
 from attncli.training.settings import settings
 from models import bundle
 from models.registry import TABLES
-from tests.training.small import run
+from tests.attncli.training.small import run
 
-TOY = "tests.training.toy_source"
+TOY = "tests.attncli.training.toy_source"
 
 
 def write_rows(path: Path, count: int, seed: int) -> Path:

@@ -17,9 +17,9 @@ from attncli.training.sources import image_features, training_source
 from models.bundle import read, weights_of
 from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
-from tests.training.small import assert_same, run, small_config, write_texts
-from tests.training.small_captions import PRETRAINED, write_pictures
-from tests.training.small_captions import small_config as small_captioner
+from tests.attncli.training.small import assert_same, run, small_config, write_texts
+from tests.attncli.training.small_captions import PRETRAINED, write_pictures
+from tests.attncli.training.small_captions import small_config as small_captioner
 
 CPU = torch.device("cpu")
 FEW = ("train.steps=6", "train.evaluate_every=3", "train.log_every=1")

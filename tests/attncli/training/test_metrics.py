@@ -14,7 +14,7 @@ from attncli.training.folder import RunFolder, read_config
 from attncli.training.metrics import METRICS, described, metric_for, value_of
 from attncli.training.settings import settings
 from attncli.training.sources.text_dev import DevTexts
-from tests.training.small import run
+from tests.attncli.training.small import run
 
 WORDS = ["red", "blue", "green", "black", "white", "grey", "pink", "brown"]
 SHORT = (

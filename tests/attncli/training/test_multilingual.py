@@ -23,7 +23,7 @@ from models import load_translator
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.settings import from_dict
-from tests.training.small import SMALL, assert_same, run
+from tests.attncli.training.small import SMALL, assert_same, run
 
 VARIED = (
     *("data.noise=0.3", "data.concatenate=0.2", "data.temperature=3"),

@@ -24,8 +24,8 @@ from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
 from models.images import open_image
 from models.inference.captioner import Captioner
-from tests.training.small import assert_same, run
-from tests.training.small_captions import (
+from tests.attncli.training.small import assert_same, run
+from tests.attncli.training.small_captions import (
     PATCHES,
     PRETRAINED,
     Files,

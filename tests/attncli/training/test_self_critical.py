@@ -20,8 +20,8 @@ from models.inference.batching import pad, teacher_forcing_batch
 from models.model import EncoderDecoder
 from models.tokenizer import END
 from models.types import Batch, Memory
-from tests.training.small import run
-from tests.training.small_captions import PATCHES, small_config, write_pictures
+from tests.attncli.training.small import run
+from tests.attncli.training.small_captions import PATCHES, small_config, write_pictures
 
 CPU = torch.device("cpu")
 CRITICAL = ("train.self_critical_lr=0.005", "train.self_critical_from=1", "model.dropout=0")

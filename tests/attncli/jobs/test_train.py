@@ -34,7 +34,7 @@ from models import load, load_translator
 from models.alignment import AlignConfig, mutual_trials
 from models.bundle import read
 from models.errors import ModelError
-from tests.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
+from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
 
 VARIANTS = {
     "transformer": ("transformer-nano", ["train.average=2"]),
