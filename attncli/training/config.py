@@ -211,6 +211,12 @@ class TrainConfig:
     self_critical_bleu: float = option(
         0.0, "self-critical training: weight of BLEU-4 (0 to 1), added to CIDEr-D"
     )
+    self_critical_likelihood: float = option(
+        0.0,
+        "self-critical training: share of the loss that is the negative log-likelihood of the "
+        "reference captions (Paulus et al. 2018, eq. 16; 0: rewards only)",
+        at_most=1,
+    )
     checkpoint_minutes: float = option(
         5.0, "minutes between checkpoints; every evaluation writes one too"
     )

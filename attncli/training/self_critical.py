@@ -3,6 +3,8 @@
     gradient = -(r(w^k) - b_k) d log p(w^k),   w^k sampled, k = 1 ... K
     b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
     b_k = the mean of r(w^j) over j != k                                 Luo 2020
+    loss = (1 - g) loss of the reward + g NLL of the references          Paulus et al. 2018, eq. 16
+Both losses are means per token; g is train.self_critical_likelihood. (The paper weights by 1 - g.)
 The reward r is CIDEr-D over the training captions, plus weighted BLEU-4 if configured.
 Hard attention uses its read mode of inference; the reward trains its weights only if that mode is
 the expectation, which is differentiable.
@@ -47,6 +49,7 @@ class RewardSettings(NamedTuple):
     samples: int  # K, captions sampled per image; at most as many as a batch has of it
     most: int  # maximum length of a caption in tokens, end mark included
     bleu_weight: float = 0.0  # of BLEU-4, which is added to CIDEr-D
+    likelihood: float = 0.0  # g, weight of the likelihood of the reference captions
 
 
 class SelfCritical:
@@ -72,7 +75,8 @@ class SelfCritical:
     ) -> RewardLossOutput:
         """Return the loss of K sampled captions of each image of a batch, summed over their tokens.
 
-        The samples and their likelihoods use the same memory, without dropout in the decoder.
+        Samples, references and their likelihoods use the same memory, without dropout in the
+        decoder.
         """
         model.eval()
         model.encoder.train()  # dropout of features stays on against memorising images
@@ -88,10 +92,10 @@ class SelfCritical:
         rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(count)
         again = teacher_forcing_batch(batch.source, batch.source_mask, target, mask)
         nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
-        loss = ((reward - baseline).view(-1, 1) * nll).sum()
-        return RewardLossOutput(
-            loss, float(nll.detach().sum()), float(reward.mean()), int(mask.sum())
-        )
+        loss, tokens = ((reward - baseline).view(-1, 1) * nll).sum(), int(mask.sum())
+        if share := self.settings.likelihood:
+            loss = (1 - share) * loss + share * tokens * reference_loss(model, batch, memory)
+        return RewardLossOutput(loss, float(nll.detach().sum()), float(reward.mean()), tokens)
 
     def sample(
         self, model: EncoderDecoder, memory: Memory, pictures: list[int], count: int
@@ -133,6 +137,12 @@ def first_of(batch: Batch) -> np.ndarray:
     if batch.rows is None:
         return np.arange(len(batch.source))
     return np.unique(batch.rows.cpu().numpy(), return_index=True)[1]
+
+
+def reference_loss(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
+    """Return the negative log-likelihood per token of the references of a batch."""
+    of_each = memory if batch.rows is None else memory.select(batch.rows)
+    return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()
 
 
 def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:

@@ -111,7 +111,12 @@ def reward_loss(
     references = {image.image: image.captions for image in captions}
     _, pictures = read_prepared_captions(folder)
     train, limit = config.train, config.search.max_caption
-    settings = RewardSettings(train.self_critical_samples, limit, train.self_critical_bleu)
+    settings = RewardSettings(
+        train.self_critical_samples,
+        limit,
+        train.self_critical_bleu,
+        train.self_critical_likelihood,
+    )
     return SelfCritical(
         (references[name] for name in manifest.train), pictures, tokenizer, settings
     )

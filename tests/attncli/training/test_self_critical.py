@@ -97,6 +97,22 @@ def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
             torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
+def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun) -> None:
+    reward_loss, model, batch, numbers = begun
+    mixes: list[list[torch.Tensor]] = []
+    for share in (0.0, 0.25):
+        reward_loss.settings = reward_loss.settings._replace(likelihood=share)
+        torch.manual_seed(3)
+        found = reward_loss(model, batch, numbers)
+        per_token = found.loss / found.tokens
+        mixes.append(list(torch.autograd.grad(per_token, list(model.output.parameters()))))
+    references = likelihoods(model, batch, model.eval().encode_batch(batch)).sum()
+    direct = torch.autograd.grad(references, list(model.output.parameters()))
+    tokens = batch.target_mask.sum()
+    for rewards, mixed, own in zip(*mixes, direct, strict=True):
+        torch.testing.assert_close(mixed, 0.75 * rewards + 0.25 * own / tokens)
+
+
 def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_learned(
     begun: Begun,
 ) -> None:
