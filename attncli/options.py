@@ -45,6 +45,17 @@ Model = Annotated[
         "without it, the model shipped for this command.",
     ),
 ]
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; "
+        "without it, the model shipped for this command. Given again: an ensemble, which averages "
+        "the probabilities of the models; their target vocabularies must be identical.",
+    ),
+]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
     typer.Option(help="Device; auto selects a GPU if there is one."),

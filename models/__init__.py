@@ -9,6 +9,7 @@ torch is imported by the functions that need it, not by this package.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from models.installed import find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
+    from models.inference.ensemble_captioner import EnsembleCaptioner
+    from models.inference.ensemble_translator import EnsembleTranslator
     from models.inference.translator import Translator
     from models.model import EncoderDecoder
     from models.registry import Description
@@ -29,6 +32,7 @@ __all__ = [
     "list_models",
     "load",
     "load_captioner",
+    "load_ensemble",
     "load_translator",
 ]
 
@@ -70,6 +74,23 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner:
     path = find_model(model)
     family = family_of(read_settings(path))
     opened: Translator | Captioner = source_of(family).open(path, device=device)
+    return opened
+
+
+def load_ensemble(
+    models: Sequence[str | Path], *, device: str = "cpu"
+) -> EnsembleTranslator | EnsembleCaptioner:
+    """Open several trained models, given by folder or name, whose probabilities are averaged.
+
+    All read the same kind of input, that of the first. Raises ConfigurationError if another reads
+    another kind, or if their target vocabularies differ.
+    """
+    from models.bundle.settings import family_of, read_settings
+    from models.sources import source_of
+
+    paths = [find_model(model) for model in models]
+    source = source_of(family_of(read_settings(paths[0])))
+    opened: EnsembleTranslator | EnsembleCaptioner = source.open_ensemble(paths, device=device)
     return opened
 
 

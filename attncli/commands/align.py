@@ -6,6 +6,7 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -22,13 +23,13 @@ from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
 from attncli.jobs.align import (
     Aligner,
-    align_chunks,
+    align_side_by_side,
     aligner_of,
     external_only,
     read_external,
     with_external,
 )
-from attncli.jobs.loading import OpenOptions
+from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options import (
     MODEL,
     BatchTokens,
@@ -49,14 +50,15 @@ Files = Annotated[
     list[Path] | None,
     typer.Argument(help="Source and target, or one file of both; without files, standard input."),
 ]
-Model = Annotated[
-    Path | None,
+Models = Annotated[
+    list[Path] | None,
     typer.Option(
         "--model",
         "-m",
         envvar=MODEL,
         help="Model: its name (`attn models` lists them) or the folder of a run or bundle; without "
-        "it, the model shipped for text. Not needed to --view.",
+        "it, the model shipped for text. Not needed to --view. Given again: the heat maps of the "
+        "models are drawn side by side.",
     ),
 ]
 ReverseModel = Annotated[
@@ -102,7 +104,7 @@ SkipBad = Annotated[
 def align(
     files: Files = None,
     *,
-    model: Model = None,
+    model: Models = None,
     reverse_model: ReverseModel = None,
     to: To = "",
     source: From = "",
@@ -129,19 +131,26 @@ def align(
     with a tab or ` ||| ` between source and target. An empty pair gives an empty line.
     A multilingual model needs --to, the language of the target; with --reverse-model also --from.
 
+    Several -m need --show, --picture or a picture as format, which draw them side by side. Links
+    that are written as text are those of the first model.
+
     Words are separated by spaces. For text without spaces, use `--units char`, or add spaces.
 
     Example:
       attn align -m runs/en-de test.en test.de > links
       attn align -m runs/en-de --reverse-model runs/de-en --symmetrise intersection < pairs.tsv
       echo "A dog runs. ||| Ein Hund rennt." | attn align -m runs/en-de --show
+      attn align -m runs/en-de -m runs/rnn --show test.en test.de
       attn align -m runs/en-de --view fast_align.links --picture both.html test.en test.de
     """
     name = format or (format_of(output) if output else "pharaoh")
     drawing = check_drawing(picture, pairs, drawn=show)
-    _check(files or [], model, reverse_model, view or [], overrides)
-    aligner = _Chosen(
-        model,
+    models = model or []
+    _check(files or [], models, reverse_model, view or [], overrides)
+    if len(models) > 1 and not (show or picture or FORMATS[name].picture):
+        raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
+    chosen = _Chosen(
+        models,
         reverse_model,
         overrides,
         max_batch_tokens,
@@ -150,9 +159,9 @@ def align(
     heads = FORMATS[name].heads or drawing.heads
     with _source(files or []) as chunks:
         if view:
-            aligned = _with_external(chunks, bool(files), aligner, view, index, skip_bad, heads)
+            aligned = _with_external(chunks, bool(files), chosen, view, index, skip_bad, heads)
         else:
-            aligned = align_chunks(chunks, aligner.load(heads=heads))
+            aligned = align_side_by_side(chunks, chosen.load(heads=heads))
         style = Style(probabilities, current_screen())
         out = Out(None if show and output is None else name, output, show, style, drawing)
         refused = _write_all(aligned, out)
@@ -163,24 +172,29 @@ def align(
 class _Chosen(NamedTuple):
     """The models chosen on the command line, before they are loaded."""
 
-    model: Path | None
+    models: list[Path]
     reverse: Path | None
     overrides: AlignOverrides
     max_batch_tokens: int
     options: OpenOptions
 
-    def load(self, *, heads: bool, named: bool = False) -> Aligner:
+    def load(self, *, heads: bool, named: bool = False) -> list[Aligner]:
         """Load the models. This imports torch, so all cheaper checks come before it."""
-        model = chosen_model(self.model, "translate")
-        translator = loading.open_translator(model, self.options)
-        return aligner_of(
-            translator,
-            self.overrides,
-            reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
-            name=model.resolve().name if named else "",
-            heads=heads,
-            max_batch_tokens=self.max_batch_tokens,
-        )
+        given: list[Path | None] = [*self.models] or [None]
+        models = [chosen_model(model, "translate") for model in given]
+        options = replace(self.options, mixed=len(models) > 1)
+        names = model_names(models) if named or len(models) > 1 else [""]
+        return [
+            aligner_of(
+                loading.open_translator(model, options),
+                self.overrides,
+                reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
+                name=name,
+                heads=heads,
+                max_batch_tokens=self.max_batch_tokens,
+            )
+            for name, model in zip(names, models, strict=True)
+        ]
 
 
 class Out(NamedTuple):
@@ -208,16 +222,16 @@ def _with_external(
     for path, found in zip(paths, external, strict=True):
         if found.note:
             console.say(f"{path.name}: {found.note}")
-    if chosen.model is None:
+    if not chosen.models:
         yield list(external_only(pairs, external))
         return
-    for chunk in align_chunks([pairs], chosen.load(heads=heads, named=True)):
+    for chunk in align_side_by_side([pairs], chosen.load(heads=heads, named=True)):
         yield list(with_external(chunk, external))
 
 
 def _check(
     files: list[Path],
-    model: Path | None,
+    models: list[Path],
     reverse: Path | None,
     external: list[Path],
     overrides: AlignOverrides,
@@ -225,7 +239,9 @@ def _check(
     """Refuse options that conflict or would have no effect."""
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
-    if model is None and external and (reverse or overrides):
+    if len(models) > 1 and reverse:
+        raise typer.BadParameter("with a single --model", param_hint="'--reverse-model'")
+    if not models and external and (reverse or overrides):
         given = (
             "--reverse-model" if reverse else f"--{next(iter(overrides.values)).replace('_', '-')}"
         )

@@ -27,7 +27,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     Device,
     HardDecode,
-    Model,
+    Models,
     Threads,
     check_search,
     with_settings,
@@ -74,7 +74,7 @@ Batch = Annotated[int, typer.Option(min=1, help="Pictures per batch.")]
 def caption(
     pictures: Pictures = None,
     *,
-    model: Model = None,
+    model: Models = None,
     recursive: Recursive = False,
     output: Output = None,
     format: Annotated[Format, typer.Option(help="How to write the captions.")] = "text",
@@ -101,6 +101,9 @@ def caption(
     and truncated (cut at the length limit). HTML is one page with the pictures: point at a word to
     see its attention map.
 
+    Several -m are an ensemble: the mean of their probabilities is searched. Attention maps are
+    those of the first model.
+
     Example:
       attn caption -m runs/cap photo.jpg
       attn caption -m runs/cap -r photos -o captions.tsv
@@ -112,7 +115,7 @@ def caption(
     alone = is_alone(names)
     with open_attention(attention, alone=alone) as draw:
         options = OpenOptions(device, threads, hard_decode, overrides)
-        captioner = loading.open_captioner(model, options)
+        captioner = loading.open_captioners(model, options)
         layout = Layout(format, alone, captioner.search.nbest > 1, scores, captioner.read_mode)
         results = caption_pictures(
             _groups(names, recursive),

@@ -20,7 +20,7 @@ from attncli.data.typed import typed_chunks
 from attncli.jobs import engines
 from attncli.jobs.align import aligner_of
 from attncli.jobs.line_plans import EVERYDAY, LineOptions, LongLines
-from attncli.jobs.loading import OpenOptions
+from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.tags import token_weights
 from attncli.jobs.text_arguments import check_texts
@@ -31,7 +31,7 @@ from attncli.options import (
     Device,
     From,
     HardDecode,
-    Model,
+    Models,
     Threads,
     To,
     check_search,
@@ -122,7 +122,7 @@ Scores = Annotated[bool, typer.Option("--scores", help="Put each score before it
 def translate(
     text: Text = None,
     *,
-    model: Model = None,
+    model: Models = None,
     to: To = "",
     source: From = "",
     input: Input = None,
@@ -174,6 +174,9 @@ def translate(
     A multilingual model needs --to LANGUAGE. A direction that its training data did not have
     (zero-shot) works as well, but is reported.
 
+    Several -m are an ensemble: the mean of their probabilities is searched. --show and --picture
+    draw the attention of every model; --align and --keep-tags use that of the first.
+
     With --align, `output ||| 0-0 2-1` gives the source word, counted from 0, of each word. TSV has
     one more column, JSON lines have links and weights.
 
@@ -190,7 +193,7 @@ def translate(
     with _source(text, input) as stream:
         options = OpenOptions(device, threads, hard_decode, overrides, to, source)
         needs = "--keep-tags" if keep_tags else "an alignment" if aligned else ""
-        translator = engines.open_text_model(
+        translator = engines.open_text_models(
             model, options, engines.EngineOptions(engine, precision, needs)
         )
         outcomes = translate_lines(
@@ -199,16 +202,21 @@ def translate(
             search=translator.search,
             options=LineOptions(long, normalise, copy, capitals, split_above),
             max_batch_tokens=max_batch_tokens,
-            aligner=partial(token_weights, _in_torch(translator)) if keep_tags else None,
+            aligner=partial(token_weights, _in_torch(translator)[0]) if keep_tags else None,
         )
         if aligned:
-            aligner = aligner_of(
-                _in_torch(translator),
-                AlignOverrides({"units": units} if units else {}),
-                heads=drawing.heads,
-                max_batch_tokens=max_batch_tokens,
-            )
-            outcomes = with_alignments(outcomes, aligner)
+            names = model_names(model) if model and len(model) > 1 else [""]
+            aligners = [
+                aligner_of(
+                    member,
+                    AlignOverrides({"units": units} if units else {}),
+                    name=name,
+                    heads=drawing.heads,
+                    max_batch_tokens=max_batch_tokens,
+                )
+                for name, member in zip(names, _in_torch(translator), strict=True)
+            ]
+            outcomes = with_alignments(outcomes, aligners)
         layout = Layout(format, translator.search.nbest > 1, scores, translator.read_mode, align)
         shown = Shown(layout, Picture(drawing), current_screen() if show else None)
         with open_output(output) as write, _progress(stream, shown=output is not None) as advance:
@@ -218,9 +226,10 @@ def translate(
         raise typer.Exit(1)
 
 
-def _in_torch(translator: TextTranslator) -> Translator:
-    """Return the translator, which torch runs because attention weights are needed."""
-    return cast("Translator", translator)
+def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
+    """Return the models that translate; torch runs them because attention weights are needed."""
+    alone = (cast("Translator", translator),)
+    return cast("tuple[Translator, ...]", getattr(translator, "members", alone))
 
 
 def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:

@@ -12,6 +12,7 @@ from attncli.data.pairs import PairLine
 from attncli.data.panels import AlignedPair, Panel
 from attncli.overrides import AlignOverrides
 from models.config import MAX_BATCH_TOKENS
+from models.errors import ModelError
 
 if TYPE_CHECKING:
     from models.alignment import Alignment
@@ -25,7 +26,7 @@ class Aligner(NamedTuple):
     translator: Translator
     config: AlignConfig
     reverse: Translator | None = None
-    name: str = ""  # title of its heat maps, if there are external alignments too
+    name: str = ""  # title of its heat maps, if others are drawn beside them
     heads: bool = False  # True adds the weights of every head
     max_batch_tokens: int = MAX_BATCH_TOKENS
 
@@ -59,6 +60,32 @@ def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator
             for pair, alignment, weights in zip(asked, found, heads, strict=True)
         }
         yield [known[pair.number] if pair.number in known else empty(pair) for pair in chunk]
+
+
+def align_side_by_side(
+    chunks: Iterable[list[PairLine]], aligners: Sequence[Aligner]
+) -> Iterator[list[AlignedPair]]:
+    """Yield the alignments of each chunk, with a panel for each model; see `align_chunks`.
+
+    Raises ModelError if the models divide a text into different units.
+    """
+    for chunk in chunks:
+        found = [next(align_chunks([chunk], aligner)) for aligner in aligners]
+        yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
+
+
+def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
+    """Return the alignments of a pair by several models as one pair with all panels."""
+    first = pairs[0]
+    if any((pair.source, pair.target) != (first.source, first.target) for pair in pairs):
+        raise ModelError(
+            f"pair {first.number} has other units in another model",
+            "the same units in all models",
+            "choose --units word",
+        )
+    panels = tuple(panel for pair in pairs for panel in pair.panels)
+    notes = dict.fromkeys(pair.note for pair in pairs if pair.note)
+    return first._replace(panels=panels, note="; ".join(notes))
 
 
 def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:

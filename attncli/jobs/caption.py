@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from attncli.render.image_attention.maps import AttentionMaps
-    from models.inference.captioner import Caption, Captioner
+    from models.inference.captioner import Caption, Captioner, Pictures
 
 SIDE = 448  # minimum side of a picture that maps are drawn over, in pixels
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
@@ -106,7 +106,7 @@ def _captioned(
 class Opened(NamedTuple):
     """An image reduced to the sizes needed, so that only one is in memory at its full size."""
 
-    shown: Image  # the square that the model receives
+    shown: Pictures  # the square that the model receives; of an ensemble, one for each model
     larger: Image | None  # the same square, large enough to draw attention maps over it
 
 
@@ -119,8 +119,8 @@ def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened 
     config = captioner.config.image
     larger = dataclasses.replace(config, size=max(config.size, SIDE))
     try:
-        image = open_image(file.content(), least=config.size)
-        return Opened(to_square(image, config), to_square(image, larger) if attention else None)
+        image = open_image(file.content(), least=captioner.image_size)
+        return Opened(captioner.reduced(image), to_square(image, larger) if attention else None)
     except ModelError as error:
         return str(error) if file.path else f"{file.name}: {error}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,21 @@ class EngineOptions:
     engine: Engine = "auto"  # auto: ctranslate2 where it can, torch otherwise
     precision: ComputePrecision = "fp32"  # of the computation; int8 only with ctranslate2
     attention: str = ""  # option that needs attention weights, which only torch computes
+
+
+def open_text_models(
+    models: Sequence[Path] | None, options: OpenOptions, engine: EngineOptions
+) -> TextTranslator:
+    """Open a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
+    if not models or len(models) == 1:
+        return open_text_model(models[0] if models else None, options, engine)
+    if engine.engine == "ctranslate2":
+        raise ConfigurationError(
+            "--engine ctranslate2 with several models", "one model", "leave out --engine"
+        )
+    _refuse_int8(engine, "several models")
+    ensemble: TextTranslator = loading.open_ensemble(models, "translate", options)
+    return ensemble
 
 
 def open_text_model(

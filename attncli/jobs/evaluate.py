@@ -13,7 +13,7 @@ from attncli.data.corpus import aligned, open_text, read_pairs
 from attncli.data.lines import Line
 from attncli.data.streams import open_output
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
+from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.translate import Translates, translate_lines
 from attncli.scoring.translations import (
@@ -76,12 +76,6 @@ def evaluate_texts(
                 f"{system.name} looks tokenised already; --tokenize none scores it as it is"
             )
     return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
-
-
-def model_names(folders: Sequence[Path]) -> list[str]:
-    """Return the names of model folders; whole paths if two folders have the same name."""
-    names = [folder.resolve().name for folder in folders]
-    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
 def path_for(save: Path, name: str) -> Path:

@@ -11,8 +11,7 @@ from attncli import console
 from attncli.data.corpus import read_pairs
 from attncli.data.links import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.jobs import loading
-from attncli.jobs.evaluate import model_names
-from attncli.jobs.loading import OpenOptions
+from attncli.jobs.loading import OpenOptions, model_names
 from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
 
 if TYPE_CHECKING:

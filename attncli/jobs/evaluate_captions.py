@@ -17,8 +17,8 @@ from attncli.data.pictures import Pictures, open_pictures
 from attncli.data.streams import open_output
 from attncli.jobs import loading
 from attncli.jobs.caption import caption_pictures
-from attncli.jobs.evaluate import model_names, path_for
-from attncli.jobs.loading import OpenOptions
+from attncli.jobs.evaluate import path_for
+from attncli.jobs.loading import OpenOptions, model_names
 from attncli.scoring.caption_systems import (
     CaptionEvaluation,
     CaptionSet,

@@ -5,9 +5,10 @@ torch is imported when a function is called, so commands call these after all ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attncli import console
 from attncli.jobs.device import choose_device, use_threads
@@ -18,10 +19,11 @@ from models.installed import chosen_model, find_model
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
     from models.inference.ctranslate2.translator import CTranslate2Translator
+    from models.inference.ensemble_translator import EnsembleTranslator
     from models.inference.translator import Translator
 
-    T = TypeVar("T", Translator, CTranslate2Translator)
-    M = TypeVar("M", Translator, CTranslate2Translator, Captioner)
+    T = TypeVar("T", Translator, CTranslate2Translator, EnsembleTranslator)
+    M = TypeVar("M", Translator, CTranslate2Translator, EnsembleTranslator, Captioner)
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,14 @@ def languages_of(path: Path) -> tuple[str, ...]:
     return tuple(read_settings(find_model(path))["tokenizer"].get("languages", ()))
 
 
+def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Captioner:
+    """Open a captioner, or the ensemble of several; see `open_translator`."""
+    if models and len(models) > 1:
+        captioner: Captioner = open_ensemble(models, "caption", options)
+        return captioner
+    return open_captioner(models[0] if models else None, options)
+
+
 def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
     from models import load_captioner
@@ -97,6 +107,34 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
     options = options or OpenOptions()
     path = chosen_model(model, "caption")
     return _configured(load_captioner(path, device=open_device(options)), options)
+
+
+def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> Any:
+    """Open several models whose probabilities are averaged; see `open_translator`.
+
+    task: translate or caption. Raises ModelError if a model is for another task, or if the models
+    have different target vocabularies.
+    """
+    from models import load_ensemble
+    from models.bundle import task_of
+
+    paths = [find_model(model) for model in models]
+    for path in paths:
+        if task_of(path) != task:
+            raise ModelError(
+                f"{path} in an ensemble for `attn {task}`",
+                f"models for `attn {task}`",
+                f"use `attn {task_of(path)} -m {path}`",
+            )
+    opened: Any = load_ensemble(paths, device=open_device(options))
+    console.say(f"ensemble of {', '.join(model_names(paths))}")
+    return configured(opened, options) if task == "translate" else _configured(opened, options)
+
+
+def model_names(folders: Sequence[Path]) -> list[str]:
+    """Return the names of model folders; whole paths if two folders have the same name."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
 def open_device(options: OpenOptions) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
-from attncli.jobs.align import Aligner, every_head
+from attncli.jobs.align import Aligner, every_head, side_by_side
 from models.types import Translation
 
 if TYPE_CHECKING:
@@ -15,33 +15,43 @@ if TYPE_CHECKING:
 
 
 def with_alignments(
-    results: Iterable[list[TranslatedLine]], aligner: Aligner
+    results: Iterable[list[TranslatedLine]], aligners: Sequence[Aligner]
 ) -> Iterator[list[TranslatedLine]]:
     """Add an alignment to each hypothesis, token by token as the model generated it.
 
-    A line that was translated in parts is aligned in parts.
+    aligners: one for each model of an ensemble; the alignment has a panel for each. A line that was
+    translated in parts is aligned in parts.
     """
-    from models.alignment import align_translations
-
     for outcomes in results:
         asked = [(n, said) for n, outcome in enumerate(outcomes) for said in _said(outcome)]
-        parts = [part for _, said in asked for part in said]
-        found = align_translations(
-            aligner.translator,
-            parts,
-            config=aligner.config,
-            max_batch_tokens=aligner.max_batch_tokens,
-        )
-        heads = every_head(aligner, [(part.source, part.text) for part in parts])
-        each = zip(found, heads, strict=True)
+        of_models = [_aligned(outcomes, asked, aligner) for aligner in aligners]
         aligned: dict[int, list[AlignedPair]] = {}
-        for n, said in asked:
-            whole = _whole(outcomes[n], [next(each) for _ in said])
-            aligned.setdefault(n, []).append(whole)
+        for (n, _), pairs in zip(asked, zip(*of_models, strict=True), strict=True):
+            aligned.setdefault(n, []).append(side_by_side(pairs))
         yield [
             outcome._replace(alignments=tuple(aligned.get(n, ())))
             for n, outcome in enumerate(outcomes)
         ]
+
+
+def _aligned(
+    outcomes: list[TranslatedLine],
+    asked: list[tuple[int, tuple[Translation, ...]]],
+    aligner: Aligner,
+) -> list[AlignedPair]:
+    """Return the alignments of hypotheses by one model. asked: line and parts of each."""
+    from models.alignment import align_translations
+
+    parts = [part for _, said in asked for part in said]
+    found = align_translations(
+        aligner.translator,
+        parts,
+        config=aligner.config,
+        max_batch_tokens=aligner.max_batch_tokens,
+    )
+    heads = every_head(aligner, [(part.source, part.text) for part in parts])
+    each = zip(found, heads, strict=True)
+    return [_whole(outcomes[n], [next(each) for _ in said], aligner.name) for n, said in asked]
 
 
 def _said(outcome: TranslatedLine) -> list[tuple[Translation, ...]]:
@@ -56,7 +66,7 @@ def _said(outcome: TranslatedLine) -> list[tuple[Translation, ...]]:
     ]
 
 
-def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]]) -> AlignedPair:
+def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: str) -> AlignedPair:
     """Join the alignments of the parts of a hypothesis; there are no links between parts."""
     source: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
@@ -68,7 +78,7 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]]) -> Align
     note = "; ".join(alignment.note for alignment, _ in parts if alignment.note)
     weights = _blocks([alignment.weights.numpy() for alignment, _ in parts])
     heads = parts[0][1] if len(parts) == 1 else None
-    panel = Panel("", frozenset(links), weights, heads)
+    panel = Panel(name, frozenset(links), weights, heads)
     return AlignedPair(outcome.line.number, source, target, (panel,), score, note)
 
 

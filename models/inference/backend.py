@@ -1,7 +1,7 @@
 """Interface between search and a model.
 
 `EncoderDecoder` (models/model.py) is the usual backend. Any object with these three methods can be
-searched, for example an ensemble that averages the probabilities of several models.
+searched: `EnsembleBackend` (models/inference/ensemble.py) averages the probabilities of several.
 """
 
 from __future__ import annotations
@@ -10,23 +10,41 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from models.types import DecodingStep, Memory
+
+class HasMask(Protocol):
+    """Encoded sources: a `Memory`, or those of several models."""
+
+    @property
+    def mask(self) -> Tensor:
+        """Mask (B, S) of the real slots."""
+
+
+class Step(Protocol):
+    """Result of a decoding step."""
+
+    @property
+    def log_probs(self) -> Tensor:
+        """Log-probabilities (R, Y) of the next token; search changes them in place."""
+
+    @property
+    def state(self) -> Any:
+        """State of R rows, `Selectable`."""
 
 
 class Backend(Protocol):
     """Model as search uses it: encode once, start once, then one step per output token."""
 
-    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+    def encode(self, source: Tensor, mask: Tensor) -> Any:
         """Return the memory of sources (B, S, ...) with mask (B, S)."""
 
-    def start(self, memory: Memory) -> tuple[Any, Any]:
+    def start(self, memory: Any) -> tuple[Any, Any]:
         """Return the prepared memory (B sentences) and the state before the first token (B rows).
 
         Both are `Selectable`; see models/decoders/base.py.
         """
 
-    def step(self, tokens: Tensor, state: Any, prepared: Any) -> DecodingStep:
-        """Return logits and state after one more token per row, (R,).
+    def step(self, tokens: Tensor, state: Any, prepared: Any) -> Step:
+        """Return log-probabilities and state after one more token per row, (R,).
 
         R is B times the number of hypotheses per sentence; rows of one sentence are adjacent.
         """

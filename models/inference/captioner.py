@@ -16,7 +16,7 @@ from torch import Tensor
 from models.bundle import Bundle, read
 from models.config import BATCH_IMAGES, ModelConfig, SearchConfig
 from models.encoders.image import ImageEncoder
-from models.images import to_tensor
+from models.images import to_square, to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished
 from models.inference.search import search
@@ -25,6 +25,7 @@ from models.tokenizer import END
 from models.types import Hypothesis, Memory
 
 Picture = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
+Pictures = Picture | tuple[Picture, ...]  # an ensemble may be given one picture per model
 
 
 class ImageAttention(NamedTuple):
@@ -47,6 +48,13 @@ class Caption(NamedTuple):
     def text(self) -> str:
         """Text of the best output."""
         return self.hypotheses[0].text
+
+
+class EncodedImages(NamedTuple):
+    """Features of images, and the memory that the decoder reads."""
+
+    features: Tensor  # (N, S, V)
+    memory: Memory
 
 
 class Captioner:
@@ -98,7 +106,7 @@ class Captioner:
 
     def caption(
         self,
-        images: Sequence[Picture],
+        images: Sequence[Pictures],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -109,7 +117,7 @@ class Captioner:
 
     def stream(
         self,
-        images: Iterable[Picture],
+        images: Iterable[Pictures],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -123,10 +131,7 @@ class Captioner:
         """
         config = search or self.search
         for group in windows(images, batch):
-            part = [self._pixels(image) for image in group]
-            random = config.method == "sample" or self.read_mode == "hard sample"
-            keys = [image_key(pixels) if random else "" for pixels in part]
-            yield from self._caption(self.features(part), keys, config, attention)
+            yield from self._caption(group, config, attention)
 
     @torch.no_grad()
     def features(self, images: Sequence[Picture]) -> Tensor:
@@ -138,26 +143,55 @@ class Captioner:
         )
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 
-    def _pixels(self, image: Picture) -> Tensor:
+    def _pixels(self, image: Pictures) -> Tensor:
         """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
+        image = image[0] if isinstance(image, tuple) else image
         return to_tensor(image, self.config.image) if isinstance(image, Image.Image) else image
 
-    @torch.inference_mode()
-    def _caption(
-        self, features: Tensor, keys: list[str], config: SearchConfig, attention: bool
-    ) -> list[Caption]:
+    def reduced(self, image: Image.Image) -> Pictures:
+        """Return the part of an image that the model reads, in its size, for `stream`."""
+        return to_square(image, self.config.image)
+
+    @property
+    def image_size(self) -> int:
+        """Side of the square that the model reads, in pixels."""
+        return self.config.image.size
+
+    def keys(self, images: Sequence[Picture], config: SearchConfig) -> list[str]:
+        """Return the texts that seed the random numbers of images; empty if nothing is random."""
+        random = config.method == "sample" or self.read_mode == "hard sample"
+        return [image_key(self._pixels(image)) if random else "" for image in images]
+
+    def memory(self, images: Sequence[Picture], keys: Sequence[str]) -> EncodedImages:
+        """Return features and memory of images. keys: see `keys`."""
+        features = self.features(images)
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
-        limits = [config.max_caption] * len(features)
         memory = self.model.encode(features, mask)
         if (
             memory.key is not None
         ):  # from the pixels, because features may differ by rounding in a batch
             numbers = [int(text, 16) >> 10 for text in keys]
             memory = memory._replace(key=torch.tensor(numbers, device=self.device))
-        outputs = search(self.model, memory, limits, keys, config)
+        return EncodedImages(features, memory)
+
+    def _search(
+        self, images: Sequence[Pictures], config: SearchConfig
+    ) -> tuple[list[list[Finished]], EncodedImages]:
+        """Return the outputs of each image, best first, and what attention maps are made from."""
+        pixels = [self._pixels(image) for image in images]
+        keys = self.keys(pixels, config)
+        encoded = self.memory(pixels, keys)
+        limits = [config.max_caption] * len(images)
+        return search(self.model, encoded.memory, limits, keys, config), encoded
+
+    @torch.inference_mode()
+    def _caption(
+        self, images: Sequence[Pictures], config: SearchConfig, attention: bool
+    ) -> list[Caption]:
+        outputs, encoded = self._search(images, config)
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
-            maps = self._attention(features, memory, [found[0].ids for found in outputs])
+            maps = self._attention(*encoded, [found[0].ids for found in outputs])
         return [
             Caption(tuple(map(self._hypothesis, found)), of_best)
             for found, of_best in zip(outputs, maps, strict=True)

@@ -18,14 +18,13 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
-from models.inference.backend import Backend
+from models.inference.backend import Backend, HasMask
 from models.inference.hypotheses import Finished, beam_width, check_search, length_penalty
 from models.tokenizer import END, NEVER_OUTPUT, START
-from models.types import Memory
 
 
 def search(
-    backend: Backend, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: HasMask, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
     """Return the best `config.nbest` outputs of each sentence, best first.
 
@@ -60,7 +59,7 @@ class Candidates(NamedTuple):
 
 
 def beam_search(
-    backend: Backend, memory: Memory, limits: list[int], width: int, config: SearchConfig
+    backend: Backend, memory: HasMask, limits: list[int], width: int, config: SearchConfig
 ) -> list[list[Finished]]:
     """Search all sentences of a memory at once with a beam of `width`."""
     prepared, state = backend.start(memory)
@@ -184,7 +183,7 @@ class Sample:
 
 
 def sample(
-    backend: Backend, memory: Memory, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: HasMask, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
     """Sample `config.nbest` independent outputs per sentence; return the most probable first.
 

@@ -16,6 +16,7 @@ from models.inference.hypotheses import Finished, length_limit
 from models.inference.search import search
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.sources import check_source
+from models.types import Memory
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -61,9 +62,12 @@ class Translator(TextTranslator):
         other.model = self.model.with_read_mode(decode, seed=seed)
         return other
 
+    def memory(self, sources: Sequence[EncodedText]) -> Memory:
+        """Return the memory of encoded texts, padded to the longest."""
+        return self.model.encode(*pad([each.ids for each in sources], self.device))
+
     @torch.inference_mode()
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
-        source, mask = pad([each.ids for each in sources], self.device)
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys = [each.text for each in sources]
-        return search(self.model, self.model.encode(source, mask), limits, keys, config)
+        return search(self.model, self.memory(sources), limits, keys, config)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from models.errors import ConfigurationError
 from models.types import VocabularySizes
 
 
@@ -14,6 +16,7 @@ class Source:
     task: ClassVar[str]  # the command that runs such a model: "translate"
     ability: ClassVar[str]  # for messages: "reads texts"
     runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
+    ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the vocabulary sizes of a model, given those of its tokenizer."""
@@ -21,5 +24,22 @@ class Source:
 
     def open(self, folder: Any, *, device: str = "cpu") -> Any:
         """Return the trained model in a folder, ready to use. Imports torch."""
-        module, _, name = self.runner.partition(":")
-        return getattr(importlib.import_module(module), name).read(folder, device=device)
+        return _imported(self.runner).read(folder, device=device)
+
+    def open_ensemble(self, folders: Sequence[Any], *, device: str = "cpu") -> Any:
+        """Return the ensemble of the models in several folders. Imports torch.
+
+        Raises ConfigurationError for models that cannot work together.
+        """
+        if not self.ensemble:
+            raise ConfigurationError(
+                f"{len(folders)} models, each of which {self.ability}",
+                "one model: there are no ensembles of this kind",
+            )
+        members = [self.open(folder, device=device) for folder in folders]
+        return _imported(self.ensemble)(members, [str(folder) for folder in folders])
+
+
+def _imported(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)

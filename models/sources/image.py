@@ -15,6 +15,7 @@ class ImageSource(Source):
     task = "caption"
     ability = "captions pictures"
     runner = "models.inference.captioner:Captioner"
+    ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the target's vocabulary size alone; the source's is 0."""

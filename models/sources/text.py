@@ -14,3 +14,4 @@ class TextSource(Source):
     task = "translate"
     ability = "reads texts"
     runner = "models.inference.translator:Translator"
+    ensemble = "models.inference.ensemble_translator:EnsembleTranslator"

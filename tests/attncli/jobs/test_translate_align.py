@@ -76,7 +76,7 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
         stream = staticmethod(tiny_translator.stream)
 
     outcomes = translate_lines([[line]], Short(), search=SearchConfig())
-    [[outcome]] = with_alignments(outcomes, aligner_of(tiny_translator, AlignOverrides()))
+    [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, AlignOverrides())])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments
     assert pair.source == tuple(line.text.split())

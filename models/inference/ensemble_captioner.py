@@ -1,0 +1,96 @@
+"""Several captioners that caption together: an ensemble; see models/inference/ensemble.py."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+from PIL import Image
+from torch import Tensor
+
+from models.config import SearchConfig
+from models.images import to_square
+from models.inference.captioner import (
+    Captioner,
+    EncodedImages,
+    ImageAttention,
+    Picture,
+    Pictures,
+)
+from models.inference.ensemble import (
+    EnsembleBackend,
+    MemberMemories,
+    check_vocabularies,
+    member_names,
+    member_read_mode,
+    with_member_read_modes,
+)
+from models.inference.hypotheses import Finished
+from models.inference.search import search
+from models.types import Memory
+
+
+class EnsembleCaptioner(Captioner):
+    """Captioners with one vocabulary; search settings are those of the first.
+
+    Each model reads an image in its own size, so images are pictures, or one per model in a tuple.
+    Attention maps are those of the first model. Raises ConfigurationError for models whose
+    vocabularies differ.
+    """
+
+    def __init__(self, members: Sequence[Captioner], names: Sequence[str] = ()) -> None:
+        names = names or member_names(len(members))
+        check_vocabularies([member.tokenizer for member in members], names)
+        first = members[0]
+        self.model = first.model
+        self.tokenizer = first.tokenizer
+        self.search = first.search
+        self.device = first.device
+        self.members = tuple(members)
+
+    @property
+    def read_mode(self) -> str:
+        """Read mode of the first model with hard attention; else that of the first model."""
+        return member_read_mode(self.members)
+
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> EnsembleCaptioner:
+        """Return this ensemble with another read mode of its models with hard attention.
+
+        Raises ConfigurationError if no model has hard attention.
+        """
+        other = copy.copy(self)
+        other.members = tuple(with_member_read_modes(self.members, decode, seed))
+        other.model = other.members[0].model
+        return other
+
+    def reduced(self, image: Image.Image) -> tuple[Picture, ...]:
+        """Return the parts of an image that the models read, in their sizes, for `stream`."""
+        return tuple(to_square(image, member.config.image) for member in self.members)
+
+    @property
+    def image_size(self) -> int:
+        """Side of the largest square that a model reads, in pixels."""
+        return max(member.image_size for member in self.members)
+
+    def _search(
+        self, images: Sequence[Pictures], config: SearchConfig
+    ) -> tuple[list[list[Finished]], EncodedImages]:
+        of_members = [
+            [image[n] if isinstance(image, tuple) else image for image in images]
+            for n in range(len(self.members))
+        ]
+        keys = self.keys(of_members[0], config)
+        encoded = [
+            member.memory([member._pixels(image) for image in pictures], keys)
+            for member, pictures in zip(self.members, of_members, strict=True)
+        ]
+        backend = EnsembleBackend([member.model for member in self.members])
+        memory = MemberMemories(tuple(part.memory for part in encoded))
+        limits = [config.max_caption] * len(images)
+        return search(backend, memory, limits, keys, config), encoded[0]
+
+    def _attention(
+        self, features: Tensor, memory: Memory, outputs: list[tuple[int, ...]]
+    ) -> list[ImageAttention | None]:
+        """Return the attention maps of given outputs by the first model."""
+        return self.members[0]._attention(features, memory, outputs)

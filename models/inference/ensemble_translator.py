@@ -1,0 +1,102 @@
+"""Several text models that translate together: an ensemble; see models/inference/ensemble.py."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from models.config import SearchConfig
+from models.errors import ConfigurationError
+from models.inference.ensemble import (
+    EnsembleBackend,
+    MemberMemories,
+    check_vocabularies,
+    member_names,
+    member_read_mode,
+    with_member_read_modes,
+)
+from models.inference.hypotheses import Finished, length_limit
+from models.inference.search import search
+from models.inference.text_translator import EncodedText, TextTranslator
+from models.inference.translator import Translator
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class EnsembleTranslator(TextTranslator):
+    """Text models with one target vocabulary; search settings are those of the first.
+
+    Each model reads a text with its own source vocabulary. The longest text is that of the model
+    with the lowest limit. Raises ConfigurationError for models that cannot translate together.
+    """
+
+    def __init__(self, members: Sequence[Translator], names: Sequence[str] = ()) -> None:
+        names = names or member_names(len(members))
+        check_vocabularies([member.tokenizer for member in members], names)
+        _check_languages(members, names)
+        first = members[0]
+        super().__init__(
+            first.config, first.tokenizer, first.tokenizer_config, first.search, first.alignment
+        )
+        self.to = first.to
+        self.members = tuple(members)
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum source length in tokens, end mark included: the lowest of the models."""
+        return min(member.max_source_length for member in self.members)
+
+    @property
+    def read_mode(self) -> str:
+        """Read mode of the first model with hard attention; else that of the first model."""
+        return member_read_mode(self.members)
+
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
+        """Return this ensemble with another read mode of its models with hard attention.
+
+        Raises ConfigurationError if no model has hard attention.
+        """
+        other = copy.copy(self)
+        other.members = tuple(with_member_read_modes(self.members, decode, seed))
+        return other
+
+    def for_direction(self, to: str = "", source: str = "") -> Self:
+        """Return this ensemble with a fixed target language; see `TextTranslator`."""
+        other = super().for_direction(to, source)
+        other.members = tuple(member.for_direction(to, source) for member in self.members)
+        return other
+
+    def source_length(self, text: str) -> int:
+        """Return the number of tokens of a source text: the highest of the models."""
+        return max(member.source_length(text) for member in self.members)
+
+    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+        """Encode texts with the vocabulary of the first model; each model checks the lengths."""
+        return [member._encoded(texts, first=first) for member in self.members][0]
+
+    @torch.inference_mode()
+    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        memories = tuple(member.memory(_encoded_by(member, sources)) for member in self.members)
+        limits = [length_limit(len(each.ids), config) for each in sources]
+        keys = [each.text for each in sources]
+        backend = EnsembleBackend([member.model for member in self.members])
+        return search(backend, MemberMemories(memories), limits, keys, config)
+
+
+def _encoded_by(member: Translator, sources: Sequence[EncodedText]) -> list[EncodedText]:
+    """Return the texts as ids of one model's source vocabulary."""
+    return [each._replace(ids=member.encode(each.text, each.to)) for each in sources]
+
+
+def _check_languages(members: Sequence[Translator], names: Sequence[str]) -> None:
+    for name, member in zip(names[1:], members[1:], strict=True):
+        if set(member.languages) != set(members[0].languages):
+            raise ConfigurationError(
+                f"{name} has other target languages than {names[0]}",
+                "models with the same --to, which an ensemble needs",
+                "give one -m",
+            )

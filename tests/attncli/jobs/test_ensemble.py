@@ -1,0 +1,122 @@
+"""Several -m: an ensemble in translate and caption, heat maps side by side in align."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli import app
+from models import load_ensemble
+from models.bundle import build, read, save, sizes_of
+from models.config import SearchConfig
+from models.inference.ensemble_translator import EnsembleTranslator
+
+TEXT = "The old dog sees a small house."
+PAIR = f"{TEXT}\tDer alte Hund sieht ein kleines Haus.\n"
+
+
+@pytest.fixture
+def other_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
+    """Return a model of another family with the vocabulary of the tiny one."""
+    bundle = read(tiny_bundle)
+    folder = tmp_path / "other"
+    folder.mkdir()
+    config = replace(bundle.model.config, family="rnnsearch", hidden=16, readout=16)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = build(config, sizes_of(bundle.tokenizer, config.family))
+    save(bundle._replace(model=model, search=SearchConfig(beam=1)), folder)
+    return folder
+
+
+def attn(capsys: pytest.CaptureFixture[str], *arguments: object, status: int = 0) -> str:
+    assert app.run([str(a) for a in arguments]) == status
+    captured = capsys.readouterr()
+    return captured.err if status else captured.out
+
+
+def test_translate_with_the_same_model_twice_changes_nothing(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("translate", "--nbest", 3, "--format", "jsonl", TEXT, "-m", tiny_bundle)
+    assert attn(capsys, *given, "-m", tiny_bundle) == attn(capsys, *given)
+
+
+def test_translate_averages_models_of_other_families(
+    tiny_bundle: Path,
+    other_bundle: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ensemble = load_ensemble([tiny_bundle, other_bundle])
+    assert isinstance(ensemble, EnsembleTranslator)
+    expected = ensemble.translate([TEXT])[0].hypotheses[0]
+    both = ("-m", tiny_bundle, "-m", other_bundle)
+    out = attn(capsys, "translate", *both, "--scores", TEXT)
+    assert out == f"{expected.score:.4f}\t{expected.text}\n"
+    monkeypatch.setenv("ATTN_MODEL", f"{tiny_bundle}:{other_bundle}")
+    assert attn(capsys, "translate", "--scores", TEXT) == out
+
+
+def test_an_aligned_ensemble_draws_every_model(
+    tiny_bundle: Path, other_bundle: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    both = ("-m", tiny_bundle, "-m", other_bundle)
+    shown = attn(capsys, "translate", *both, "--show", TEXT)
+    assert tiny_bundle.name in shown and other_bundle.name in shown
+    tagged = attn(capsys, "translate", *both, "--keep-tags", f"<b>{TEXT}</b>")
+    assert "<b>" in tagged and "</b>" in tagged
+
+
+@pytest.mark.parametrize("options", [["--engine", "ctranslate2"], ["--precision", "int8"]])
+def test_what_an_ensemble_cannot_do_is_one_line(
+    options: list[str], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = ("-m", tiny_bundle, "-m", tiny_bundle)
+    [line] = attn(capsys, "translate", *both, *options, TEXT, status=1).splitlines()
+    assert "several models" in line
+
+
+def test_a_captioner_in_an_ensemble_of_translators_is_refused(
+    tiny_bundle: Path, soft_captioner: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = ("-m", tiny_bundle, "-m", soft_captioner)
+    [line] = attn(capsys, "translate", *both, TEXT, status=1).splitlines()
+    assert "attn caption" in line
+
+
+def test_captions_of_an_ensemble_with_attention_maps(
+    soft_captioner: Path,
+    hard_captioner: Path,
+    photos: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = sorted(photos.glob("*.*"))
+    given = ("caption", "--format", "jsonl", *files, "-m", soft_captioner)
+    assert attn(capsys, *given, "-m", soft_captioner) == attn(capsys, *given)
+    rows = attn(capsys, *given, "-m", hard_captioner).splitlines()
+    assert {json.loads(row)["read"] for row in rows} == {"hard argmax"}
+    assert attn(capsys, "caption", "--show", files[0], "-m", soft_captioner, "-m", hard_captioner)
+
+
+def test_align_draws_models_side_by_side(
+    tiny_bundle: Path, other_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(PAIR, "utf-8")
+    both = ("align", "-m", tiny_bundle, "-m", other_bundle, pairs)
+    shown = attn(capsys, *both, "--show")
+    assert tiny_bundle.name in shown and other_bundle.name in shown
+    page = tmp_path / "page.html"
+    attn(capsys, *both, "--picture", page, "-o", tmp_path / "links.txt")
+    assert other_bundle.name in page.read_text("utf-8")
+    alone = attn(capsys, "align", "-m", tiny_bundle, pairs)
+    assert (tmp_path / "links.txt").read_text("utf-8") == alone
+    assert "--show" in attn(capsys, *both, status=2)
+    assert "--reverse-model" in attn(
+        capsys, *both, "--show", "--reverse-model", tiny_bundle, status=2
+    )
