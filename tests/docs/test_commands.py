@@ -119,6 +119,7 @@ def write_runs(folder: Path) -> None:
         "demo": "transformer",
         "rnn": "rnnsearch",
         "cap": "captioner-soft",
+        "cap-hard": "captioner-hard",
     }
     for name, bundle in named.items():
         shutil.copytree(FILES / "bundles" / bundle, folder / name)
