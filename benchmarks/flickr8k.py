@@ -5,7 +5,7 @@
 DIR holds images.tar (or a folder images), train.tsv and dev.tsv: file name, tab, caption. FILE has
 the weights of MobileNet-EdgeTPU; its arch.json is in the same folder. Each model is trained with
 `attn train` (the same command continues an interrupted run; image features are computed once), then
-all are scored with `attn evaluate captions` on the dev pictures with a beam of 5.
+all are scored with `attn evaluate captions` on the dev images with a beam of 5.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FRESH = (
     *EACH,
     "train.lr=0.0015",
     "model.attention.size=256",
-    "model.image.fit=squash",  # as these pictures are already
+    "model.image.fit=squash",  # as these images are already
 )
 FURTHER = (*EACH, "train.plateau_patience=1", "search.length_penalty=0.6")
 REWARDED = (
@@ -127,7 +127,7 @@ def folder(name: str, work: Path) -> Path:
 
 
 def images(data: Path) -> Path:
-    """Return the TAR file of the pictures, or their folder."""
+    """Return the TAR file of the images, or their folder."""
     tar = data / "images.tar"
     return tar if tar.exists() else data / "images"
 
@@ -149,7 +149,7 @@ def train(name: str, options: argparse.Namespace) -> None:
 
 
 def score(runs: list[Path], options: argparse.Namespace) -> None:
-    """Score all models on the dev pictures with a beam of 5."""
+    """Score all models on the dev images with a beam of 5."""
     models = [word for run in runs for word in ("-m", run)]
     where = ["--images", images(options.data), options.data / "dev.tsv"]
     attn("evaluate", "captions", *models, *where, "--threads", options.threads)

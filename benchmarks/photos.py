@@ -5,7 +5,7 @@
 
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
-takes 300 pictures of each dev set for early stopping, and runs the stages of `STAGES` in order; the
+takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
 same command continues an interrupted run. `score` runs `attn evaluate captions` on each whole dev
 set, with the search settings that are saved with the model.
 """
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from flickr8k import attn
 
 SETS = ("flickr8k", "coco")
-DEV_PICTURES = 300  # of each set, for early stopping
+DEV_IMAGES = 300  # of each set, for early stopping
 
 
 class Stage(NamedTuple):
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def join(data: Path, work: Path) -> None:
-    """Write the pictures and captions of both sets as one."""
+    """Write the images and captions of both sets as one."""
     work.mkdir(parents=True, exist_ok=True)
     if (work / "dev.tsv").exists():
         return
@@ -102,7 +102,7 @@ def join(data: Path, work: Path) -> None:
                     joined.addfile(member, images.extractfile(member))
     training = [line for name in SETS for line in lines(data / name / "train.tsv")]
     (work / "train.tsv").write_text("".join(training), encoding="utf-8")
-    dev = [line for name in SETS for line in some_pictures(lines(data / name / "dev.tsv"))]
+    dev = [line for name in SETS for line in some_images(lines(data / name / "dev.tsv"))]
     (work / "dev.tsv").write_text("".join(dev), encoding="utf-8")
 
 
@@ -111,10 +111,10 @@ def lines(path: Path) -> list[str]:
     return path.read_text("utf-8").splitlines(keepends=True)
 
 
-def some_pictures(rows: list[str]) -> list[str]:
-    """Return the captions of a random sample of the pictures."""
+def some_images(rows: list[str]) -> list[str]:
+    """Return the captions of a random sample of the images."""
     names = sorted({row.partition("\t")[0] for row in rows})
-    chosen = set(random.Random(5).sample(names, DEV_PICTURES))
+    chosen = set(random.Random(5).sample(names, DEV_IMAGES))
     return [row for row in rows if row.partition("\t")[0] in chosen]
 
 

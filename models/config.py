@@ -75,7 +75,7 @@ class AttentionConfig:
     )
     read_mix: str = option(
         "sentence",
-        "hard: unit to which that choice applies: sentence (or picture), step or batch",
+        "hard: unit to which that choice applies: sentence (or image), step or batch",
         choices=("sentence", "step", "batch"),
     )
     read_temperature: float = option(
@@ -136,15 +136,15 @@ class ImageConfig:
         "or a path",
     )
     grid: str = option("", "layer whose output cells become slots (empty: the last grid)")
-    size: int = option(224, "side of the square input picture, in pixels", least=1, at_most=4096)
+    size: int = option(224, "side of the square input image, in pixels", least=1, at_most=4096)
     fit: str = option(
         "crop",
-        "how a picture becomes square: crop (its centre) or squash",
+        "how an image becomes square: crop (its centre) or squash",
         choices=("crop", "squash"),
     )
     layer_norm: bool = option(False, "apply layer normalisation to the features of a cell")
     dropout: float = option(
-        0.0, "dropout of image features; one mask for all cells of a picture", below=1
+        0.0, "dropout of image features; one mask for all cells of an image", below=1
     )
 
 

@@ -18,7 +18,7 @@ class ModelError(Exception):
 
 
 class InputError(ModelError):
-    """Input that cannot be used: a text, a picture, a line of a file."""
+    """Input that cannot be used: a text, an image, a line of a file."""
 
 
 class NotFoundError(ModelError):

@@ -1,7 +1,7 @@
-"""Picture files to the input of an image network: RGB, upright, square.
+"""Image files to the input of an image network: RGB, upright, square.
 
-Grey, palette, CMYK and 16-bit pictures are converted, transparency becomes white, EXIF rotation is
-applied, and only the first frame of an animation is used. A damaged picture, or one that is too
+Grey, palette, CMYK and 16-bit images are converted, transparency becomes white, EXIF rotation is
+applied, and only the first frame of an animation is used. A damaged image, or one that is too
 large to open safely, raises a ModelError.
 """
 
@@ -24,7 +24,7 @@ from torch import Tensor
 from models.config import ImageConfig
 from models.errors import InputError, ModelError, NotFoundError, unknown_name
 from models.files import open_regular
-from models.limits import PICTURE_BYTES, PICTURE_PIXELS
+from models.limits import IMAGE_BYTES, IMAGE_PIXELS
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 FITS = ("crop", "squash")
@@ -43,15 +43,15 @@ BROKEN = (  # exceptions that Pillow raises for damaged files
 
 
 def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
-    """Open the picture in a file, or in its bytes, as RGB and upright.
+    """Open the image in a file, or in its bytes, as RGB and upright.
 
     least: minimum side in pixels. A large JPEG is opened at a smaller scale, which is several times
     faster, if neither side becomes smaller than this. The default 0 opens it at its own size.
-    Raises NotFoundError for a missing file and InputError for one that is no readable picture.
+    Raises NotFoundError for a missing file and InputError for one that is not a readable image.
     """
-    name = "the picture" if isinstance(source, bytes) else str(source)
+    name = "the image" if isinstance(source, bytes) else str(source)
     with _readable(name), _stream(source) as stream, Image.open(stream, formats=FORMATS) as image:
-        if image.width * image.height > PICTURE_PIXELS:
+        if image.width * image.height > IMAGE_PIXELS:
             raise too_large(name, image.size)
         if least:
             image.draft(None, (least, least))
@@ -66,7 +66,7 @@ def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
 
 
 def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
-    """Return the square that the model reads: the centre of a picture, or all of it squashed."""
+    """Return the square that the model reads: the centre of an image, or all of it squashed."""
     if config.fit not in FITS:
         raise unknown_name("model.image.fit", config.fit, FITS)
     size, method = (config.size, config.size), Image.Resampling.BILINEAR
@@ -75,7 +75,7 @@ def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """Rotate a picture by its EXIF orientation; return it unchanged if the data are damaged."""
+    """Rotate an image by its EXIF orientation; return it unchanged if the data are damaged."""
     try:
         return ImageOps.exif_transpose(image)
     except BROKEN:
@@ -83,7 +83,7 @@ def upright(image: Image.Image) -> Image.Image:
 
 
 def rgb(image: Image.Image) -> Image.Image:
-    """Convert a picture of any mode to RGB; transparent pixels become white."""
+    """Convert an image of any mode to RGB; transparent pixels become white."""
     if image.mode.startswith(("I", "F")):
         image = eight_bit(image)
     if image.mode in ("RGBA", "RGBa", "LA", "La", "PA") or "transparency" in image.info:
@@ -94,7 +94,7 @@ def rgb(image: Image.Image) -> Image.Image:
 
 
 def eight_bit(image: Image.Image) -> Image.Image:
-    """Convert a grey picture of 16 or 32 bits, or of floating point, to 8 bits.
+    """Convert a grey image of 16 or 32 bits, or of floating point, to 8 bits.
 
     If the mode does not define the range, the smallest usual range that contains all values is
     assumed: 1 and 255 (both only for floating point), 65535, or the highest value itself.
@@ -107,16 +107,16 @@ def eight_bit(image: Image.Image) -> Image.Image:
 
 
 def too_large(name: str, size: tuple[int, int]) -> ModelError:
-    """Return the error for a picture with too many pixels."""
+    """Return the error for an image with too many pixels."""
     return InputError(
         f"{name} has {size[0]} x {size[1]} pixels",
-        f"at most {PICTURE_PIXELS:,}",
+        f"at most {IMAGE_PIXELS:,}",
         "make it smaller first",
     )
 
 
 def _stream(source: Path | bytes) -> BinaryIO:
-    return io.BytesIO(source) if isinstance(source, bytes) else open_regular(source, PICTURE_BYTES)
+    return io.BytesIO(source) if isinstance(source, bytes) else open_regular(source, IMAGE_BYTES)
 
 
 @contextlib.contextmanager
@@ -132,10 +132,10 @@ def _readable(name: str) -> Iterator[None]:
     except FileNotFoundError:
         raise NotFoundError(f"no file {name}", known) from None
     except UnidentifiedImageError:
-        raise InputError(f"{name} is no picture that can be read", known) from None
+        raise InputError(f"{name} is not a readable image", known) from None
     except Image.DecompressionBombError:
         raise InputError(
-            f"{name} has too many pixels", f"at most {PICTURE_PIXELS:,}", "make it smaller first"
+            f"{name} has too many pixels", f"at most {IMAGE_PIXELS:,}", "make it smaller first"
         ) from None
     except BROKEN as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

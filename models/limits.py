@@ -17,8 +17,8 @@ FILE_BYTES = 1 * GIB
 WINDOW_BYTES = 128 * MIB
 SENTENCES = 10_000_000
 DIGITS = 9
-PICTURE_PIXELS = 100_000_000
-PICTURE_BYTES = 512 * MIB
+IMAGE_PIXELS = 100_000_000
+IMAGE_BYTES = 512 * MIB
 ARCHIVE_MEMBERS = 10_000_000
 
 
@@ -47,9 +47,9 @@ CEILINGS = (
     Ceiling("WINDOW_BYTES", "memory that a compressed file may ask for", "bytes", REFUSED),
     Ceiling("SENTENCES", "sentence pairs of a file of links", "pairs", REFUSED),
     Ceiling("DIGITS", "a word or sentence number in a file of links", "digits", REFUSED),
-    Ceiling("PICTURE_PIXELS", "a picture, of which one is open at a time", "pixels", "reported"),
-    Ceiling("PICTURE_BYTES", "the file of a picture", "bytes", "the picture is reported"),
-    Ceiling("ARCHIVE_MEMBERS", "files in a TAR file or folder of pictures", "files", REFUSED),
+    Ceiling("IMAGE_PIXELS", "an image, of which one is open at a time", "pixels", "reported"),
+    Ceiling("IMAGE_BYTES", "the file of an image", "bytes", "the image is reported"),
+    Ceiling("ARCHIVE_MEMBERS", "files in a TAR file or folder of images", "files", REFUSED),
 )
 
 

@@ -75,7 +75,7 @@ _DOUBLY = {"attention": {"coverage": "doubly_stochastic"}}
 # on 49 cells and a dozen words no cell can come to 1: at full weight the maps become flat
 _DOUBLY_SMALL = {"attention": {**_DOUBLY["attention"], "coverage_weight": 0.1}}
 # hard attention: the weights of the paper's released program; with those of the paper small models
-# hardly learn, neither of pictures nor of texts
+# hardly learn, neither of images nor of texts
 _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
 PRESETS: dict[str, Preset] = {
@@ -246,12 +246,12 @@ PRESETS: dict[str, Preset] = {
         {**_PLATEAU, "lr": 0.0005, "label_smoothing": 0.0},
     ),
     "show-attend-tell-soft-small": Preset(
-        "captions, LSTM of 512 over 7 x 7 cells, soft attention: thousands of pictures",
+        "captions, LSTM of 512 over 7 x 7 cells, soft attention: thousands of images",
         _SHOW_ATTEND_TELL_SMALL,
         {**_PLATEAU, **_DOUBLY_SMALL},
     ),
     "show-attend-tell-hard-small": Preset(
-        "captions, LSTM of 512 over 7 x 7 cells, hard attention: thousands of pictures",
+        "captions, LSTM of 512 over 7 x 7 cells, hard attention: thousands of images",
         {**_SHOW_ATTEND_TELL_SMALL, **_HARD},
         {**_PLATEAU, **_RELEASED},
     ),
@@ -271,7 +271,7 @@ PRESETS: dict[str, Preset] = {
         {**_WARM, "lr": 0.0007, "warmup": 4000},
     ),
     "captioner-transformer-small": Preset(
-        "captions, 1+3 layers of 256 over 7 x 7 cells: thousands of pictures",
+        "captions, 1+3 layers of 256 over 7 x 7 cells: thousands of images",
         {
             **_CAPTIONER_TRANSFORMER,
             "embedding": 256,
@@ -332,5 +332,5 @@ def model_config(name: str) -> ModelConfig:
 
 
 def reads_images(name: str) -> bool:
-    """Return True if a preset's models caption pictures."""
+    """Return True if a preset's models caption images."""
     return source_name(model_config(name).family) == "image"

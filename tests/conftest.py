@@ -95,7 +95,7 @@ def hard_captioner(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathF
 
 
 def captioner(preset: str, tokenizer: Tokenizer, folder: Path) -> Path:
-    """Save a captioner that has learned nothing, but that says something of every picture."""
+    """Save a captioner that has learned nothing, but that says something of every image."""
     config = dataclasses.replace(model_config(preset), embedding=16, hidden=16, readout=0)
     image = dataclasses.replace(config.image, encoder="small-cnn", weights="none", size=32)
     config = dataclasses.replace(config, image=image)
@@ -111,7 +111,7 @@ def captioner(preset: str, tokenizer: Tokenizer, folder: Path) -> Path:
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """Return a folder of five pictures, of one kind and another."""
+    """Return a folder of five images, of one kind and another."""
     folder = tmp_path / "photos"
     (folder / "more").mkdir(parents=True)
     random = numpy.random.default_rng(1)

@@ -12,17 +12,17 @@ import typer
 
 from attncli import console
 from attncli.commands.caption_files import Draw, open_attention, write_sidecars
-from attncli.data.picture_files import (
+from attncli.data.named_images import (
     STDIN,
-    PictureFile,
-    count_pictures,
+    ImageFile,
+    count_images,
     is_alone,
-    listed_pictures,
-    named_pictures,
+    listed_images,
+    named_images,
 )
 from attncli.data.streams import Write, open_input, open_output
 from attncli.jobs import loading
-from attncli.jobs.caption import CaptionStatistics, caption_pictures
+from attncli.jobs.caption import CaptionStatistics, caption_images
 from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     Device,
@@ -33,20 +33,20 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import SearchOverrides
-from attncli.render.captions import CaptionedPicture, Format, Layout, closing, opening, rendered
+from attncli.render.captions import CaptionedImage, Format, Layout, closing, opening, rendered
 from attncli.render.screen import current_screen
 from models.config import BATCH_IMAGES
 
-Pictures = Annotated[
+Images = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="PICTURE",
-        help="Files, folders (with -r) or patterns; - reads one picture from standard input. "
+        metavar="IMAGE",
+        help="Files, folders (with -r) or patterns; - reads one image from standard input. "
         "Default: paths on standard input, one per line.",
     ),
 ]
 Recursive = Annotated[
-    bool, typer.Option("--recursive", "-r", help="Caption the pictures in folders.")
+    bool, typer.Option("--recursive", "-r", help="Caption the images in folders.")
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
@@ -63,16 +63,16 @@ Attention = Annotated[
     typer.Option(
         metavar="FILE",
         help="Write the attention map of each word: a .png, .gif, .html or .npz file. For several "
-        "pictures: a folder/, a name that contains {name}, or one .html file for all.",
+        "images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
 Show = Annotated[bool, typer.Option("--show", help="Draw the attention maps in the terminal.")]
-Batch = Annotated[int, typer.Option(min=1, help="Pictures per batch.")]
+Batch = Annotated[int, typer.Option(min=1, help="Images per batch.")]
 
 
 @with_settings("max_ratio", "max_extra")
 def caption(
-    pictures: Pictures = None,
+    images: Images = None,
     *,
     model: Models = None,
     recursive: Recursive = False,
@@ -89,16 +89,16 @@ def caption(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Write captions of pictures.
+    """Write captions of images.
 
-    Pictures are JPEG, PNG, WebP, GIF, BMP or TIFF files.
-    The output for one picture is its caption; for several, "picture <TAB> caption", in order. A
-    picture that cannot be read is reported on stderr; its row has no caption, and the exit status
+    Images are JPEG, PNG, WebP, GIF, BMP or TIFF files.
+    The output for one image is its caption; for several, "image <TAB> caption", in order. An
+    image that cannot be read is reported on stderr; its row has no caption, and the exit status
     is 1. Search settings default to those saved with the model; options given here override them.
 
-    With --nbest above 1 each caption has a row that begins with its score. TSV is picture, caption
+    With --nbest above 1 each caption has a row that begins with its score. TSV is image, caption
     and score. JSON lines hold image, caption and, for each output, text, score, log_prob, tokens
-    and truncated (cut at the length limit). HTML is one page with the pictures: point at a word to
+    and truncated (cut at the length limit). HTML is one page with the images: point at a word to
     see its attention map.
 
     Several -m are an ensemble: the mean of their probabilities is searched. Attention maps are
@@ -110,14 +110,14 @@ def caption(
       attn caption -m runs/cap --attention maps.html photos/*.jpg
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
-    names = pictures or []
+    names = images or []
     _check(names, overrides, format, sidecar=sidecar, overwrite=overwrite, show=show)
     alone = is_alone(names)
     with open_attention(attention, alone=alone) as draw:
         options = OpenOptions(device, threads, hard_decode, overrides)
         captioner = loading.open_captioners(model, options)
         layout = Layout(format, alone, captioner.search.nbest > 1, scores, captioner.read_mode)
-        results = caption_pictures(
+        results = caption_images(
             _groups(names, recursive),
             captioner,
             search=captioner.search,
@@ -155,7 +155,7 @@ def _check(
 ) -> None:
     check_search(overrides)
     if not names and (sys.stdin is None or sys.stdin.isatty()):
-        raise typer.BadParameter("none given, and no list of them", param_hint="'PICTURE...'")
+        raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
     if show and format != "text":
         raise typer.BadParameter(f"maps among {format}", param_hint="'--show'")
     if sidecar and STDIN in names:
@@ -164,16 +164,16 @@ def _check(
         raise typer.BadParameter("needs --sidecar", param_hint="'--overwrite'")
 
 
-def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[PictureFile]]:
+def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[ImageFile]]:
     if names:
-        yield from named_pictures(names, recursive=recursive)
+        yield from named_images(names, recursive=recursive)
     else:
         with open_input(None) as stream:
-            yield from listed_pictures(stream)
+            yield from listed_images(stream)
 
 
 def _write_all(
-    results: Iterator[list[CaptionedPicture]], layout: Layout, to: Sinks, advance: console.Progress
+    results: Iterator[list[CaptionedImage]], layout: Layout, to: Sinks, advance: console.Progress
 ) -> int:
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
@@ -189,14 +189,14 @@ def _write_all(
             console.warn(note)
         statistics.count(outcomes)
         count, failed = count + len(outcomes), failed + len(notes)
-        advance(count, f"{count:,} pictures")
+        advance(count, f"{count:,} images")
     to.write(closing(layout))
     for note in statistics.notes():
         console.warn(note)
     return failed
 
 
-def _shown(outcomes: list[CaptionedPicture], layout: Layout) -> bytes:
+def _shown(outcomes: list[CaptionedImage], layout: Layout) -> bytes:
     """Return the rows, each followed by its attention maps."""
     from attncli.render.image_attention.terminal import maps_as_text
 
@@ -218,10 +218,10 @@ def _is_away(output: Path | None) -> bool:
 
 @contextmanager
 def _progress(names: Sequence[str], recursive: bool, *, shown: bool) -> Iterator[console.Progress]:
-    """Show the number of captioned pictures if the results are not on the terminal."""
+    """Show the number of captioned images if the results are not on the terminal."""
     if not shown:
         yield lambda done, note="": None
         return
-    total = count_pictures(names, recursive=recursive) if names else None
+    total = count_images(names, recursive=recursive) if names else None
     with console.progress("captioning", total=total) as advance:
         yield advance

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.data.streams import open_output
-from attncli.render.captions import CaptionedPicture, Layout, closing, opening, rendered
+from attncli.render.captions import CaptionedImage, Layout, closing, opening, rendered
 from models.errors import ModelError
 from models.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     from attncli.render.image_attention.maps import AttentionMaps
 
-NAME = "{name}"  # placeholder in file names: the picture's name without its suffix
+NAME = "{name}"  # placeholder in file names: the image's name without its suffix
 STDIN_NAME = "stdin"
 
-Draw = Callable[[list[CaptionedPicture]], None]
+Draw = Callable[[list[CaptionedImage]], None]
 
 
 @contextmanager
 def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
-    """Yield a function that writes attention maps, to one file per picture or to one page.
+    """Yield a function that writes attention maps, to one file per image or to one page.
 
-    place: a file for one picture; for several, a folder, a name that contains {name}, or one .html
+    place: a file for one image; for several, a folder, a name that contains {name}, or one .html
     file. Impossible choices are refused here, before the model runs.
     """
     if place is None:
@@ -41,7 +41,7 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
     if not alone and NAME not in str(pattern):
         if pattern.suffix.lower() != ".html":
             raise typer.BadParameter(
-                f"one file for several pictures; put {NAME} into its name, or give a folder/",
+                f"one file for several images; put {NAME} into its name, or give a folder/",
                 param_hint="'--attention'",
             )
         with _page(pattern) as draw:
@@ -51,7 +51,7 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
     yield _Files(pattern, write).draw
 
 
-def write_sidecars(outcomes: list[CaptionedPicture], *, overwrite: bool) -> Iterator[str]:
+def write_sidecars(outcomes: list[CaptionedImage], *, overwrite: bool) -> Iterator[str]:
     """Write photo.txt next to photo.jpg, one caption per line; yield error messages."""
     for outcome in outcomes:
         path = outcome.file.path
@@ -69,18 +69,18 @@ def write_sidecars(outcomes: list[CaptionedPicture], *, overwrite: bool) -> Iter
 
 
 class _Files:
-    """One file per picture, named after it; further pictures of the same name get a number."""
+    """One file per image, named after it; further images of the same name get a number."""
 
     def __init__(self, pattern: Path, write: Callable[[AttentionMaps], bytes]) -> None:
         self._pattern, self._write = str(pattern), write
         self._names: Counter[str] = Counter()
 
-    def draw(self, outcomes: list[CaptionedPicture]) -> None:
+    def draw(self, outcomes: list[CaptionedImage]) -> None:
         for outcome in outcomes:
             if outcome.attention:
                 write_bytes(self._place(outcome), self._write(outcome.attention))
 
-    def _place(self, outcome: CaptionedPicture) -> Path:
+    def _place(self, outcome: CaptionedImage) -> Path:
         path = outcome.file.path
         name = path.stem if path else STDIN_NAME
         self._names[name] += 1

@@ -26,18 +26,18 @@ Captions = Annotated[
     Path,
     typer.Argument(
         metavar="CAPTIONS",
-        help="References: picture, tab, caption; also token files, CSV, and the JSON of Karpathy "
+        help="References: image, tab, caption; also token files, CSV, and the JSON of Karpathy "
         "and of COCO.",
     ),
 ]
 Images = Annotated[
     Path | None,
-    typer.Option(metavar="DIR|TAR", help="The pictures, which a model needs."),
+    typer.Option(metavar="DIR|TAR", help="The images, which a model needs."),
 ]
 Hypotheses = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Captions of another program: a line for each picture, or a table or JSON of picture "
+        help="Captions of another program: a line for each image, or a table or JSON of image "
         "and caption. May be repeated."
     ),
 ]
@@ -62,7 +62,7 @@ def captions(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Score captions of pictures against references.
+    """Score captions of images against references.
 
     The scores are those of the COCO tools: BLEU-1 to BLEU-4 with and without the brevity penalty,
     ROUGE-L, CIDEr-D, and METEOR if Java and its program are installed (pip install pycocoevalcap).
@@ -76,7 +76,7 @@ def captions(
     check_overrides(overrides)
     check_save(folders, save)
     if folders and not images:
-        raise typer.BadParameter("a model needs the pictures", param_hint="'--images'")
+        raise typer.BadParameter("a model needs the images", param_hint="'--images'")
     evaluations, test_set = evaluate_captions(
         captions,
         models=folders,

@@ -20,7 +20,7 @@ from attncli.options import Device, Threads
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import parse_corpus
 from attncli.training.events import Finished, Interrupted
-from attncli.training.settings import Pictures, settings
+from attncli.training.settings import ImageOptions, settings
 from attncli.training.sources import training_source
 from models.errors import ModelError
 
@@ -155,7 +155,7 @@ def train(
       attn train mine.en mine.de --from runs/en-de -o runs/mine -s train.lr=0.0005
       attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
     """
-    pictures = Pictures(images, captions, dev_captions, encoder, encoder_weights)
+    given = ImageOptions(images, captions, dev_captions, encoder, encoder_weights)
     named = train_files(files or [], dev or [])
     corpora = [parse_corpus(text) for text in corpus or []]
     corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
@@ -164,7 +164,7 @@ def train(
         preset,
         set or [],
         start=start,
-        pictures=pictures,
+        images=given,
         corpora=corpora,
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )

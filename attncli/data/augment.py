@@ -1,4 +1,4 @@
-"""Random augmentation of pictures: mirroring and cropping."""
+"""Random augmentation of images: mirroring and cropping."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from torch.nn.functional import affine_grid, grid_sample
 class Augmentation:
     """Random mirroring and crops, sampled by torch's generator, which checkpoints store."""
 
-    flip: float  # share of pictures that are mirrored
-    crop: float  # smallest share of a picture's area that is kept; 1: no cropping
+    flip: float  # share of images that are mirrored
+    crop: float  # smallest share of an image's area that is kept; 1: no cropping
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Return augmented pictures of the shape (B, 3, h, w) of the given ones."""
+        """Return augmented images of the shape (B, 3, h, w) of the given ones."""
         count = len(images)
         scale = (1 - torch.rand(count) * (1 - self.crop)).sqrt()  # of either side
         mirror = torch.where(torch.rand(count) < self.flip, -1.0, 1.0)
         shift = (2 * torch.rand(2, count) - 1) * (1 - scale)  # of the middle
-        theta = torch.zeros(count, 2, 3)  # from places in the new picture to those in the old
+        theta = torch.zeros(count, 2, 3)  # from places in the new image to those in the old
         theta[:, 0, 0], theta[:, 1, 1] = scale * mirror, scale
         theta[:, :, 2] = shift.T
         grid = affine_grid(theta, list(images.shape), align_corners=False)

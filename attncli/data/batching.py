@@ -1,6 +1,6 @@
 """Batches by tokens: examples of similar length together, in a new random order each epoch.
 
-An example is a sentence pair or a captioned picture. The order depends on the seed and the epoch
+An example is a sentence pair or a captioned image. The order depends on the seed and the epoch
 alone, so a resumed run continues where it stopped.
 """
 

@@ -1,4 +1,4 @@
-"""Training examples of captions; captions of one picture share its row of image inputs."""
+"""Training examples of captions; captions of one image share its row of image inputs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from attncli.data.tokens import Side
 from models.inference.batching import teacher_forcing_batch
 from models.types import Batch
 
-Augment = Callable[[Tensor], Tensor]  # pictures (B, 3, h, w) to others of that shape
+Augment = Callable[[Tensor], Tensor]  # images (B, 3, h, w) to others of that shape
 
 
 @dataclass(frozen=True)
 class ImageInputs:
-    """Inputs of the model for pictures: features of a frozen encoder, or pixels."""
+    """Inputs of the model for images: features of a frozen encoder, or pixels."""
 
     table: np.ndarray  # (rows, S, V) of floats, or (rows, 3, h, w) of bytes; memory-mapped
     slots: int  # S: cells that the encoder leaves
@@ -40,14 +40,12 @@ class ImageInputs:
 
 @dataclass(frozen=True)
 class CaptionExamples:
-    """Captions and the image inputs of their pictures."""
+    """Captions and the image inputs of their images."""
 
     target: Side
-    rows: np.ndarray  # (N,) row of the inputs for each caption's picture
+    rows: np.ndarray  # (N,) row of the inputs for each caption's image
     inputs: ImageInputs
-    together: bool = (
-        False  # True: captions of one picture share a batch, so that it is encoded once
-    )
+    together: bool = False  # True: captions of one image share a batch, so that it is encoded once
 
     @property
     def count(self) -> int:
@@ -56,12 +54,12 @@ class CaptionExamples:
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,): 0 for every picture, and the number of tokens of every caption."""
+        """Lengths (N,): 0 for every image, and the number of tokens of every caption."""
         return np.zeros(self.count, np.int64), self.target.lengths
 
     @property
     def shared(self) -> np.ndarray | None:
-        """Picture of each caption, if captions of one picture share a batch; otherwise None."""
+        """Image of each caption, if captions of one image share a batch; otherwise None."""
         return self.rows if self.together else None
 
     def at(self, epoch: int) -> CaptionExamples:
@@ -69,12 +67,12 @@ class CaptionExamples:
         return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
-        """Return the padded batch of some captions with their pictures."""
+        """Return the padded batch of some captions with their images."""
         target = self.target.padded(numbers)
         if not self.together:
             return teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
-        pictures, rows = np.unique(self.rows[numbers], return_inverse=True)
-        batch = teacher_forcing_batch(*self.inputs.source(pictures), *target)
+        images, rows = np.unique(self.rows[numbers], return_inverse=True)
+        batch = teacher_forcing_batch(*self.inputs.source(images), *target)
         return batch._replace(rows=torch.from_numpy(rows))
 
 
@@ -82,10 +80,10 @@ class CaptionExamples:
 class CaptionStages:
     """Captions whose inputs or grouping change at given epochs, counted from 0."""
 
-    first: CaptionExamples  # pictures as features of an encoder that is frozen
-    then: CaptionExamples  # pictures as pixels, from the epoch `turn` on
+    first: CaptionExamples  # images as features of an encoder that is frozen
+    then: CaptionExamples  # images as pixels, from the epoch `turn` on
     turn: int
-    together_from: int  # the epoch with which the captions of one picture begin to share a batch
+    together_from: int  # the epoch with which the captions of one image begin to share a batch
 
     @property
     def count(self) -> int:
@@ -94,7 +92,7 @@ class CaptionStages:
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,): 0 for every picture, and the number of tokens of every caption."""
+        """Lengths (N,): 0 for every image, and the number of tokens of every caption."""
         return self.first.lengths
 
     @property

@@ -1,7 +1,7 @@
-r"""Captions of pictures, read from the usual file formats.
+r"""Captions of images, read from the usual file formats.
 
-table        picture <TAB> caption, or several captions a row; a picture may have many rows
-token file   picture.jpg#0 <TAB> caption                                    (Flickr8k, Flickr30k)
+table        image <TAB> caption, or several captions a row; an image may have many rows
+token file   image.jpg#0 <TAB> caption                                    (Flickr8k, Flickr30k)
 CSV          a first line `image,caption`, then a row for each                   (Flickr8k, Kaggle)
 Karpathy     {"images": [{"filename", "split", "sentences": [{"raw"}]}]}    with the usual splits
 COCO         {"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}
@@ -33,14 +33,14 @@ INNER = re.compile(r"(?<=\w)['’-](?=\w)")  # punctuation that belongs to a wor
 
 
 class Captioned(NamedTuple):
-    """A picture and its captions."""
+    """An image and its captions."""
 
     image: str  # file name, as in the file of captions
     captions: tuple[str, ...]  # at least one
 
 
 def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
-    """Return the pictures of a file in the order in which they first appear.
+    """Return the images of a file in the order in which they first appear.
 
     part: the split to read, if the file has splits: train, dev or test; "" for all. Raises
     ModelError, with the line number if there is one, for content that cannot be parsed.
@@ -50,7 +50,7 @@ def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
     for image, caption in rows:
         found.setdefault(image, []).append(caption)
     if not found:
-        wanted = f"a picture of its part '{part}'" if part else "a picture with its caption"
+        wanted = f"an image of its part '{part}'" if part else "an image with its caption"
         raise ModelError(f"{path} has no captions", wanted)
     return [Captioned(image, tuple(captions)) for image, captions in found.items()]
 
@@ -93,10 +93,10 @@ def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
             if not captions:
                 raise ModelError(
                     f"{path}, line {number} has no tab",
-                    "picture, tab, caption (or Karpathy's or COCO's JSON)",
+                    "image, tab, caption (or Karpathy's or COCO's JSON)",
                 )
             if not name.strip():
-                raise ModelError(f"{path}, line {number} has no picture's name before the tab")
+                raise ModelError(f"{path}, line {number} has no image's name before the tab")
             if numbered:
                 name = _unnumbered(name, path, number)
             yield from ((name.strip(), caption.strip()) for caption in captions)
@@ -105,9 +105,7 @@ def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
 def _unnumbered(name: str, path: Path | str, number: int) -> str:
     match = NUMBERED.fullmatch(name)
     if match is None:
-        raise ModelError(
-            f"{path}, line {number} begins with {name!r}", "picture.jpg#0 as in line 1"
-        )
+        raise ModelError(f"{path}, line {number} begins with {name!r}", "image.jpg#0 as in line 1")
     return match[1]
 
 

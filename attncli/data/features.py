@@ -1,7 +1,7 @@
 """Cache of image features, computed once and reused by later runs: rows of one shape.
 
 FOLDER/rows.bin      the rows end to end, memory-mapped; it only grows
-FOLDER/keys.txt      the content hash of each row's picture: a row counts once its line is whole
+FOLDER/keys.txt      the content hash of each row's image: a row counts once its line is whole
 FOLDER/about.json    shape and type of a row, and what made it
 
 A killed process leaves the rows whose keys it has written, and the next process continues there.
@@ -46,7 +46,7 @@ def cache_folder() -> Path:
 
 
 class FeatureCache:
-    """Rows keyed by the content hash of their picture."""
+    """Rows keyed by the content hash of their image."""
 
     def __init__(self, folder: Path, kind: RowKind) -> None:
         self.folder, self.kind = folder, kind
@@ -76,7 +76,7 @@ class FeatureCache:
         return [key for key in dict.fromkeys(keys) if key not in self.places]
 
     def rows(self, keys: Iterable[str]) -> np.ndarray:
-        """Return the row numbers (N,) of stored pictures."""
+        """Return the row numbers (N,) of stored images."""
         return np.array([self.places[key] for key in keys], np.int64)
 
     def table(self) -> np.ndarray:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.picture_files import PictureFile
-from attncli.render.captions import CaptionedPicture
+from attncli.data.named_images import ImageFile
+from attncli.render.captions import CaptionedImage
 from models.config import BATCH_IMAGES, SearchConfig
 from models.errors import ModelError
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from attncli.render.image_attention.maps import AttentionMaps
-    from models.inference.captioner import Caption, Captioner, Pictures
+    from models.inference.captioner import Caption, Captioner, ImageInputs
 
-SIDE = 448  # minimum side of a picture that maps are drawn over, in pixels
+SIDE = 448  # minimum side of an image that maps are drawn over, in pixels
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
-FEWEST = 10  # pictures from which on equal captions are reported
+FEWEST = 10  # images from which on equal captions are reported
 REMEMBERED = 1000  # different captions that are counted
 
 
-def caption_pictures(
-    groups: Iterable[Sequence[PictureFile]],
+def caption_images(
+    groups: Iterable[Sequence[ImageFile]],
     captioner: Captioner,
     *,
     search: SearchConfig,
     attention: bool = False,
     batch: int = BATCH_IMAGES,
-) -> Iterator[list[CaptionedPicture]]:
+) -> Iterator[list[CaptionedImage]]:
     """Caption groups of images; yield the results of at most one batch at a time.
 
     One batch is in memory at a time. attention: True adds attention maps.
@@ -48,13 +48,13 @@ class CaptionStatistics:
     def __init__(self) -> None:
         self._truncated = 0
         self._captions: Counter[str] = Counter()
-        self._maps = self._alike = self._pictures = 0
+        self._maps = self._alike = self._images = 0
 
-    def count(self, outcomes: Sequence[CaptionedPicture]) -> None:
+    def count(self, outcomes: Sequence[CaptionedImage]) -> None:
         """Count some captions."""
         for outcome in outcomes:
             if outcome.hypotheses:
-                self._pictures += 1
+                self._images += 1
                 self._truncated += outcome.hypotheses[0].truncated
                 known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
                 self._captions.update([outcome.caption] if known else [])
@@ -65,7 +65,7 @@ class CaptionStatistics:
         """Yield warnings: captions cut at the limit, maps or captions that hardly differ."""
         if self._truncated:
             yield (
-                f"{self._truncated:,} of {self._pictures:,} captions were cut at their length "
+                f"{self._truncated:,} of {self._images:,} captions were cut at their length "
                 "limit (--max-caption raises it)"
             )
         if self._alike and 2 * self._alike >= self._maps:
@@ -75,8 +75,8 @@ class CaptionStatistics:
                 "attention stays in the same place): they do not explain the words"
             )
         [(caption, count)] = self._captions.most_common(1) or [("", 0)]
-        if self._pictures >= FEWEST and 2 * count > self._pictures:
-            yield f"{count:,} of {self._pictures:,} images have the same caption, {caption!r}"
+        if self._images >= FEWEST and 2 * count > self._images:
+            yield f"{count:,} of {self._images:,} images have the same caption, {caption!r}"
 
     def _note_overlap(self, attention: AttentionMaps) -> None:
         from attncli.render.image_attention.maps import mean_overlap
@@ -87,30 +87,30 @@ class CaptionStatistics:
 
 
 def _captioned(
-    files: Sequence[PictureFile], captioner: Captioner, *, search: SearchConfig, attention: bool
-) -> list[CaptionedPicture]:
+    files: Sequence[ImageFile], captioner: Captioner, *, search: SearchConfig, attention: bool
+) -> list[CaptionedImage]:
     opened = [_opened(file, captioner, attention) for file in files]
-    pictures = [picture.shown for picture in opened if not isinstance(picture, str)]
-    captions = iter(captioner.caption(pictures, search=search, attention=attention))
+    images = [image.shown for image in opened if not isinstance(image, str)]
+    captions = iter(captioner.caption(images, search=search, attention=attention))
     outcomes = []
-    for file, picture in zip(files, opened, strict=True):
-        if isinstance(picture, str):
-            outcomes.append(CaptionedPicture(file, (), note=picture))
+    for file, image in zip(files, opened, strict=True):
+        if isinstance(image, str):
+            outcomes.append(CaptionedImage(file, (), note=image))
         else:
             caption = next(captions)
-            maps = _attention_maps(file, picture.larger, caption) if picture.larger else None
-            outcomes.append(CaptionedPicture(file, caption.hypotheses, maps))
+            maps = _attention_maps(file, image.larger, caption) if image.larger else None
+            outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
 
 
 class Opened(NamedTuple):
     """An image reduced to the sizes needed, so that only one is in memory at its full size."""
 
-    shown: Pictures  # the square that the model receives; of an ensemble, one for each model
+    shown: ImageInputs  # the square that the model receives; of an ensemble, one for each model
     larger: Image | None  # the same square, large enough to draw attention maps over it
 
 
-def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened | str:
+def _opened(file: ImageFile, captioner: Captioner, attention: bool) -> Opened | str:
     """Open an image; return an error message instead if it cannot be read."""
     from models.images import open_image, to_square
 
@@ -125,7 +125,7 @@ def _opened(file: PictureFile, captioner: Captioner, attention: bool) -> Opened 
         return str(error) if file.path else f"{file.name}: {error}"
 
 
-def _attention_maps(file: PictureFile, picture: Image, caption: Caption) -> AttentionMaps:
+def _attention_maps(file: ImageFile, image: Image, caption: Caption) -> AttentionMaps:
     """Return the attention maps as arrays, with the image to draw them over."""
     from attncli.render.image_attention.maps import AttentionMaps
 
@@ -133,7 +133,7 @@ def _attention_maps(file: PictureFile, picture: Image, caption: Caption) -> Atte
     assert found is not None
     return AttentionMaps(
         name=file.name,
-        picture=picture,
+        image=image,
         words=found.words,
         maps=_array(found.maps),
         gates=None if found.gates is None else _array(found.gates),

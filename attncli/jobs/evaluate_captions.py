@@ -12,11 +12,11 @@ from attncli import console
 from attncli.console import Progress
 from attncli.data.captions import has_parts, read_captions
 from attncli.data.corpus import open_text
-from attncli.data.picture_files import PictureFile
-from attncli.data.pictures import Pictures, open_pictures
+from attncli.data.image_index import ImageIndex, open_images
+from attncli.data.named_images import ImageFile
 from attncli.data.streams import open_output
 from attncli.jobs import loading
-from attncli.jobs.caption import caption_pictures
+from attncli.jobs.caption import caption_images
 from attncli.jobs.evaluate import path_for
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.scoring.caption_systems import (
@@ -74,25 +74,25 @@ def read_caption_set(path: Path, part: str = "") -> CaptionSet:
     return CaptionSet(path.name, [row.image for row in rows], [list(r.captions) for r in rows])
 
 
-def find_pictures(test: CaptionSet, pictures: Pictures) -> list[PictureFile]:
+def find_images(test: CaptionSet, images: ImageIndex) -> list[ImageFile]:
     """Return the images of a test set. Raises ModelError if one is missing."""
     files = []
     for name in test.images:
-        place = pictures.find(name)
+        place = images.find(name)
         if place is None:
-            missing = sum(pictures.find(other) is None for other in test.images)
+            missing = sum(images.find(other) is None for other in test.images)
             raise ModelError(
                 f"{missing:,} of {len(test.images):,} images of {test.name} are not in "
-                f"{pictures.path}, {name} first",
+                f"{images.path}, {name} first",
                 "each of them",
             )
-        files.append(PictureFile(name, place))
+        files.append(ImageFile(name, place))
     return files
 
 
 def caption_test_set(
     name: str,
-    files: Sequence[PictureFile],
+    files: Sequence[ImageFile],
     captioner: Captioner,
     *,
     search: SearchConfig,
@@ -100,7 +100,7 @@ def caption_test_set(
 ) -> CaptionSystem:
     """Caption the images of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []
-    for outcomes in caption_pictures([files], captioner, search=search):
+    for outcomes in caption_images([files], captioner, search=search):
         for outcome in outcomes:
             if not outcome.hypotheses:
                 raise ModelError(outcome.note)
@@ -124,12 +124,12 @@ def _captioned(
         raise ModelError(
             "a model without images", "the folder or archive of the images", "give --images"
         )
-    pictures = find_pictures(test_set, open_pictures(images))
+    files = find_images(test_set, open_images(images))
     for name, folder in zip(model_names(folders), folders, strict=True):
         captioner = loading.open_captioner(folder, options)
-        with console.progress(f"captioning, {name}", total=len(pictures)) as advance:
+        with console.progress(f"captioning, {name}", total=len(files)) as advance:
             system = caption_test_set(
-                name, pictures, captioner, search=captioner.search, advance=advance
+                name, files, captioner, search=captioner.search, advance=advance
             )
         if save:
             texts = (" ".join(text.split()) for text in system.captions)

@@ -20,7 +20,7 @@ def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: Capti
     captions = sum(map(len, test.references))
     bleu = evaluations[0].scores.bleu
     parts = [
-        f"{len(test.images):,} pictures, {captions:,} reference captions in {test.name}\n",
+        f"{len(test.images):,} images, {captions:,} reference captions in {test.name}\n",
         columns(_score_table(evaluations)),
         columns(_plain_table(evaluations)),
         f"{SCALES}\nBLEU  {bleu.signature}\n",
@@ -36,7 +36,7 @@ def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: Capti
 def caption_scores_as_json(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
     """Return an object with one entry for each system."""
     record = {
-        "pictures": len(test.images),
+        "images": len(test.images),
         "references": sum(map(len, test.references)),
         "systems": [_record(evaluation) for evaluation in evaluations],
     }
@@ -47,7 +47,7 @@ def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
     known = any(scores.meteor is not None for _, scores in evaluations)
     timed = any(system.seconds for system, _ in evaluations)
     head = ["", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L", "CIDEr-D"]
-    table = [head + ["METEOR"] * known + ["seconds", "pictures/s"] * timed]
+    table = [head + ["METEOR"] * known + ["seconds", "images/s"] * timed]
     for system, scores in evaluations:
         row = [system.name, *map(_percent, scores.bleu.penalised), _percent(scores.rouge_l)]
         row += [f"{scores.cider:.3f}"]
@@ -88,7 +88,7 @@ def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
         record["read"] = system.read
     if system.seconds:
         record["seconds"] = round(system.seconds, 3)
-        record["pictures_per_second"] = round(len(system.captions) / system.seconds, 3)
+        record["images_per_second"] = round(len(system.captions) / system.seconds, 3)
     return record
 
 

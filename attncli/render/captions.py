@@ -1,15 +1,15 @@
 """Captions as text, TSV, JSON lines or one HTML page: one writer for each format.
 
-- ``text``: the caption alone for one picture, ``picture <TAB> caption`` for several; with scores,
+- ``text``: the caption alone for one image, ``image <TAB> caption`` for several; with scores,
   the score and a tab precede the caption. With ``--nbest`` above 1, one row with score per output.
-- ``tsv``: picture, caption and score of each output, and the read mode of hard attention.
-- ``jsonl``: one object per picture: image, caption, hypotheses with text, score, log_prob, tokens
+- ``tsv``: image, caption and score of each output, and the read mode of hard attention.
+- ``jsonl``: one object per image: image, caption, hypotheses with text, score, log_prob, tokens
   and truncated, the read mode, and an error if there is no caption.
-- ``html``: every picture with its caption; each word shows its attention map.
+- ``html``: every image with its caption; each word shows its attention map.
 
-Control characters in a picture's name are written as escapes such as ``\\x1b``.
+Control characters in an image's name are written as escapes such as ``\\x1b``.
 
-A picture without a caption keeps its row, with an empty caption, if there are several. A line break
+An image without a caption keeps its row, with an empty caption, if there are several. A line break
 or tab inside a caption or a name becomes a space where it would break the format.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from attncli.data.picture_files import PictureFile
+from attncli.data.named_images import ImageFile
 from attncli.escapes import printable
 from attncli.render.json import as_json_line
 from models.types import Hypothesis
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from attncli.render.image_attention.maps import AttentionMaps
 
 
-class CaptionedPicture(NamedTuple):
-    """A picture with its captions."""
+class CaptionedImage(NamedTuple):
+    """An image with its captions."""
 
-    file: PictureFile
+    file: ImageFile
     hypotheses: tuple[Hypothesis, ...]  # best first; none: `note` has the reason
     attention: AttentionMaps | None = None  # attention maps, if requested
     note: str = ""
@@ -45,8 +45,8 @@ class Layout(NamedTuple):
     """Layout of the output."""
 
     format: str = "text"  # a key of WRITERS
-    alone: bool = False  # True if there is exactly one picture
-    nbest: bool = False  # True if a picture may have several captions
+    alone: bool = False  # True if there is exactly one image
+    nbest: bool = False  # True if an image may have several captions
     scores: bool = False  # True if plain text has scores
     read: str = ""  # read mode of the model
 
@@ -60,7 +60,7 @@ def opening(layout: Layout) -> bytes:
     return HEAD.encode()
 
 
-def rendered(outcomes: Sequence[CaptionedPicture], layout: Layout) -> bytes:
+def rendered(outcomes: Sequence[CaptionedImage], layout: Layout) -> bytes:
     """Return the rows of some results; file names that are not valid UTF-8 keep their bytes."""
     write = WRITERS[layout.format]
     rows = "".join(f"{row}\n" for outcome in outcomes for row in write(outcome, layout))
@@ -82,12 +82,12 @@ def one_line(text: str) -> str:
     return text.replace("\r", " ").replace("\n", " ").replace("\t", " ")
 
 
-def _name(outcome: CaptionedPicture) -> str:
-    """Return the name of a picture without what would break a row or control a terminal."""
+def _name(outcome: CaptionedImage) -> str:
+    """Return the name of an image without what would break a row or control a terminal."""
     return printable(one_line(outcome.file.name), keep_surrogates=True)
 
 
-def _text(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
+def _text(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
     name = "" if layout.alone else f"{_name(outcome)}\t"
     for hypothesis in outcome.hypotheses if layout.nbest else outcome.hypotheses[:1]:
         score = f"{hypothesis.score:.4f}\t" if layout.scores or layout.nbest else ""
@@ -96,7 +96,7 @@ def _text(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
         yield name + ("\t" if layout.scores or layout.nbest else "")
 
 
-def _tsv(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
+def _tsv(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
     name = _name(outcome)
     read = f"\t{layout.read}" if layout.read.startswith("hard") else ""
     for hypothesis in outcome.hypotheses:
@@ -105,7 +105,7 @@ def _tsv(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
         yield f"{name}\t\t{read}"
 
 
-def _jsonl(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
+def _jsonl(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
     record: dict[str, object] = {
         "image": outcome.file.name,
         "caption": outcome.hypotheses[0].text if outcome.hypotheses else None,
@@ -118,7 +118,7 @@ def _jsonl(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
     yield as_json_line(record)
 
 
-def _html(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
+def _html(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
     from attncli.render.image_attention.page import Other, fault, figure
 
     if outcome.attention:
@@ -128,7 +128,7 @@ def _html(outcome: CaptionedPicture, layout: Layout) -> Iterator[str]:
         yield fault(outcome.file.name, outcome.note)
 
 
-WRITERS: dict[str, Callable[[CaptionedPicture, Layout], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[CaptionedImage, Layout], Iterator[str]]] = {
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,

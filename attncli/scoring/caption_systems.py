@@ -9,7 +9,7 @@ from attncli.scoring.captions import CaptionScores, caption_scores
 
 
 class CaptionSet(NamedTuple):
-    """Pictures and their reference captions."""
+    """Images and their reference captions."""
 
     name: str
     images: list[str]  # names in the file of captions
@@ -22,7 +22,7 @@ class CaptionSystem(NamedTuple):
     name: str
     captions: list[str]
     read: str = ""  # read mode of a model
-    seconds: float | None = None  # to read and caption the pictures, for a model
+    seconds: float | None = None  # to read and caption the images, for a model
 
 
 class CaptionEvaluation(NamedTuple):

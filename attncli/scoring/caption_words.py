@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 
 Words = Sequence[str]  # words of one caption
-References = Sequence[Words]  # reference captions of one picture
+References = Sequence[Words]  # reference captions of one image
 
 PUNCTUATION = frozenset(["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";"])
 BRACKETS = dict(zip("()[]{}", ["-lrb-", "-rrb-", "-lsb-", "-rsb-", "-lcb-", "-rcb-"], strict=True))

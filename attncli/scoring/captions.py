@@ -1,4 +1,4 @@
-"""Scores of captions as the COCO tools compute them, with several references per picture.
+"""Scores of captions as the COCO tools compute them, with several references per image.
 
 BLEU is computed by sacreBLEU, on the words of those tools. BLEU-n is the geometric mean of the
 precisions of orders 1 to n, with and without the brevity penalty (Xu et al. 2015 report it
@@ -77,8 +77,8 @@ def _words(
 ) -> tuple[list[list[str]], list[list[list[str]]]]:
     if len(outputs) != len(references) or not outputs or not all(references):
         raise ModelError(
-            f"{len(outputs):,} captions for {len(references):,} pictures",
-            "one caption for each picture, and at least one reference",
+            f"{len(outputs):,} captions for {len(references):,} images",
+            "one caption for each image, and at least one reference",
         )
     return [words(text) for text in outputs], [[words(t) for t in texts] for texts in references]
 

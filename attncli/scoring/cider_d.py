@@ -1,12 +1,12 @@
-"""CIDEr-D: similarity of a caption to the references of its picture, by tf-idf weighted n-grams.
+"""CIDEr-D: similarity of a caption to the references of its image, by tf-idf weighted n-grams.
 
     CIDEr-D_n(c, r) = mean over r of  10 exp(-(|c| - |r|)^2 / 2 sigma^2)
                       * min(g(c), g(r)) . g(r) / (|g(c)| |g(r)|)
     CIDEr-D = mean over n = 1 ... 4
 
 g is the vector of tf-idf weights of the n-grams. The document frequency of an n-gram is the number
-of pictures with the n-gram in a reference. sigma is 6. As in the COCO tools, the value includes the
-factor of 10, lengths are counted in bigrams, and a test set of one picture scores 0 (its idf is 0).
+of images with the n-gram in a reference. sigma is 6. As in the COCO tools, the value includes the
+factor of 10, lengths are counted in bigrams, and a test set of one image scores 0 (its idf is 0).
 Source: Vedantam, Zitnick, Parikh 2015, section 6.
 """
 
@@ -38,26 +38,26 @@ class Weighted(NamedTuple):
 class DocumentFrequency:
     """Document frequencies of n-grams, and the tf-idf vectors computed from them."""
 
-    def __init__(self, pictures: Iterable[References]) -> None:
-        """Count n-grams. pictures: the words of each caption of each picture."""
+    def __init__(self, images: Iterable[References]) -> None:
+        """Count n-grams. images: the words of each caption of each image."""
         self.counts: Counter[NGram] = Counter()
-        self.pictures = 0
-        for captions in pictures:
+        self.images = 0
+        for captions in images:
             self.counts.update(set(chain.from_iterable(map(ngrams, captions))))
-            self.pictures += 1
-        self._log_pictures = math.log(max(1, self.pictures))
+            self.images += 1
+        self._log_images = math.log(max(1, self.images))
 
     def weighted(self, caption: Words) -> Weighted:
         """Return the tf-idf vectors of a caption's words."""
         vectors: tuple[dict[NGram, float], ...] = tuple({} for _ in range(ORDER))
         for ngram, count in Counter(ngrams(caption)).items():
-            idf = self._log_pictures - math.log(max(1, self.counts[ngram]))
+            idf = self._log_images - math.log(max(1, self.counts[ngram]))
             vectors[len(ngram) - 1][ngram] = count * idf
         norms = tuple(math.sqrt(sum(w * w for w in vector.values())) for vector in vectors)
         return Weighted(vectors, norms, max(0, len(caption) - 1))
 
     def scores(self, captions: Sequence[Words], references: References) -> list[float]:
-        """Return CIDEr-D of each caption of one picture; all texts are given as words."""
+        """Return CIDEr-D of each caption of one image; all texts are given as words."""
         said = [self.weighted(reference) for reference in references]
         outputs = map(self.weighted, captions)
         return [SCALE * sum(similarity(o, s) for s in said) / len(said) for o in outputs]

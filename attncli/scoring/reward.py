@@ -15,10 +15,10 @@ from attncli.scoring.cider_d import DocumentFrequency
 
 
 class Reward:
-    """Reward of captions of the training pictures, computed from their reference captions."""
+    """Reward of captions of the training images, computed from their reference captions."""
 
     def __init__(self, references: Iterable[Iterable[str]], *, bleu_weight: float = 0.0) -> None:
-        """Count the n-grams of the references: the captions of each training picture."""
+        """Count the n-grams of the references: the captions of each training image."""
         from sacrebleu.metrics.bleu import BLEU
 
         self._references = [[words(text) for text in captions] for captions in references]
@@ -26,9 +26,9 @@ class Reward:
         self.bleu_weight = bleu_weight
         self._bleu = BLEU(tokenize="none", smooth_method="exp", effective_order=True, force=True)
 
-    def __call__(self, outputs: Sequence[str], picture: int) -> list[float]:
-        """Return the reward of each output. picture: number of the training picture."""
-        said, references = [words(text) for text in outputs], self._references[picture]
+    def __call__(self, outputs: Sequence[str], image: int) -> list[float]:
+        """Return the reward of each output. image: number of the training image."""
+        said, references = [words(text) for text in outputs], self._references[image]
         found = self.frequency.scores(said, references)
         if not self.bleu_weight:
             return found

@@ -58,17 +58,17 @@ class SelfCritical:
     def __init__(
         self,
         captions: Iterable[Sequence[str]],
-        pictures: np.ndarray,
+        images: np.ndarray,
         tokenizer: Tokenizer,
         settings: RewardSettings,
     ) -> None:
         """Index the references.
 
-        captions: references of every image; pictures (N,): image index of each example.
+        captions: references of every image; images (N,): image index of each example.
         """
         texts = ([ended(text) for text in of_one] for of_one in captions)
         self.reward = Reward(texts, bleu_weight=settings.bleu_weight)
-        self.pictures, self.tokenizer, self.settings = pictures, tokenizer, settings
+        self.images, self.tokenizer, self.settings = images, tokenizer, settings
 
     def __call__(
         self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray
@@ -82,14 +82,14 @@ class SelfCritical:
         model.encoder.train()  # dropout of features stays on against memorising images
         memory = model.encode(batch.source, batch.source_mask)
         model.encoder.eval()
-        pictures = self.pictures[numbers[first_of(batch)]].tolist()  # P of them
-        count = min(self.settings.samples, -(-len(numbers) // len(pictures)))  # K
+        images = self.images[numbers[first_of(batch)]].tolist()  # P of them
+        count = min(self.settings.samples, -(-len(numbers) // len(images)))  # K
         with torch.no_grad():
-            sampled, reward, baseline = self.sample(model, memory, pictures, count)
+            sampled, reward, baseline = self.sample(model, memory, images, count)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
         ended_ids = [[*ids, END] for captions in sampled for ids in captions]
         target, mask = pad(ended_ids, reward.device)
-        rows = torch.arange(len(pictures), device=mask.device).repeat_interleave(count)
+        rows = torch.arange(len(images), device=mask.device).repeat_interleave(count)
         again = teacher_forcing_batch(batch.source, batch.source_mask, target, mask)
         nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
         loss, tokens = ((reward - baseline).view(-1, 1) * nll).sum(), int(mask.sum())
@@ -98,16 +98,16 @@ class SelfCritical:
         return RewardLossOutput(loss, float(nll.detach().sum()), float(reward.mean()), tokens)
 
     def sample(
-        self, model: EncoderDecoder, memory: Memory, pictures: list[int], count: int
+        self, model: EncoderDecoder, memory: Memory, images: list[int], count: int
     ) -> Sampled:
         """Sample K captions of each image; return them with their rewards and the baseline."""
         seed = int(torch.randint(2**31, ()))
         sampled = self.decode(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
-        reward = self.rewards(sampled, pictures).to(memory.mask.device)
+        reward = self.rewards(sampled, images).to(memory.mask.device)
         if count > 1:
             return Sampled(sampled, reward, (reward.sum(1, keepdim=True) - reward) / (count - 1))
         greedy = self.decode(model, memory, SearchConfig(method="greedy"))
-        return Sampled(sampled, reward, self.rewards(greedy, pictures).to(reward.device))
+        return Sampled(sampled, reward, self.rewards(greedy, images).to(reward.device))
 
     def decode(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Captions:
         """Return the token ids of the captions found for each image, without the end mark."""
@@ -117,10 +117,10 @@ class SelfCritical:
         )
         return [[caption.ids for caption in captions] for captions in found]
 
-    def rewards(self, captions: Captions, pictures: list[int]) -> Tensor:
+    def rewards(self, captions: Captions, images: list[int]) -> Tensor:
         """Return the reward of every caption of each image, (P, K)."""
         texts = [[self.text(ids) for ids in of_image] for of_image in captions]
-        return torch.tensor(list(map(self.reward, texts, pictures)))
+        return torch.tensor(list(map(self.reward, texts, images)))
 
     def text(self, ids: Iterable[int]) -> str:
         """Return the text of a caption with its end word, for the reward."""

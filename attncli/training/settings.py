@@ -23,7 +23,7 @@ from models.zoo import PRESETS, usual_preset
 DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
 
 
-class Pictures(NamedTuple):
+class ImageOptions(NamedTuple):
     """Options of the command line for captioners; None or "" if not given."""
 
     images: Path | None = None
@@ -40,7 +40,7 @@ def settings(
     assignments: Iterable[str] = (),
     *,
     start: Path | None = None,
-    pictures: Pictures = Pictures(),  # noqa: B008  # it cannot change
+    images: ImageOptions = ImageOptions(),  # noqa: B008  # it cannot change
     corpora: Sequence[CorpusConfig] = (),
     dev_corpora: Sequence[CorpusConfig] = (),
 ) -> RunConfig:
@@ -59,7 +59,7 @@ def settings(
         for name, paths in (("train", data), ("dev", dev))
         if paths
     }
-    named |= {name: str(path) for name, path in pictures._asdict().items() if path and name in DATA}
+    named |= {name: str(path) for name, path in images._asdict().items() if path and name in DATA}
     named |= {
         name: [to_dict(corpus) for corpus in given]
         for name, given in (("corpora", corpora), ("dev_corpora", dev_corpora))
@@ -67,9 +67,9 @@ def settings(
     }
     if named:
         values["data"] = {**_table(values, "data"), **named}
-    image = {"encoder": pictures.encoder, "weights": pictures.encoder_weights}
+    image = {"encoder": images.encoder, "weights": images.encoder_weights}
     assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
-    if pictures.encoder:  # the preset's grid is a layer of the preset's encoder
+    if images.encoder:  # the preset's grid is a layer of the preset's encoder
         assignments.insert(0, "model.image.grid=")
     if start:
         _no_preset(preset, start)

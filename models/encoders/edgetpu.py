@@ -65,9 +65,9 @@ MOBILENET_EDGETPU = Architecture(
 
 
 class MobileNetEdgeTpu(Cnn):
-    """MobileNet-EdgeTPU 1.0, trained on ImageNet: about 25 ms per picture on one core.
+    """MobileNet-EdgeTPU 1.0, trained on ImageNet: about 25 ms per image on one core.
 
-    Grids of a picture of 224 x 224 pixels: head, 7 x 7 cells of 1280 features; blocks.17.expand,
+    Grids of an image of 224 x 224 pixels: head, 7 x 7 cells of 1280 features; blocks.17.expand,
     14 x 14 cells of 768.
     Source: Gupta and Akin 2020.
     """

@@ -14,7 +14,7 @@ SIZE = 8  # default side of a patch in pixels
 
 
 class Patches(Cnn):
-    """Square patches of the picture; pixels and position are the features. Nothing is learned.
+    """Square patches of the image; pixels and position are the features. Nothing is learned.
 
     a_i = [the 3 p^2 values of patch i; its row; its column], positions from -1 to 1
     Source: the input of Dosovitskiy et al. 2021, section 3.1; positions as in Liu et al. 2018.
@@ -30,8 +30,8 @@ class Patches(Cnn):
         self.side = int(grid) if grid.isdecimal() else 0
         if self.side < 1 or config.size % self.side:
             raise ConfigurationError(
-                f"grid '{config.grid}' of patches in pictures of {config.size} pixels",
-                "the side of a patch in pixels, a divisor of the picture's side",
+                f"grid '{config.grid}' of patches in images of {config.size} pixels",
+                "the side of a patch in pixels, a divisor of the image's side",
             )
 
     def forward(self, images: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ CHANNELS = (32, 48, 64)
 class SmallCnn(Cnn):
     """Three convolutions of stride 2, trained from scratch: for synthetic scenes, not photos.
 
-    x = ReLU(GroupNorm(conv(x))), three times. A picture of 64 x 64 pixels gives 8 x 8 cells of
+    x = ReLU(GroupNorm(conv(x))), three times. An image of 64 x 64 pixels gives 8 x 8 cells of
     64 features.
     Source: ours; group normalisation by Wu and He 2018.
     """

@@ -24,8 +24,8 @@ from models.sources import check_source
 from models.tokenizer import END
 from models.types import Hypothesis, Memory
 
-Picture = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
-Pictures = Picture | tuple[Picture, ...]  # an ensemble may be given one picture per model
+ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
+ImageInputs = ImageInput | tuple[ImageInput, ...]  # an ensemble may be given one image per model
 
 
 class ImageAttention(NamedTuple):
@@ -106,7 +106,7 @@ class Captioner:
 
     def caption(
         self,
-        images: Sequence[Pictures],
+        images: Sequence[ImageInputs],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -117,7 +117,7 @@ class Captioner:
 
     def stream(
         self,
-        images: Iterable[Pictures],
+        images: Iterable[ImageInputs],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -134,7 +134,7 @@ class Captioner:
             yield from self._caption(group, config, attention)
 
     @torch.no_grad()
-    def features(self, images: Sequence[Picture]) -> Tensor:
+    def features(self, images: Sequence[ImageInput]) -> Tensor:
         """Return features (N, S, V) of images; features among them are returned unchanged."""
         given = [self._pixels(image).to(self.device) for image in images]
         pixels = [image for image in given if image.dim() == 3]
@@ -143,12 +143,12 @@ class Captioner:
         )
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 
-    def _pixels(self, image: Pictures) -> Tensor:
+    def _pixels(self, image: ImageInputs) -> Tensor:
         """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
         image = image[0] if isinstance(image, tuple) else image
         return to_tensor(image, self.config.image) if isinstance(image, Image.Image) else image
 
-    def reduced(self, image: Image.Image) -> Pictures:
+    def reduced(self, image: Image.Image) -> ImageInputs:
         """Return the part of an image that the model reads, in its size, for `stream`."""
         return to_square(image, self.config.image)
 
@@ -157,12 +157,12 @@ class Captioner:
         """Side of the square that the model reads, in pixels."""
         return self.config.image.size
 
-    def keys(self, images: Sequence[Picture], config: SearchConfig) -> list[str]:
+    def keys(self, images: Sequence[ImageInput], config: SearchConfig) -> list[str]:
         """Return the texts that seed the random numbers of images; empty if nothing is random."""
         random = config.method == "sample" or self.read_mode == "hard sample"
         return [image_key(self._pixels(image)) if random else "" for image in images]
 
-    def memory(self, images: Sequence[Picture], keys: Sequence[str]) -> EncodedImages:
+    def memory(self, images: Sequence[ImageInput], keys: Sequence[str]) -> EncodedImages:
         """Return features and memory of images. keys: see `keys`."""
         features = self.features(images)
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
@@ -175,7 +175,7 @@ class Captioner:
         return EncodedImages(features, memory)
 
     def _search(
-        self, images: Sequence[Pictures], config: SearchConfig
+        self, images: Sequence[ImageInputs], config: SearchConfig
     ) -> tuple[list[list[Finished]], EncodedImages]:
         """Return the outputs of each image, best first, and what attention maps are made from."""
         pixels = [self._pixels(image) for image in images]
@@ -186,7 +186,7 @@ class Captioner:
 
     @torch.inference_mode()
     def _caption(
-        self, images: Sequence[Pictures], config: SearchConfig, attention: bool
+        self, images: Sequence[ImageInputs], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         outputs, encoded = self._search(images, config)
         maps: list[ImageAttention | None] = [None] * len(outputs)

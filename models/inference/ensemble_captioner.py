@@ -14,8 +14,8 @@ from models.inference.captioner import (
     Captioner,
     EncodedImages,
     ImageAttention,
-    Picture,
-    Pictures,
+    ImageInput,
+    ImageInputs,
 )
 from models.inference.ensemble import (
     EnsembleBackend,
@@ -33,9 +33,9 @@ from models.types import Memory
 class EnsembleCaptioner(Captioner):
     """Captioners with one vocabulary; search settings are those of the first.
 
-    Each model reads an image in its own size, so images are pictures, or one per model in a tuple.
-    Attention maps are those of the first model. Raises ConfigurationError for models whose
-    vocabularies differ.
+    Each model reads an image in its own size, so an input is one image, or a tuple of one
+    image per model. Attention maps are those of the first model. Raises ConfigurationError for
+    models whose vocabularies differ.
     """
 
     def __init__(self, members: Sequence[Captioner], names: Sequence[str] = ()) -> None:
@@ -63,7 +63,7 @@ class EnsembleCaptioner(Captioner):
         other.model = other.members[0].model
         return other
 
-    def reduced(self, image: Image.Image) -> tuple[Picture, ...]:
+    def reduced(self, image: Image.Image) -> tuple[ImageInput, ...]:
         """Return the parts of an image that the models read, in their sizes, for `stream`."""
         return tuple(to_square(image, member.config.image) for member in self.members)
 
@@ -73,7 +73,7 @@ class EnsembleCaptioner(Captioner):
         return max(member.image_size for member in self.members)
 
     def _search(
-        self, images: Sequence[Pictures], config: SearchConfig
+        self, images: Sequence[ImageInputs], config: SearchConfig
     ) -> tuple[list[list[Finished]], EncodedImages]:
         of_members = [
             [image[n] if isinstance(image, tuple) else image for image in images]
@@ -81,8 +81,8 @@ class EnsembleCaptioner(Captioner):
         ]
         keys = self.keys(of_members[0], config)
         encoded = [
-            member.memory([member._pixels(image) for image in pictures], keys)
-            for member, pictures in zip(self.members, of_members, strict=True)
+            member.memory([member._pixels(image) for image in inputs], keys)
+            for member, inputs in zip(self.members, of_members, strict=True)
         ]
         backend = EnsembleBackend([member.model for member in self.members])
         memory = MemberMemories(tuple(part.memory for part in encoded))

@@ -13,7 +13,7 @@ class ImageSource(Source):
     """
 
     task = "caption"
-    ability = "captions pictures"
+    ability = "captions images"
     runner = "models.inference.captioner:Captioner"
     ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
-from attncli.data.picture_files import PictureFile
+from attncli.data.named_images import ImageFile
 from attncli.escapes import cell, printable
-from attncli.render.captions import CaptionedPicture, Layout, rendered
+from attncli.render.captions import CaptionedImage, Layout, rendered
 from attncli.training.log import read_log
 from models.types import Hypothesis
 
 
-def test_names_of_pictures_are_escaped_in_every_format() -> None:
+def test_names_of_images_are_escaped_in_every_format() -> None:
     name = "a\x1b[2J\x9b31m\u202egpj\udcff.png"
-    outcome = CaptionedPicture(PictureFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
+    outcome = CaptionedImage(ImageFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
     for kind in ("text", "tsv"):
         row = rendered([outcome], Layout(kind))
         assert row.startswith(b"a\\x1b[2J\\x9b31m\\u202egpj\xff.png\t")

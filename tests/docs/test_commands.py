@@ -88,14 +88,14 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text("".join(last))
     (tmp_path / "links").write_text("0-0 1-1\n" * 4)
     (tmp_path / "links.txt").write_text("0-0 1-1\n" * len(pairs))
-    write_pictures(tmp_path)
+    write_images(tmp_path)
     write_runs(tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
 
 
-def write_pictures(folder: Path) -> None:
+def write_images(folder: Path) -> None:
     """Write photos/, photo.jpg, images.tar and files of captions."""
     from PIL import Image
 

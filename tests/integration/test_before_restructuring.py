@@ -73,9 +73,9 @@ def test_a_text_bundle_gives_the_recorded_alignment(
 def test_a_captioner_gives_the_recorded_outputs(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pictures = sorted(str(path) for path in Path("images").iterdir())[:4]
+    images = sorted(str(path) for path in Path("images").iterdir())[:4]
     search = ("--nbest", "3", "--format", "jsonl", "--device", "cpu")
-    attn("caption", "-m", f"bundles/{name}", *pictures, *search)
+    attn("caption", "-m", f"bundles/{name}", *images, *search)
     compare_hypotheses(capsys.readouterr().out, OUTPUTS[name]["nbest"])
 
 

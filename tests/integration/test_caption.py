@@ -57,10 +57,10 @@ def files(photos: Path) -> list[Path]:
 
 
 def expected(model: Path, paths: list[Path], search: SearchConfig = SEARCH) -> list[str]:
-    """Return the captions in Python, each picture by itself; all are cut at the limit of SHORT."""
+    """Return the captions in Python, each image by itself; all are cut at the limit of SHORT."""
     captioner = load_captioner(model)
-    pictures = [open_image(path, least=32) for path in paths]
-    found = [captioner.caption([picture], search=search)[0].hypotheses[0] for picture in pictures]
+    images = [open_image(path, least=32) for path in paths]
+    found = [captioner.caption([image], search=search)[0].hypotheses[0] for image in images]
     assert all(best.truncated for best in found)
     return [re.sub(r"[\r\n\t]", " ", best.text) for best in found]
 
@@ -75,7 +75,7 @@ def rows(paths: list[Path], captions: list[str]) -> str:
     return "".join(f"{path}\t{text}\n" for path, text in zip(paths, captions, strict=True))
 
 
-def test_one_picture_gives_its_caption_alone(
+def test_one_image_gives_its_caption_alone(
     caption: Run, soft_captioner: Path, photos: Path
 ) -> None:
     for path in files(photos):
@@ -90,8 +90,8 @@ def test_several_are_rows_in_order_however_they_are_named(
     paths = files(photos)
     wanted, said = rows(paths, expected(soft_captioner, paths)), [all_cut(5)]
     listed = "".join(f"{path}\n" for path in paths).encode()
-    (photos / "notes.txt").write_text("no picture")
-    (photos / ".hidden.png").write_bytes(b"no picture")
+    (photos / "notes.txt").write_text("no image")
+    (photos / ".hidden.png").write_bytes(b"no image")
     for batch in ("1", "2", "32"):
         assert caption(*paths, "--batch", batch) == (wanted, said, 0)
     assert caption("-r", photos) == (wanted, said, 0)
@@ -102,7 +102,7 @@ def test_several_are_rows_in_order_however_they_are_named(
     assert caption("*.png")[0].startswith("a.png\t")
 
 
-def test_what_is_no_picture_costs_a_line_and_the_rest_is_captioned(
+def test_what_is_no_image_costs_a_line_and_the_rest_is_captioned(
     caption: Run, soft_captioner: Path, photos: Path
 ) -> None:
     paths = files(photos)
@@ -120,8 +120,8 @@ def test_what_is_no_picture_costs_a_line_and_the_rest_is_captioned(
         "attn: no file matches no*.png",
     ]
     assert caption("nowhere.jpg")[0::2] == ("", 1)
-    output, said, status = caption("-", stdin=b"no picture")
-    assert (output, status, len(said)) == ("", 1, 1) and said[0].startswith("attn: -: the picture")
+    output, said, status = caption("-", stdin=b"no image")
+    assert (output, status, len(said)) == ("", 1, 1) and said[0].startswith("attn: -: the image")
 
 
 def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
@@ -133,10 +133,10 @@ def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
         "\ufffd",
     ]
     assert said.pop() == all_cut(1)
-    assert status == 1 and [line[:28] for line in said] == [
-        "attn: line 1 names no pictur",
-        "attn: no file nowhere; expec",
-        "attn: line 4 is not valid UT",
+    assert status == 1 and [line[:26] for line in said] == [
+        "attn: line 1 names no imag",
+        "attn: no file nowhere; exp",
+        "attn: line 4 is not valid ",
     ]
     output, said, status = caption(stdin=(photos / "a.png").read_bytes())
     assert (output, status) == ("", 1)
@@ -145,7 +145,7 @@ def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
-def test_pictures_of_every_mode_have_captions(mode: str, caption: Run, tmp_path: Path) -> None:
+def test_images_of_every_mode_have_captions(mode: str, caption: Run, tmp_path: Path) -> None:
     path = tmp_path / ("x.jpg" if mode == "CMYK" else "x.png")
     if mode == "I;16":
         Image.fromarray(np.arange(1200, dtype=np.uint16).reshape(30, 40)).save(path)
@@ -159,8 +159,8 @@ def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Pa
     paths = files(photos)[:2]
     captioner = load_captioner(soft_captioner)
     search = SearchConfig(max_caption=7, nbest=2)
-    pictures = [open_image(path, least=32) for path in paths]
-    found = [c.hypotheses for c in captioner.caption(pictures, search=search)]
+    images = [open_image(path, least=32) for path in paths]
+    found = [c.hypotheses for c in captioner.caption(images, search=search)]
 
     def text(hypothesis: object) -> str:
         return re.sub(r"[\r\n\t]", " ", hypothesis.text)  # type: ignore[attr-defined]
@@ -215,7 +215,7 @@ def test_every_output_of_a_hard_model_says_how_it_was_read(
     assert (output, status) == ("", 1) and "not hard" in said[-1]
 
 
-def test_text_beside_pictures(caption: Run, soft_captioner: Path, photos: Path) -> None:
+def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) -> None:
     paths = files(photos)
     captions = expected(soft_captioner, paths)
     mine = photos / "a.txt"
@@ -239,8 +239,8 @@ def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Pa
         assert (output, status) == (plain, 0)
         assert said[0] == all_cut(1)
         assert [line[:40] for line in said[1:]] == ["attn: the maps hardly differ from word t"]
-    pictures = [open_image(path, least=32)]
-    [found] = load_captioner(soft_captioner).caption(pictures, search=SEARCH, attention=True)
+    images = [open_image(path, least=32)]
+    [found] = load_captioner(soft_captioner).caption(images, search=SEARCH, attention=True)
     look = found.attention
     assert look is not None and look.gates is not None
     arrays = np.load(photos / "maps.npz")
@@ -250,7 +250,7 @@ def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Pa
     assert Image.open(photos / "maps.gif").n_frames == len(look.words) + 1  # type: ignore[attr-defined]
 
 
-def test_maps_of_several_pictures_have_files_of_their_own_or_one_page(
+def test_maps_of_several_images_have_files_of_their_own_or_one_page(
     caption: Run, photos: Path, tmp_path: Path
 ) -> None:
     (photos / "more" / "a.png").write_bytes((photos / "a.png").read_bytes())
@@ -299,7 +299,7 @@ def test_a_file_of_results_is_whole_and_progress_is_said(
     target = tmp_path / "captions.tsv"
     plain = caption("-r", photos)[0]
     output, said, status = caption("-r", photos, "-o", target)
-    assert (output, said, status) == ("", [all_cut(5), "captioning 100 %  5 pictures"], 0)
+    assert (output, said, status) == ("", [all_cut(5), "captioning 100 %  5 images"], 0)
     assert target.read_text() == plain
 
 

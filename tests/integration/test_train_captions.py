@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training.settings import Pictures, settings
+from attncli.training.settings import ImageOptions, settings
 from tests.attncli.training.small import assert_same, outcome, run
-from tests.attncli.training.small_captions import PATCHES, SMALL, Files, write_pictures
+from tests.attncli.training.small_captions import PATCHES, SMALL, Files, write_images
 from tests.integration.test_train import ended, has, wait_until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -29,10 +29,10 @@ def started(files: Files, folder: Path, cache: Path) -> subprocess.Popen[str]:
 
 
 def test_killed_at_any_moment_it_ends_as_an_unbroken_run(tmp_path: Path) -> None:
-    files = write_pictures(tmp_path)
-    pictures = Pictures(files.images, files.train, files.dev)
+    files = write_images(tmp_path)
+    images = ImageOptions(files.images, files.train, files.dev)
     assigned = [*SMALL, *PATCHES, *MORE, f"data.features={tmp_path / 'one'}"]
-    config = settings([], [], "show-attend-tell-hard-nano", assigned, pictures=pictures)
+    config = settings([], [], "show-attend-tell-hard-nano", assigned, images=images)
     run(config, tmp_path / "unbroken")
     broken, cache = tmp_path / "broken", tmp_path / "two"
     moments: list[Callable[[], bool]] = [

@@ -62,7 +62,7 @@ def sources(*lengths: int, seed: int = 1, vocabulary: int = VOCABULARY) -> tuple
     return ids, ids != PAD
 
 
-def pictured(ids: Tensor) -> Tensor:
+def imaged(ids: Tensor) -> Tensor:
     """For captioners: the features (B, S, V) of a cell in place of each source token (B, S)."""
     random = torch.Generator().manual_seed(1)
     return torch.randn(VOCABULARY, FEATURES, generator=random)[ids]

@@ -14,7 +14,7 @@ from models.model import EncoderDecoder
 from models.tokenizer import PAD
 from models.types import Batch
 from models.zoo import PRESETS, reads_images
-from tests.models.small import FIRST_WORD, VOCABULARY, pairs, pictured, small_model
+from tests.models.small import FIRST_WORD, VOCABULARY, imaged, pairs, small_model
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 LENGTHS = [4, 7, 2]
@@ -33,7 +33,7 @@ def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
 
     Captioners get fewer cells than their grid has, so that there is padding for them too.
     """
-    return batch._replace(source=pictured(batch.source)) if reads_images(preset) else batch
+    return batch._replace(source=imaged(batch.source)) if reads_images(preset) else batch
 
 
 def alone(batch: Batch, row: int) -> Batch:

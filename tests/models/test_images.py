@@ -1,4 +1,4 @@
-"""Pictures of every kind open as the same picture; what cannot be opened is one line."""
+"""Images of every kind open as the same image; what cannot be opened is one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from PIL import Image
 from models.config import ImageConfig
 from models.errors import ModelError
 from models.images import FORMATS, open_image, to_square, to_tensor
-from models.limits import PICTURE_PIXELS
+from models.limits import IMAGE_PIXELS
 
 
 def scene(width: int = 64, height: int = 48) -> Image.Image:
@@ -106,7 +106,7 @@ def test_every_mode_becomes_rgb(content: bytes, expected: list[tuple[int, ...]] 
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_a_picture_that_exif_says_is_turned_is_turned_back(kind: str) -> None:
+def test_an_image_that_exif_says_is_turned_is_turned_back(kind: str) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # taken with the camera turned: shown after a quarter turn clockwise
     image = open_image(saved(scene(), kind, exif=exif))
@@ -137,9 +137,9 @@ NOISE = Image.fromarray(numpy.random.default_rng(1).integers(0, 255, (48, 64, 3)
 @pytest.mark.parametrize(
     ("content", "fact"),
     [
-        (b"", "no picture"),
-        (b"hello", "no picture"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "no picture"),
+        (b"", "not a readable image"),
+        (b"hello", "not a readable image"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not a readable image"),
         *((saved(NOISE, kind)[:1500], "complete") for kind in FORMATS if kind != "GIF"),
         (giant(20_000, 6_000), "120000000|20000 x 6000"),
         (giant(60_000, 60_000), "pixels"),
@@ -154,7 +154,7 @@ def test_what_cannot_be_opened_is_refused_in_one_line(
         open_image(path)
     message = str(refused.value)
     assert "odd.jpg" in message and "\n" not in message and not recwarn.list
-    with pytest.raises(ModelError, match="the picture"):
+    with pytest.raises(ModelError, match="the image"):
         open_image(content)
 
 
@@ -165,8 +165,8 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
         open_image(tmp_path)
 
 
-def test_a_picture_just_within_the_limit_is_not_called_a_bomb() -> None:
-    side = int(PICTURE_PIXELS**0.5)
+def test_an_image_just_within_the_limit_is_not_called_a_bomb() -> None:
+    side = int(IMAGE_PIXELS**0.5)
     assert open_image(saved(Image.new("1", (side, side)), "PNG")).size == (side, side)
 
 
@@ -191,7 +191,7 @@ def test_the_model_sees_the_middle_or_everything() -> None:
         to_tensor(wide, ImageConfig(fit="crob"))
 
 
-def test_a_picture_of_the_right_size_is_not_changed() -> None:
+def test_an_image_of_the_right_size_is_not_changed() -> None:
     for fit in ("crop", "squash"):
         expected = torch.from_numpy(numpy.array(NOISE.crop((0, 0, 48, 48)))).permute(2, 0, 1) / 255
         assert torch.equal(

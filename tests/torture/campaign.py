@@ -21,8 +21,8 @@ from attncli.data import corpus
 from attncli.data.captions import read_captions
 from attncli.data.external_alignments import read_external_alignments
 from attncli.data.features import FeatureCache, RowKind
+from attncli.data.image_index import content_hash, open_images
 from attncli.data.links import read_links
-from attncli.data.pictures import content_hash, open_pictures
 from attncli.data.streams import open_output
 from models.errors import ModelError
 from models.files import write_bytes, write_folder
@@ -53,7 +53,7 @@ class Campaign:
         yield from self.writes()
         yield from self.shared()
         yield self.lines()
-        yield self.inputs("pictures", self._pictures(), lambda path: open_image(path))
+        yield self.inputs("images", self._images(), lambda path: open_image(path))
         yield self.inputs("compressed text", self._archives(), corpus.count_lines)
         yield self.inputs("TAR files", self._tars(), _read_tar)
         yield self.inputs("files of links", self._links(), lambda path: read_links(path))
@@ -201,7 +201,7 @@ class Campaign:
                 result.add(f"{number} ({name})", attempt(work, self.log))
             yield result
 
-    def _pictures(self) -> list[bytes]:
+    def _images(self) -> list[bytes]:
         found = []
         image = Image.fromarray(numpy.arange(48 * 40 * 3, dtype=numpy.uint8).reshape(48, 40, 3))
         for kind in ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP"):
@@ -296,7 +296,7 @@ def _damage(path: Path, random: Random) -> None:
 
 
 def _read_tar(path: Path) -> None:
-    found = open_pictures(path)
+    found = open_images(path)
     for place in found.places.values():
         with _refusing():
             place.read()

@@ -1,4 +1,4 @@
-"""Generated pictures of scenes, with captions and the position of every thing they name."""
+"""Generated images of scenes, with captions and the position of every thing they name."""
 
 from attncli.embedded.scenes.drawing import png
 from attncli.embedded.scenes.grammar import Box, Scene, Splits, Thing, generate, split

@@ -1,4 +1,4 @@
-"""Pictures of a captioner's attention maps: one writer per file format, selected by suffix."""
+"""Files of attention maps over images: one writer per file format, selected by suffix."""
 
 from __future__ import annotations
 

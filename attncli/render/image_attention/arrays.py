@@ -1,6 +1,6 @@
 """Attention maps as NumPy arrays: an .npz file for ``numpy.load``, without pickled objects.
 
-picture (side, side, 3) uint8; words (W,); maps (W, rows, columns); entropy (W,) in nats; gates (W,)
+image (side, side, 3) uint8; words (W,); maps (W, rows, columns); entropy (W,) in nats; gates (W,)
 if the model has them; name and read, texts.
 """
 
@@ -16,7 +16,7 @@ from attncli.render.image_attention.maps import AttentionMaps
 def npz(attention: AttentionMaps) -> bytes:
     """Return a compressed archive of the arrays."""
     arrays = {
-        "picture": np.asarray(attention.picture, np.uint8),
+        "image": np.asarray(attention.image, np.uint8),
         "words": np.array(attention.words, dtype=np.str_),
         "maps": attention.maps.astype(np.float32),
         "entropy": attention.entropy.astype(np.float32),

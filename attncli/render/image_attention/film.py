@@ -1,4 +1,4 @@
-"""Attention maps as an animated GIF: the picture, then a frame per word, above the caption."""
+"""Attention maps as an animated GIF: the image, then a frame per word, above the caption."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def gif(attention: AttentionMaps) -> bytes:
 
 
 def frame(attention: AttentionMaps, word: int) -> Image:
-    """Return the frame of a word; word -1 is the picture itself. All frames have equal size."""
+    """Return the frame of a word; word -1 is the image itself. All frames have equal size."""
     from PIL import Image, ImageDraw
 
     lines = wrapped(attention.caption, SIDE - 2 * GAP, SIZE)
     sheet = Image.new("RGB", (SIDE, SIDE + 2 * GAP + LINE * (len(lines) + 1)), PAPER)
     sheet.paste(
-        attention.picture.resize((SIDE, SIDE)) if word < 0 else highlighted(attention, word, SIDE),
+        attention.image.resize((SIDE, SIDE)) if word < 0 else highlighted(attention, word, SIDE),
         (0, 0),
     )
     draw, number, top = ImageDraw.Draw(sheet), 0, SIDE + GAP

@@ -1,7 +1,7 @@
-"""Attention maps of a caption, as plain arrays, and their drawing over the picture.
+"""Attention maps of a caption, as plain arrays, and their drawing over the image.
 
-A map is enlarged to the size of the picture by bicubic interpolation and divided by its largest
-value. Where the map is 1 the picture keeps its colours; where it is 0 the picture is dark and grey.
+A map is enlarged to the size of the image by bicubic interpolation and divided by its largest
+value. Where the map is 1 the image keeps its colours; where it is 0 the image is dark and grey.
 The scale starts at 0, not at the smallest weight, so that a uniform map is drawn uniform.
 """
 
@@ -19,10 +19,10 @@ DARK = 0.22  # share of the brightness where the map is 0
 
 
 class AttentionMaps(NamedTuple):
-    """A picture, the words of its caption, and the attention map of each word."""
+    """An image, the words of its caption, and the attention map of each word."""
 
-    name: str  # of the picture
-    picture: Image  # RGB, square, as the model received it
+    name: str  # of the image
+    image: Image  # RGB, square, as the model received it
     words: tuple[str, ...]
     maps: NDArray[np.float32]  # (W, rows, columns)
     gates: NDArray[np.float32] | None  # (W,) beta: share of the context that the decoder used
@@ -51,12 +51,10 @@ def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
 
 
 def highlighted(attention: AttentionMaps, word: int, side: int) -> Image:
-    """Return the picture (side, side), bright where the word has attention."""
+    """Return the image (side, side), bright where the word has attention."""
     from PIL import Image
 
-    colours = np.asarray(
-        attention.picture.resize((side, side), Image.Resampling.LANCZOS), np.float32
-    )
+    colours = np.asarray(attention.image.resize((side, side), Image.Resampling.LANCZOS), np.float32)
     grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
     share = smooth(attention.maps[word], side)[..., None]  # (side, side, 1)
     mixed = share * colours + (1 - share) * grey[..., None]

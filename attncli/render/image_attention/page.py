@@ -1,7 +1,7 @@
 """Attention maps as one HTML file: pointing at a word shows its map.
 
 Each word contains its map as a small PNG that darkens cells with little attention. It covers the
-picture while the word is pointed at, touched or selected by the Tab key. The page has no script and
+image while the word is pointed at, touched or selected by the Tab key. The page has no script and
 loads nothing.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from attncli.render.image_attention.maps import DARK, AttentionMaps, smooth
 from attncli.render.image_attention.panels import explained
 
-SIDE = 384  # pixels of a picture on the page
+SIDE = 384  # pixels of an image on the page
 MAP_SIDE = 96  # pixels of a map; the browser enlarges it
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
@@ -57,12 +57,12 @@ class Other(NamedTuple):
 
 
 def html_page(attention: AttentionMaps) -> bytes:
-    """Return the page of one picture."""
+    """Return the page of one image."""
     return f"{HEAD}{figure(attention)}{FOOT}".encode("utf-8", "replace")
 
 
 def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
-    """Return the HTML of one picture and its caption, whose words show their maps."""
+    """Return the HTML of one image and its caption, whose words show their maps."""
     words = " ".join(_word(attention, number) for number in range(len(attention.words)))
     rest = "".join(f"<br>{_text(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
@@ -75,7 +75,7 @@ def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
 
 
 def fault(name: str, note: str) -> str:
-    """Return the HTML that replaces a picture without a caption."""
+    """Return the HTML that replaces an image without a caption."""
     said = f'<div class="fault">{_text(note)}</div>'
     return f'<figure><div class="name">{_text(name)}</div>{said}</figure>\n'
 
@@ -100,7 +100,7 @@ def _shade(attention: AttentionMaps, word: int) -> str:
 
 def _jpeg(attention: AttentionMaps) -> str:
     buffer = io.BytesIO()
-    attention.picture.resize((SIDE, SIDE)).save(buffer, "JPEG", quality=85)
+    attention.image.resize((SIDE, SIDE)).save(buffer, "JPEG", quality=85)
     return _url("image/jpeg", buffer)
 
 

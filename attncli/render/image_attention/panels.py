@@ -23,7 +23,7 @@ from attncli.render.image_attention.maps import AttentionMaps, highlighted
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: picture, margin, text below
+SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text below
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 TITLE, LINE = 19, 26  # size and height of the caption's letters
 FOOT = 30
@@ -37,7 +37,7 @@ def png(attention: AttentionMaps) -> bytes:
 
 
 def drawn(attention: AttentionMaps) -> Image:
-    """Draw the caption, the picture, a panel for each word, and the read mode."""
+    """Draw the caption, the image, a panel for each word, and the read mode."""
     from PIL import Image, ImageDraw
 
     count = len(attention.words) + 1
@@ -54,12 +54,12 @@ def drawn(attention: AttentionMaps) -> Image:
     for number in range(count):
         left = GAP + number % columns * (SIDE + GAP)
         top = head + number // columns * (SIDE + LEGEND)
-        picture = (
+        image = (
             highlighted(attention, number - 1, SIDE)
             if number
-            else attention.picture.resize((SIDE, SIDE))
+            else attention.image.resize((SIDE, SIDE))
         )
-        sheet.paste(picture, (left, top))
+        sheet.paste(image, (left, top))
         if number:
             word = attention.words[number - 1]
             place = (left, top + SIDE + 3, SIDE)

@@ -1,4 +1,4 @@
-"""Attention maps over a picture in the terminal: the picture, then a panel for each word.
+"""Attention maps over an image in the terminal: the image, then a panel for each word.
 
 In colour, a character is a half block that shows two pixels, one above the other. Without colour,
 a character is a shade of the map alone.
@@ -40,8 +40,8 @@ def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
 
 def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[list[str]]:
     if screen.colours:
-        picture = attention.picture.resize((columns, columns))
-        yield [*_blocks(np.asarray(picture), screen), " " * columns, " " * columns]
+        image = attention.image.resize((columns, columns))
+        yield [*_blocks(np.asarray(image), screen), " " * columns, " " * columns]
     for word, text in enumerate(attention.words):
         drawn = (
             _blocks(np.asarray(highlighted(attention, word, columns)), screen)

@@ -15,7 +15,7 @@ from attncli.data import corpus
 from attncli.data.augment import Augmentation
 from attncli.data.caption_examples import CaptionExamples, CaptionStages
 from attncli.data.captions import Captioned, read_captions, styled
-from attncli.data.pictures import Pictures, content_hash, open_pictures
+from attncli.data.image_index import ImageIndex, content_hash, open_images
 from attncli.data.tokens import Dropped
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.data import Data, Prepared, Progress
@@ -81,10 +81,10 @@ def caption_examples(
     folder: Path, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
 ) -> CaptionExamples | CaptionStages:
     """Return the captions that `prepare` wrote, with the features or pixels of their images."""
-    target, pictures = read_prepared_captions(folder)
+    target, images = read_prepared_captions(folder)
     keys = list(manifest.train.values())
     stages = [
-        CaptionExamples(target, store.cache.rows(keys)[pictures], store.inputs) for store in stores
+        CaptionExamples(target, store.cache.rows(keys)[images], store.inputs) for store in stores
     ]
     first, last = stages[0], stages[-1]
     if config.encoder_from:
@@ -109,7 +109,7 @@ def reward_loss(
     if not config.train.self_critical_from:
         return None
     references = {image.image: image.captions for image in captions}
-    _, pictures = read_prepared_captions(folder)
+    _, images = read_prepared_captions(folder)
     train, limit = config.train, config.search.max_caption
     settings = RewardSettings(
         train.self_critical_samples,
@@ -117,9 +117,7 @@ def reward_loss(
         train.self_critical_bleu,
         train.self_critical_likelihood,
     )
-    return SelfCritical(
-        (references[name] for name in manifest.train), pictures, tokenizer, settings
-    )
+    return SelfCritical((references[name] for name in manifest.train), images, tokenizer, settings)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:
@@ -136,7 +134,7 @@ def read_parts(data: DataConfig) -> Captions:
 
 def prepare(config: RunConfig, captions: Captions, folder: Path, progress: Progress) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
-    located = locate(captions, open_pictures(config.data.images), progress)
+    located = locate(captions, open_images(config.data.images), progress)
     _, faults = compute_features(config, located.hashes, progress)
     broken = {name: faults[key] for name, key in located.hashes.items() if key in faults}
     usable = {name: key for name, key in located.hashes.items() if name not in broken}
@@ -165,20 +163,20 @@ class Located(NamedTuple):
     missing: list[str]
 
 
-def locate(captions: Captions, pictures: Pictures, progress: Progress) -> Located:
+def locate(captions: Captions, images: ImageIndex, progress: Progress) -> Located:
     """Hash every captioned image; some may be missing, but not all."""
     names = list(dict.fromkeys(image.image for part in captions for image in part))
     hashes, missing = {}, []
     for number, name in enumerate(names):
         if number % 100 == 0:
             progress("reading images", number, len(names))
-        if place := pictures.find(name):
+        if place := images.find(name):
             hashes[name] = content_hash(place.read())
         else:
             missing.append(name)
     if not hashes:
         raise ModelError(
-            f"none of the {len(names):,} captioned images is in {pictures.path}, "
+            f"none of the {len(names):,} captioned images is in {images.path}, "
             f"among them {missing[0]}",
             "the images that the captions name",
             "check --images",
@@ -191,12 +189,12 @@ def compute_features(
 ) -> tuple[list[FeatureStore], Broken]:
     """Return the run's feature stores with rows for the images, given as name: content hash."""
     names = {key: name for name, key in hashes.items()}
-    pictures: list[Pictures] = []  # opened only if a row is missing
+    images: list[ImageIndex] = []  # opened only if a row is missing
 
     def read(key: str) -> bytes:
-        if not pictures:
-            pictures.append(open_pictures(config.data.images))
-        place = pictures[0].find(names[key])
+        if not images:
+            images.append(open_images(config.data.images))
+        place = images[0].find(names[key])
         content = place.read() if place else b""
         if content_hash(content) != key:
             raise ModelError(f"{names[key]} changed or was removed since the run started")

@@ -1,4 +1,4 @@
-"""Augmentation: nothing by default values, mirrors, and parts of a picture."""
+"""Augmentation: nothing by default values, mirrors, and parts of an image."""
 
 from __future__ import annotations
 

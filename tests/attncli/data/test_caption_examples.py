@@ -1,4 +1,4 @@
-"""Captions of one picture share its way through an encoder that learns."""
+"""Captions of one image share its way through an encoder that learns."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from models.types import Batch
 from models.zoo import model_config
 
 CPU = torch.device("cpu")
-PICTURES, EACH = 40, 5
+IMAGES, EACH = 40, 5
 
 
 @pytest.fixture
 def examples() -> CaptionExamples:
-    """Five captions of 3 to 11 pieces for each of forty pictures, in no order."""
+    """Five captions of 3 to 11 pieces for each of forty images, in no order."""
     random = np.random.default_rng(1)
-    lengths = random.integers(3, 12, PICTURES * EACH)
+    lengths = random.integers(3, 12, IMAGES * EACH)
     offsets = np.concatenate([[0], lengths.cumsum()])
     target = Side(random.integers(4, 200, offsets[-1]), offsets)
-    rows = random.permutation(np.repeat(np.arange(PICTURES), EACH))
-    pixels = random.integers(0, 256, (PICTURES, 3, 64, 64), dtype=np.uint8)
+    rows = random.permutation(np.repeat(np.arange(IMAGES), EACH))
+    pixels = random.integers(0, 256, (IMAGES, 3, 64, 64), dtype=np.uint8)
     return CaptionExamples(target, rows, ImageInputs(pixels, 64), together=True)
 
 
@@ -40,23 +40,23 @@ def plan(examples: CaptionExamples, tokens: int = 200, epoch: int = 0) -> list[n
     return epoch_plan(examples, tokens, seed=1, epoch=epoch)
 
 
-def test_every_caption_comes_once_and_with_the_others_of_its_picture(
+def test_every_caption_comes_once_and_with_the_others_of_its_image(
     examples: CaptionExamples,
 ) -> None:
     batches = plan(examples)
-    assert sorted(np.concatenate(batches)) == list(range(PICTURES * EACH))
+    assert sorted(np.concatenate(batches)) == list(range(IMAGES * EACH))
     assert all(len(b) * examples.target.lengths[b].max() <= 200 for b in batches)
     shown = sum(len(gather(examples, numbers, CPU).source) for numbers in batches)
-    assert shown < 1.5 * PICTURES  # a picture at the end of a batch may come again in the next
+    assert shown < 1.5 * IMAGES  # an image at the end of a batch may come again in the next
     assert [list(b) for b in plan(examples, epoch=1)] != [list(b) for b in batches]
     alone = dataclasses.replace(examples, together=False)
     assert gather(alone, batches[0], CPU).rows is None
 
 
-def test_stages_say_what_is_shown_and_from_when_a_picture_is_shared(
+def test_stages_say_what_is_shown_and_from_when_an_image_is_shared(
     examples: CaptionExamples,
 ) -> None:
-    features = ImageInputs(np.zeros((PICTURES, 16, 8), np.float16), 16)
+    features = ImageInputs(np.zeros((IMAGES, 16, 8), np.float16), 16)
     first = CaptionExamples(examples.target, examples.rows, features)
     then = dataclasses.replace(examples, together=False)
     for turn, together_from in ((3, 2), (2, 3)):
@@ -82,7 +82,7 @@ def unshared(batch: Batch) -> Batch:
     return batch._replace(source=batch.source[batch.rows], source_mask=batch.slots, rows=None)
 
 
-def test_a_shared_picture_gives_what_a_picture_each_would(examples: CaptionExamples) -> None:
+def test_a_shared_image_gives_what_an_image_each_would(examples: CaptionExamples) -> None:
     batch, whole = gather(examples, max(plan(examples), key=len), CPU), model()
     penalty = AttentionLoss(AttentionLossConfig(coverage="doubly_stochastic"), whole)
     found = []
@@ -97,7 +97,7 @@ def test_a_shared_picture_gives_what_a_picture_each_would(examples: CaptionExamp
         torch.testing.assert_close(left, right, rtol=1e-4, atol=1e-5)
 
 
-def test_the_first_pictures_of_a_batch_keep_their_captions(examples: CaptionExamples) -> None:
+def test_the_first_images_of_a_batch_keep_their_captions(examples: CaptionExamples) -> None:
     batch = gather(examples, max(plan(examples), key=len), CPU)
     few = _first(batch, 2)
     assert few.rows is not None and batch.rows is not None

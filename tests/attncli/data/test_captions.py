@@ -76,7 +76,7 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
         "val2014/c.jpg",
     ]
     assert read_captions(path, part="dev") == [TWO[1]]
-    with pytest.raises(ModelError, match="no captions; expected a picture of its part 'test'"):
+    with pytest.raises(ModelError, match="no captions; expected an image of its part 'test'"):
         read_captions(path, part="test")
 
 
@@ -88,8 +88,8 @@ def test_a_file_without_splits_is_whole_whatever_the_part(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "content, said",
     [
-        ("a.jpg\tA dog.\nb.jpg A cat.\n", "line 2 has no tab; expected picture, tab, caption"),
-        ("a.jpg\tA dog.\n\tA cat.\n", "line 2 has no picture's name"),
+        ("a.jpg\tA dog.\nb.jpg A cat.\n", "line 2 has no tab; expected image, tab, caption"),
+        ("a.jpg\tA dog.\n\tA cat.\n", "line 2 has no image's name"),
         ("a.jpg#0\tA dog.\nb.jpg\tA cat.\n", "line 2 begins with 'b.jpg'"),
         (b"a.jpg\tA dog.\nb.jpg\tA c\xe4t.\n", "line 2 is not valid UTF-8"),
         ("image,caption\na.jpg,b,c\n", "row 2 has 3 columns"),

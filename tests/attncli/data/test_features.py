@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from attncli.data.features import FeatureCache, RowKind, cache_folder
-from attncli.data.pictures import content_hash
+from attncli.data.image_index import content_hash
 from models.errors import ModelError
 
 KIND = RowKind((3, 2), "float16", "a test")

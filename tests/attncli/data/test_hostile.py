@@ -17,9 +17,9 @@ from PIL import Image
 from attncli.data.captions import read_captions
 from attncli.data.corpus import open_text, read_content
 from attncli.data.external_alignments import read_external_alignments
+from attncli.data.image_index import open_images
 from attncli.data.links import read_links
-from attncli.data.picture_files import named_pictures
-from attncli.data.pictures import open_pictures
+from attncli.data.named_images import named_images
 from attncli.data.split import split
 from attncli.tags import parse, project_tags
 from models.errors import ModelError
@@ -158,14 +158,14 @@ def test_a_file_read_as_a_whole_has_a_ceiling(
         read_content(written(tmp_path, gzip.compress(b"x" * (1 << 21))))
 
 
-def test_named_pipes_and_links_in_a_circle_are_no_pictures(tmp_path: Path) -> None:
+def test_named_pipes_and_links_in_a_circle_are_no_images(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jpg")
     (tmp_path / "loop.jpg").symlink_to("loop.jpg")
     (tmp_path / "zero.jpg").symlink_to("/dev/zero")
     for name in ("pipe.jpg", "loop.jpg", "zero.jpg"):
         with pytest.raises(ModelError):
             open_image(tmp_path / name)
-        place = open_pictures(tmp_path).find(name)
+        place = open_images(tmp_path).find(name)
         assert place
         with pytest.raises(ModelError):
             place.read()
@@ -178,15 +178,15 @@ def test_a_pattern_follows_no_links_in_a_circle(tmp_path: Path) -> None:
     for name in ("one", "two", "more/three"):
         (tmp_path / name).symlink_to(tmp_path)
     for pattern in ("**/*.png", "**"):
-        [found] = named_pictures([f"{tmp_path}/{pattern}"])
+        [found] = named_images([f"{tmp_path}/{pattern}"])
         names = [os.path.relpath(file.name, tmp_path) for file in found]
         assert names == ["a.png", "more/b.png"]
 
 
-def test_a_picture_of_many_bytes_is_not_read(
+def test_an_image_of_many_bytes_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.images.PICTURE_BYTES", 100)
+    monkeypatch.setattr("models.images.IMAGE_BYTES", 100)
     content = io.BytesIO()
     Image.new("RGB", (99, 99)).save(content, "BMP")
     with pytest.raises(ModelError, match="at most 100"):

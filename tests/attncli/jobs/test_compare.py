@@ -48,9 +48,9 @@ def test_a_wrong_name_is_refused(name: str, said: str) -> None:
 
 
 def test_captioners_are_not_compared_with_translators() -> None:
-    with pytest.raises(ModelError, match="show-attend-tell-soft-nano, which captions pictures"):
+    with pytest.raises(ModelError, match="show-attend-tell-soft-nano, which captions images"):
         find("show-attend-tell-soft-nano", BASE)
-    with pytest.raises(ModelError, match="captioner-transformer-nano, which captions pictures"):
+    with pytest.raises(ModelError, match="captioner-transformer-nano, which captions images"):
         find("none", run_config("captioner-transformer-nano"))
 
 

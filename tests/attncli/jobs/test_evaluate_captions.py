@@ -35,7 +35,7 @@ def no_default_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def captions(tmp_path: Path) -> str:
-    """Return a file of captions of the five pictures."""
+    """Return a file of captions of the five images."""
     rows = [
         f"{name}\t{text}" for name, texts in zip(NAMES, REFERENCES, strict=True) for text in texts
     ]
@@ -100,12 +100,12 @@ def test_a_models_captions_are_those_of_python_and_saved_ones_score_the_same(
     written = (tmp_path / f"{soft_captioner.name}.tsv").read_text().splitlines()
     captioner = load_captioner(soft_captioner)
     assert isinstance(captioner, Captioner)
-    pictures = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
-    in_python = captioner.caption(pictures, search=SearchConfig(max_caption=8))
+    images = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
+    in_python = captioner.caption(images, search=SearchConfig(max_caption=8))
     assert [row.split("\t")[1] for row in written] == [" ".join(c.text.split()) for c in in_python]
     other = evaluated(capsys, captions, "--hypotheses", saved.format(model=soft_captioner.name))
     assert other[f"{soft_captioner.name}.tsv"]["bleu"] == model["bleu"]
-    assert model["read"] == "soft" and model["pictures_per_second"] > 0
+    assert model["read"] == "soft" and model["images_per_second"] > 0
 
 
 def test_the_tables_say_how_a_hard_model_was_read(
@@ -121,7 +121,7 @@ def test_the_tables_say_how_a_hard_model_was_read(
         shown = capsys.readouterr()
         assert f"{hard_captioner.name}: hard attention, read by {decode}" in shown.out
         rows = shown.out.splitlines()
-        assert rows[0] == "5 pictures, 10 reference captions in captions.tsv"
+        assert rows[0] == "5 images, 10 reference captions in captions.tsv"
         assert rows[2].split()[:6] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
     models[1] = str(soft_captioner)
     assert app.run(["evaluate", "captions", *models, captions, "--hard-decode", "argmax"]) == 1
@@ -150,12 +150,12 @@ def test_a_file_with_splits_is_scored_on_its_test_part(
 @pytest.mark.parametrize(
     "options, status, said",
     [
-        (["{}", "-m", "x"], 2, "a model needs the pictures"),
+        (["{}", "-m", "x"], 2, "a model needs the images"),
         (["{}", "{}", "--hypotheses", "x"], 2, "unexpected extra argument"),
         (["--images", "x", "-m", "x"], 2, "Missing argument"),
         (["{}", "--hypotheses", "x", "--by-length"], 2, "--by-length"),
         (["{}", "--hypotheses", "nowhere"], 1, "cannot read nowhere"),
-        (["--images", "nowhere", "-m", "x", "{}"], 1, "nowhere cannot be read as pictures"),
+        (["--images", "nowhere", "-m", "x", "{}"], 1, "nowhere cannot be read as images"),
     ],
 )
 def test_wrong_usage_is_one_line(
@@ -172,7 +172,7 @@ def test_wrong_usage_is_one_line(
     assert said in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_missing_and_broken_pictures_and_captions_are_named(
+def test_missing_and_broken_images_and_captions_are_named(
     soft_captioner: Path,
     photos: Path,
     captions: str,
@@ -180,9 +180,9 @@ def test_missing_and_broken_pictures_and_captions_are_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options = ["evaluate", "captions", "-m", str(soft_captioner), "--images", str(photos), captions]
-    (photos / "b.jpg").write_bytes(b"no picture")
+    (photos / "b.jpg").write_bytes(b"no image")
     assert app.run(options) == 1
-    assert "b.jpg: the picture is no picture that can be read" in capsys.readouterr().err
+    assert "b.jpg: the image is not a readable image" in capsys.readouterr().err
     (photos / "b.jpg").unlink()
     Image.new("RGB", (9, 9)).save(photos / "d.gif")
     assert app.run(options) == 1

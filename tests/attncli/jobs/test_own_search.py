@@ -47,8 +47,8 @@ def test_captions_are_searched_for_as_the_bundle_says(
     bundle, folder = read(soft_captioner), tmp_path / "model"
     folder.mkdir()
     save(bundle._replace(search=SearchConfig(beam=2, max_caption=4)), folder)
-    picture = next(photos.glob("*.png"))
-    [own] = load_captioner(folder).caption([open_image(picture)])
-    longer = shown(capsys, "caption", "-m", folder, "--max-caption", "12", picture)
-    assert shown(capsys, "caption", "-m", folder, picture) == f"{own.text}\n" != longer
+    image = next(photos.glob("*.png"))
+    [own] = load_captioner(folder).caption([open_image(image)])
+    longer = shown(capsys, "caption", "-m", folder, "--max-caption", "12", image)
+    assert shown(capsys, "caption", "-m", folder, image) == f"{own.text}\n" != longer
     assert len(longer) > len(own.text)

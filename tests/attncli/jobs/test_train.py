@@ -69,7 +69,7 @@ def after(polls: int) -> Callable[[], bool]:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No picture at each of many ends."""
+    """No image at each of many ends."""
     monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
 
 

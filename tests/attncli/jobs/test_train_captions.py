@@ -1,4 +1,4 @@
-"""Training on pictures and captions: one cache, broken runs, what is missing or broken."""
+"""Training on images and captions: one cache, broken runs, what is missing or broken."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.attncli.training.small_captions import (
     Files,
     as_tar,
     small_config,
-    write_pictures,
+    write_images,
 )
 
 HARD = "show-attend-tell-hard-nano"
@@ -50,8 +50,8 @@ VARIANTS = {
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
-    """Pictures and captions of a minute run."""
-    return write_pictures(tmp_path)
+    """Images and captions of a minute run."""
+    return write_images(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No picture at each of many ends."""
+    """No image at each of many ends."""
     monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
 
 
@@ -172,9 +172,9 @@ def test_a_run_goes_on_after_its_features_were_removed(files: Files, tmp_path: P
         run(config, fresh)
 
 
-def test_missing_and_broken_pictures_are_counted_and_named(files: Files, tmp_path: Path) -> None:
+def test_missing_and_broken_images_are_counted_and_named(files: Files, tmp_path: Path) -> None:
     (files.images / "red-left-2.png").unlink()
-    (files.images / "red-left-4.png").write_bytes(b"no picture")
+    (files.images / "red-left-4.png").write_bytes(b"no image")
     whole = (files.images / "red-right-0.png").read_bytes()
     (files.images / "red-right-0.png").write_bytes(whole[: len(whole) // 2])
     started = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "run")[0]
@@ -186,7 +186,7 @@ def test_missing_and_broken_pictures_are_counted_and_named(files: Files, tmp_pat
     assert isinstance(again, Started) and again.notes == started.notes
 
 
-def test_no_picture_at_all_is_refused(files: Files, tmp_path: Path) -> None:
+def test_no_image_at_all_is_refused(files: Files, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.png").write_bytes(b"")

@@ -34,7 +34,7 @@ def share(weights: Tensor, box: Box) -> float:
     return float(weights[rows, columns].sum())
 
 
-def test_scenes_are_drawn_where_there_are_no_pictures(tmp_path: Path) -> None:
+def test_scenes_are_drawn_where_there_are_no_images(tmp_path: Path) -> None:
     changes = [s for s in SMALL if "image.size" not in s]
     where = f"data.features={tmp_path / 'features'}"
     config = settings(
@@ -55,8 +55,8 @@ def test_attention_falls_on_the_thing_while_it_is_named(read: str, tmp_path: Pat
     config = settings([], [], f"show-attend-tell-{read}-nano", [*QUICK, *more, where])
     run(config, tmp_path / "run")
     shown = scenes.split(SCENES, DEV_SCENES, DEV_SCENES, seed=config.train.seed).test
-    pictures = [open_image(scenes.png(scene)) for scene in shown]
-    captions = Captioner.read(tmp_path / "run").caption(pictures, attention=True)
+    images = [open_image(scenes.png(scene)) for scene in shown]
+    captions = Captioner.read(tmp_path / "run").caption(images, attention=True)
     true, on_it, on_the_other = 0, [], []
     for scene, caption in zip(shown, captions, strict=True):
         said = {possible.text: possible for possible in scene.captions}.get(caption.text)

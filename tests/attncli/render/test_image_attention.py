@@ -1,4 +1,4 @@
-"""Pictures of image attention show what the maps say, in every kind of file."""
+"""Images of image attention show what the maps say, in every kind of file."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ def test_a_panel_for_each_word() -> None:
     sheet = Image.open(io.BytesIO(content))
     assert sheet.format == "PNG" and content == WRITERS[".png"](ATTENTION)
     shown = np.asarray(sheet.convert("RGB"), np.int16)
-    picture = np.asarray(ATTENTION.picture.resize((224, 224)), np.int16)
+    image = np.asarray(ATTENTION.image.resize((224, 224)), np.int16)
     panels = [
         (top, left)
         for top in range(shown.shape[0] - 224)
         for left in range(0, shown.shape[1] - 224)
-        if (shown[top, left : left + 4] == picture[0, :4]).all()
-        and (shown[top : top + 224, left : left + 224] == picture).all()
+        if (shown[top, left : left + 4] == image[0, :4]).all()
+        and (shown[top : top + 224, left : left + 224] == image).all()
     ]
-    assert len(panels) == 1  # the picture itself
+    assert len(panels) == 1  # the image itself
     dark = (shown.max(2) < DARK * 256).mean()
     assert dark > 3 * 0.6 * 224 * 224 / shown[..., 0].size  # three words looked at a corner
 
@@ -101,14 +101,14 @@ def test_any_number_of_words_can_be_drawn(count: int) -> None:
     words = tuple("x" * (n % 30 + 1) for n in range(count))
     maps = np.random.default_rng(1).random((count, 7, 7)).astype(np.float32)
     attention = AttentionMaps(
-        "x", ATTENTION.picture, words, maps, None, np.zeros(count, np.float32), "soft"
+        "x", ATTENTION.image, words, maps, None, np.zeros(count, np.float32), "soft"
     )
     for write in WRITERS.values():
         assert write(attention)
     assert "β" not in maps_as_text(attention, Screen(80))
 
 
-def test_a_frame_for_each_word_after_the_picture() -> None:
+def test_a_frame_for_each_word_after_the_image() -> None:
     film = Image.open(io.BytesIO(WRITERS[".gif"](ATTENTION)))
     assert film.format == "GIF" and film.n_frames == len(WORDS) + 1
     assert film.info["loop"] == 0
@@ -121,7 +121,7 @@ def test_a_frame_for_each_word_after_the_picture() -> None:
 
 def test_arrays_come_back_without_pickle() -> None:
     found = np.load(io.BytesIO(WRITERS[".npz"](ATTENTION)), allow_pickle=False)
-    assert np.array_equal(found["picture"], PIXELS) and np.array_equal(found["maps"], MAPS)
+    assert np.array_equal(found["image"], PIXELS) and np.array_equal(found["maps"], MAPS)
     assert np.array_equal(found["gates"], GATES) and np.array_equal(found["entropy"], ENTROPY)
     assert tuple(found["words"]) == WORDS
     assert (str(found["read"]), str(found["name"])) == ("hard argmax", ATTENTION.name)
@@ -188,7 +188,7 @@ def test_shades_are_dark_where_the_word_looked() -> None:
 
 def test_the_256_colours_are_near_the_24_bit_ones() -> None:
     flat = ATTENTION._replace(
-        picture=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words="x"
+        image=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words="x"
     )
     assert "38;5;198" in maps_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
     assert "48;2;255;0;102" in maps_as_text(flat, Screen(40, 1 << 24))

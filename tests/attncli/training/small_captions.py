@@ -11,7 +11,7 @@ from typing import NamedTuple
 from PIL import Image, ImageDraw
 
 from attncli.training.config import RunConfig
-from attncli.training.settings import Pictures, settings
+from attncli.training.settings import ImageOptions, settings
 
 COLOURS = ("red", "green", "blue", "yellow", "black")
 PLACES = ("left", "right")
@@ -25,14 +25,14 @@ PATCHES = ("model.image.encoder=patches", "model.image.weights=DEFAULT")
 
 
 class Files(NamedTuple):
-    """A folder of pictures, and captions."""
+    """A folder of images, and captions."""
 
     images: Path
     train: Path
     dev: Path
 
 
-def picture(colour: str, place: str, shift: int) -> bytes:
+def image(colour: str, place: str, shift: int) -> bytes:
     """Return a PNG with a square on one side of it."""
     image = Image.new("RGB", (48, 48), "white")
     left = shift + (28 if place == "right" else 0)
@@ -42,14 +42,14 @@ def picture(colour: str, place: str, shift: int) -> bytes:
     return stream.getvalue()
 
 
-def write_pictures(folder: Path, *, every: int = 4) -> Files:
-    """Pictures in a folder and their captions, two of each; every so many are for dev."""
+def write_images(folder: Path, *, every: int = 4) -> Files:
+    """Images in a folder and their captions, two of each; every so many are for dev."""
     files = Files(folder / "images", folder / "train.tsv", folder / "dev.tsv")
     files.images.mkdir()
     rows: tuple[list[str], list[str]] = ([], [])
     for number, (colour, place, shift) in enumerate(itertools.product(COLOURS, PLACES, (0, 2, 4))):
         name = f"{colour}-{place}-{shift}.png"
-        (files.images / name).write_bytes(picture(colour, place, shift))
+        (files.images / name).write_bytes(image(colour, place, shift))
         said = (f"A {colour} square on the {place} .", f"On the {place} is something {colour} .")
         rows[number % every == 0].extend(f"{name}\t{text}\n" for text in said)
     for path, part in zip(files[1:], rows, strict=True):
@@ -67,7 +67,7 @@ def as_tar(folder: Path, path: Path) -> Path:
 def small_config(
     files: Files, *changes: str, preset: str = "show-attend-tell-soft-nano"
 ) -> RunConfig:
-    """Return the settings of a minute run; its cache lies beside the pictures."""
-    pictures = Pictures(files.images, files.train, files.dev)
+    """Return the settings of a minute run; its cache lies beside the images."""
+    images = ImageOptions(files.images, files.train, files.dev)
     where = f"data.features={files.train.parent / 'features'}"
-    return settings([], [], preset, [*SMALL, where, *changes], pictures=pictures)
+    return settings([], [], preset, [*SMALL, where, *changes], images=images)

@@ -1,4 +1,4 @@
-"""Rows of the feature cache depend on their picture alone, not on what the cache had before."""
+"""Rows of the feature cache depend on their image alone, not on what the cache had before."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.data.features import FeatureCache, RowKind
-from attncli.data.pictures import content_hash
+from attncli.data.image_index import content_hash
 from attncli.training.sources.image_features import FeatureStore, add_missing
 from models.config import ImageConfig
 
 CONFIG = ImageConfig(size=8)
 
 
-def pictures(count: int) -> dict[str, bytes]:
+def random_images(count: int) -> dict[str, bytes]:
     found = {}
     for shade in range(count):
         stream = io.BytesIO()
@@ -27,7 +27,7 @@ def pictures(count: int) -> dict[str, bytes]:
 
 
 def rows_of(folder: Path, known: dict[str, bytes], *portions: int) -> np.ndarray:
-    """Rows of all pictures, computed in runs over the first so many of them."""
+    """Rows of all images, computed in runs over the first so many of them."""
 
     def make(images: Tensor) -> np.ndarray:  # rounding that depends on the batch, exaggerated
         return (images.mean((2, 3)) + len(images)).numpy()
@@ -41,6 +41,6 @@ def rows_of(folder: Path, known: dict[str, bytes], *portions: int) -> np.ndarray
 
 
 def test_rows_do_not_depend_on_the_history_of_the_cache(tmp_path: Path) -> None:
-    known = pictures(40)
+    known = random_images(40)
     fresh = rows_of(tmp_path / "fresh", known, 40)
     assert (rows_of(tmp_path / "used", known, 1, 7, 40) == fresh).all()

@@ -21,7 +21,7 @@ from models.model import EncoderDecoder
 from models.tokenizer import END
 from models.types import Batch, Memory
 from tests.attncli.training.small import run
-from tests.attncli.training.small_captions import PATCHES, small_config, write_pictures
+from tests.attncli.training.small_captions import PATCHES, small_config, write_images
 
 CPU = torch.device("cpu")
 CRITICAL = ("train.self_critical_lr=0.005", "train.self_critical_from=1", "model.dropout=0")
@@ -32,9 +32,9 @@ Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
 
 @pytest.fixture(params=[1, 2, 9], ids=["against the greedy caption", "each other", "all there are"])
 def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Begun:
-    """Return a reward_loss, an untrained model and a batch of captions with their pictures."""
+    """Return a reward_loss, an untrained model and a batch of captions with their images."""
     samples = f"train.self_critical_samples={request.param}"
-    config = small_config(write_pictures(tmp_path), *PATCHES, *CRITICAL, samples)
+    config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL, samples)
     prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
     assert isinstance(prepared.reward_loss, SelfCritical)
     examples = prepared.examples.at(0)
@@ -43,7 +43,7 @@ def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Begun:
     return prepared.reward_loss, model, gather(examples, numbers, CPU), numbers
 
 
-def test_a_caption_of_the_picture_is_worth_more_than_another(begun: Begun) -> None:
+def test_a_caption_of_the_image_is_worth_more_than_another(begun: Begun) -> None:
     reward_loss, *_ = begun
     texts = ["a black square on the left", "a red square on the left", "a red square on the"]
     ends = [f"{text} endofcaption" for text in texts]
@@ -52,15 +52,15 @@ def test_a_caption_of_the_picture_is_worth_more_than_another(begun: Begun) -> No
     assert black[0] > black[1]
 
 
-def test_each_picture_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
+def test_each_image_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
     reward_loss, model, batch, numbers = begun
     asked: list[int] = []
-    reward_loss.reward = lambda texts, picture: asked.append(picture) or [0.0] * len(texts)  # type: ignore
+    reward_loss.reward = lambda texts, image: asked.append(image) or [0.0] * len(texts)  # type: ignore
     found = reward_loss(model, batch, numbers)
-    pictures = reward_loss.pictures[numbers]
-    assert len(set(pictures.tolist())) == len(batch.source) < len(numbers)
+    images = reward_loss.images[numbers]
+    assert len(set(images.tolist())) == len(batch.source) < len(numbers)
     times = 2 if reward_loss.settings.samples == 1 else 1  # the greedy caption's as well
-    assert asked == sorted(set(pictures.tolist())) * times
+    assert asked == sorted(set(images.tolist())) * times
     assert found.loss == 0 and found.reward == 0  # nothing is better than usual
 
 
@@ -74,7 +74,7 @@ def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
         return said[-1]
 
     reward_loss.decode = remembered  # type: ignore[method-assign]
-    reward_loss.reward = lambda texts, picture: [float(len(text)) for text in texts]  # type: ignore
+    reward_loss.reward = lambda texts, image: [float(len(text)) for text in texts]  # type: ignore
     found = reward_loss(model, batch, numbers)
     gradients = torch.autograd.grad(found.loss, list(model.parameters()), allow_unused=True)
 
@@ -138,12 +138,12 @@ def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_l
 
 def test_rewards_rise(tmp_path: Path) -> None:
     """Of captions that are rewarded for every e."""
-    config = small_config(write_pictures(tmp_path), *PATCHES, *CRITICAL)
+    config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL)
     prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
     state = fresh_state(config, prepared, CPU)
     reward_loss, stepper = prepared.reward_loss, Stepper(state, config.train, torch.float32)
     assert isinstance(reward_loss, SelfCritical)
-    reward_loss.reward = lambda texts, picture: [float(text.count("e")) for text in texts]  # type: ignore
+    reward_loss.reward = lambda texts, image: [float(text.count("e")) for text in texts]  # type: ignore
     numbers, rewards = np.arange(8), []
     batch = gather(prepared.examples.at(0), numbers, CPU)
     for _ in range(40):
@@ -155,7 +155,7 @@ def test_rewards_rise(tmp_path: Path) -> None:
 
 def test_it_begins_with_its_epoch(tmp_path: Path) -> None:
     changes = ("train.self_critical_from=3", "train.epochs=3", "train.steps=0")
-    config = small_config(write_pictures(tmp_path), *PATCHES, *changes, "train.batch_tokens=300")
+    config = small_config(write_images(tmp_path), *PATCHES, *changes, "train.batch_tokens=300")
     events = [event for event in run(config, tmp_path / "run") if isinstance(event, Stepped)]
     assert {event.epoch for event in events if event.reward is not None} == {2}
     assert {event.epoch for event in events if event.reward is None} == {0, 1}

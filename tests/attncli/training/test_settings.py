@@ -19,7 +19,7 @@ from attncli.training.config import (
     to_toml,
 )
 from attncli.training.lock import locked
-from attncli.training.settings import Pictures, settings
+from attncli.training.settings import ImageOptions, settings
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
 from models.settings import from_dict
@@ -29,8 +29,8 @@ from models.zoo import PRESETS, reads_images
 @pytest.mark.parametrize("preset", PRESETS)
 def test_toml_gives_back_what_was_written(preset: str) -> None:
     texts = {"train": ['odd "name"\\ü.en', "b"], "dev": ["c", "d"]}
-    pictures = {"images": 'odd "name"\\ü.tar', "captions": "b", "dev_captions": "c"}
-    config = run_config(preset, {"data": pictures if reads_images(preset) else texts})
+    images = {"images": 'odd "name"\\ü.tar', "captions": "b", "dev_captions": "c"}
+    config = run_config(preset, {"data": images if reads_images(preset) else texts})
     text = to_toml(config)
     assert from_dict(RunConfig, from_toml(text, "x")) == config
     assert "# peak learning rate\nlr = " in text
@@ -227,11 +227,11 @@ def test_a_run_without_a_name_is_called_after_its_data() -> None:
 def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path) -> None:
     captions = tmp_path / "captions.tsv"
     captions.write_text("a.png\ta dog\n")
-    pictures = Pictures(tmp_path, captions, captions, encoder, "none")
-    config = settings([], [], None, pictures=pictures)
+    images = ImageOptions(tmp_path, captions, captions, encoder, "none")
+    config = settings([], [], None, images=images)
     assert config.model.image.encoder == encoder and config.model.image.grid == ""
     check_buildable(config)
-    given = settings([], [], None, ["model.image.grid=x"], pictures=pictures)
+    given = settings([], [], None, ["model.image.grid=x"], images=images)
     assert given.model.image.grid == "x"
 
 

@@ -12,13 +12,13 @@ from attncli.training.events import Interrupted
 from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
 from attncli.training.run import open_run
-from attncli.training.settings import Pictures, settings
+from attncli.training.settings import ImageOptions, settings
 from attncli.training.sources import image_features, training_source
 from models.bundle import read, weights_of
 from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
 from tests.attncli.training.small import assert_same, run, small_config, write_texts
-from tests.attncli.training.small_captions import PRETRAINED, write_pictures
+from tests.attncli.training.small_captions import PRETRAINED, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner
 
 CPU = torch.device("cpu")
@@ -160,13 +160,13 @@ def test_a_captioner_goes_on_with_what_its_image_network_learned(
                 parameter.fill_(0.01)
 
     monkeypatch.setattr(SmallCnn, "load", fill)
-    files = write_pictures(tmp_path)
+    files = write_images(tmp_path)
     style = "data.caption_style=plain"
     tuned = small_captioner(files, *PRETRAINED, style, "train.encoder_from=1", "train.epochs=1")
     run(tuned, tmp_path / "first")
-    pictures = Pictures(files.images, files.train, files.dev)
+    images = ImageOptions(files.images, files.train, files.dev)
     where = f"data.features={tmp_path / 'features'}"
-    config = settings([], [], None, [*FEW, where], start=tmp_path / "first", pictures=pictures)
+    config = settings([], [], None, [*FEW, where], start=tmp_path / "first", images=images)
     assert config.data.caption_style == "plain"
     first = read(tmp_path / "first").model.encoder
     images = torch.rand(2, 3, 32, 32)

@@ -33,12 +33,12 @@ from models.registry import names
 from models.tokenizer import Tokenizer
 from models.types import Batch, VocabularySizes
 from models.zoo import PRESETS, reads_images
-from tests.models.small import FEATURES, VOCABULARY, pairs, pictured, small_config
+from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, small_config
 
 SIZES = VocabularySizes(0, VOCABULARY, False)
 SOFT, HARD = "show-attend-tell-soft-nano", "show-attend-tell-hard-nano"
 PAIRS = pairs([4, 7, 2], [5, 3, 6])
-BATCH = PAIRS._replace(source=pictured(PAIRS.source))
+BATCH = PAIRS._replace(source=imaged(PAIRS.source))
 IMAGES = BATCH._replace(
     source=torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1)),
     source_mask=torch.ones(3, 16, dtype=torch.bool),
@@ -188,7 +188,7 @@ def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> 
     attention = AttentionConfig(score="general", read="hard", read_soft=0.0)
     model = model_of(with_attention(attention)).train()
     few = pairs([3], [2])
-    one = few._replace(source=pictured(few.source))
+    one = few._replace(source=imaged(few.source))
     parameters = [p for name, p in model.named_parameters() if "attention" in name]
     parameters += [model.decoder.gate.weight, model.decoder.bridge.map.weight]
 
@@ -243,7 +243,7 @@ def bundle_of(preset: str, tokenizer: Tokenizer, **changes: Any) -> Bundle:
     return Bundle(model.eval(), tokenizer, TokenizerConfig(), search)
 
 
-def pictures(count: int) -> list[Image.Image]:
+def make_images(count: int) -> list[Image.Image]:
     random = numpy.random.default_rng(1)
     return [
         Image.fromarray(random.integers(0, 255, (40, 33 + n, 3), numpy.uint8)) for n in range(count)
@@ -279,8 +279,8 @@ def test_a_captioner_reads_as_it_was_saved(
     captioner = models.load(tmp_path)
     assert isinstance(captioner, Captioner)
     for one, other in zip(
-        Captioner(bundle).caption(pictures(3), attention=True),
-        captioner.caption(pictures(3), attention=True),
+        Captioner(bundle).caption(make_images(3), attention=True),
+        captioner.caption(make_images(3), attention=True),
         strict=True,
     ):
         same(one, other)
@@ -296,7 +296,7 @@ def test_a_caption_does_not_depend_on_the_batch_or_on_cached_features(
     preset: str, search: SearchConfig, tiny_tokenizer: Tokenizer
 ) -> None:
     captioner = Captioner(bundle_of(preset, tiny_tokenizer))
-    images = pictures(5)
+    images = make_images(5)
     together = captioner.caption(images, search=search, attention=True)
     assert len({caption.text for caption in together}) > 1
     for captions in (
@@ -318,7 +318,7 @@ def test_the_maps_are_those_of_teacher_forcing_word_by_word(
     preset: str, tiny_tokenizer: Tokenizer
 ) -> None:
     captioner = Captioner(bundle_of(preset, tiny_tokenizer))
-    [caption] = captioner.caption(pictures(1), attention=True)
+    [caption] = captioner.caption(make_images(1), attention=True)
     best, look = caption.hypotheses[0], caption.attention
     assert look is not None and best.ids
     groups = words(best.tokens)
@@ -326,7 +326,9 @@ def test_the_maps_are_those_of_teacher_forcing_word_by_word(
     assert look.maps.shape == (len(groups), 4, 4) and look.read == captioner.read_mode
     torch.testing.assert_close(look.maps.sum((1, 2)), torch.ones(len(groups)))
     prepared, state = captioner.model.start(
-        captioner.model.encode(captioner.features(pictures(1)), torch.ones(1, 16, dtype=torch.bool))
+        captioner.model.encode(
+            captioner.features(make_images(1)), torch.ones(1, 16, dtype=torch.bool)
+        )
     )
     weights = []
     with torch.no_grad():
@@ -352,7 +354,7 @@ def test_a_caption_without_words_has_no_maps(tiny_tokenizer: Tokenizer) -> None:
     bundle = bundle_of(SOFT, tiny_tokenizer)
     with torch.no_grad():
         bundle.model.output.bias[3] += 100
-    [caption] = Captioner(bundle).caption(pictures(1), attention=True)
+    [caption] = Captioner(bundle).caption(make_images(1), attention=True)
     assert caption.text == "" and caption.attention is not None
     assert caption.attention.maps.shape == (0, 4, 4) and caption.attention.words == ()
     assert Captioner(bundle).caption([]) == []
@@ -362,7 +364,7 @@ def test_a_hard_model_is_read_as_it_is_asked_to_be(tiny_tokenizer: Tokenizer) ->
     captioner = Captioner(bundle_of(HARD, tiny_tokenizer))
     looks = {}
     for decode in ("argmax", "sample", "expected"):
-        [caption] = captioner.with_read_mode(decode, seed=3).caption(pictures(1), attention=True)
+        [caption] = captioner.with_read_mode(decode, seed=3).caption(make_images(1), attention=True)
         assert caption.attention is not None and caption.attention.read == f"hard {decode}"
         looks[decode] = caption.attention
     assert captioner.read_mode == "hard argmax"
@@ -376,7 +378,7 @@ def test_the_wrong_kind_of_model_is_refused_in_one_line(
     tiny_bundle: Path, tiny_tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     save(bundle_of(SOFT, tiny_tokenizer), tmp_path)
-    with pytest.raises(ModelError, match="captions pictures.*attn caption"):
+    with pytest.raises(ModelError, match="captions images.*attn caption"):
         models.load_translator(tmp_path)
     with pytest.raises(ModelError, match="reads texts.*attn translate"):
         models.load_captioner(tiny_bundle)
@@ -384,7 +386,7 @@ def test_the_wrong_kind_of_model_is_refused_in_one_line(
 
 
 def test_a_transformer_knows_where_a_cell_is() -> None:
-    """The same cells in another order are another picture; its decoder alone would not see it."""
+    """The same cells in another order are another image; its decoder alone would not see it."""
     model = model_of(small_config("captioner-transformer-nano"))
     cells = torch.randn(1, 16, FEATURES)
     mask = torch.ones(1, 16, dtype=torch.bool)

@@ -44,7 +44,7 @@ def random_translator(preset: str, tokenizer: Tokenizer, seed: int = 1) -> Trans
     return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
 
 
-def pictures(*sides: int) -> list[Image.Image]:
+def make_images(*sides: int) -> list[Image.Image]:
     random = numpy.random.default_rng(1)
     return [
         Image.fromarray(random.integers(0, 255, (side, side + 7, 3), numpy.uint8)) for side in sides
@@ -80,7 +80,7 @@ def test_a_captioner_with_itself_equals_the_captioner(
     assert isinstance(twice, EnsembleCaptioner)
     if decode:
         alone, twice = alone.with_read_mode(decode), twice.with_read_mode(decode)
-    images = pictures(40, 50, 60)
+    images = make_images(40, 50, 60)
     found = alone.caption(images, search=search, attention=True)
     same = twice.caption([twice.reduced(image) for image in images], search=search, attention=True)
     for one, other in zip(found, same, strict=True):
@@ -160,13 +160,13 @@ def test_captioners_read_their_own_sizes(soft_captioner: Path, tmp_path: Path) -
     larger = build(config, sizes_of(bundle.tokenizer, config.family))
     members = [Captioner(bundle), Captioner(bundle._replace(model=larger))]
     both = EnsembleCaptioner(members)
-    [picture] = pictures(90)
-    assert [part.size for part in both.reduced(picture)] == [(32, 32), (48, 48)]
+    [image] = make_images(90)
+    assert [part.size for part in both.reduced(image)] == [(32, 32), (48, 48)]
     assert both.image_size == 48
-    assert both.caption([picture])[0].text == both.caption([both.reduced(picture)])[0].text
+    assert both.caption([image])[0].text == both.caption([both.reduced(image)])[0].text
 
 
 def test_texts_and_images_do_not_mix(tiny_bundle: Path, soft_captioner: Path) -> None:
-    with pytest.raises(ConfigurationError, match="captions pictures"):
+    with pytest.raises(ConfigurationError, match="captions images"):
         load_ensemble([tiny_bundle, soft_captioner])
     assert load_translator(tiny_bundle)

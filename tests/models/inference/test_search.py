@@ -29,7 +29,7 @@ from models.settings import limits_of
 from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Batch, Memory
 from models.zoo import PRESETS
-from tests.models.small import FIRST_WORD, VOCABULARY, pictured, small_model, sources
+from tests.models.small import FIRST_WORD, VOCABULARY, imaged, small_model, sources
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 one_of_each_family = pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:
 
 def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
     """Source ids as the model reads them."""
-    return pictured(ids) if source_name(model.config.family) == "image" else ids
+    return imaged(ids) if source_name(model.config.family) == "image" else ids
 
 
 def outputs(

@@ -1,7 +1,7 @@
-"""Index of pictures in a folder with subfolders, or in a TAR file, which is not unpacked.
+"""Index of images in a folder with subfolders, or in a TAR file, which is not unpacked.
 
-Either is an index from names to places in files; a picture's bytes are read when they are asked
-for. Captions often name pictures without their folders, so a name is also searched without folders.
+Either is an index from names to places in files; an image's bytes are read when they are asked
+for. Captions often name images without their folders, so a name is also searched without folders.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from models.errors import ModelError
 from models.files import open_regular
-from models.limits import ARCHIVE_MEMBERS, PICTURE_BYTES
+from models.limits import ARCHIVE_MEMBERS, IMAGE_BYTES
 
 
 class Place(NamedTuple):
-    """Position of a picture's bytes in a file."""
+    """Position of an image's bytes in a file."""
 
     file: Path
     offset: int = 0
@@ -30,12 +30,12 @@ class Place(NamedTuple):
 
     def read(self) -> bytes:
         """Return the bytes; a ModelError if they cannot be read."""
-        if self.size > PICTURE_BYTES:
+        if self.size > IMAGE_BYTES:
             raise ModelError(
-                f"a picture in {self.file} has {self.size:,} bytes", f"at most {PICTURE_BYTES:,}"
+                f"an image in {self.file} has {self.size:,} bytes", f"at most {IMAGE_BYTES:,}"
             )
         try:
-            most = PICTURE_BYTES if self.size < 0 else sys.maxsize
+            most = IMAGE_BYTES if self.size < 0 else sys.maxsize
             with open_regular(self.file, most) as file:
                 file.seek(self.offset)
                 return file.read(self.size)
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pictures:
+class ImageIndex:
     """The files of a folder or TAR file by their names in it, with / between folders."""
 
     path: Path
@@ -52,7 +52,7 @@ class Pictures:
     alone: dict[str, list[str]] = field(repr=False)  # names without folders: the whole ones
 
     def find(self, name: str) -> Place | None:
-        """Return the place of a picture, by its whole name or the last part of it; None if missing.
+        """Return the place of an image, by its whole name or the last part of it; None if missing.
 
         Two files of one name in several folders are a ModelError, unless the folder is named too.
         """
@@ -74,7 +74,7 @@ class Pictures:
         return len(self.places)
 
 
-def open_pictures(path: Path | str) -> Pictures:
+def open_images(path: Path | str) -> ImageIndex:
     """Return the index of a folder or a TAR file; a ModelError if it is neither."""
     path = Path(path)
     files = _folder(path) if path.is_dir() else _archive(path)
@@ -85,12 +85,12 @@ def open_pictures(path: Path | str) -> Pictures:
     for name in places:
         alone.setdefault(name.rpartition("/")[2], []).append(name)
     if not places:
-        raise ModelError(f"{path} holds no file", "pictures")
-    return Pictures(path, places, alone)
+        raise ModelError(f"{path} holds no file", "images")
+    return ImageIndex(path, places, alone)
 
 
 def content_hash(content: bytes) -> str:
-    """Return the key of a picture: the SHA-256 digest of its bytes."""
+    """Return the key of an image: the SHA-256 digest of its bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -111,7 +111,7 @@ def _archive(path: Path) -> Iterator[tuple[str, Place]]:
                     yield _plain(member.name), Place(path, member.offset_data, member.size)
     except (OSError, tarfile.TarError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"{path} cannot be read as pictures ({reason})", expected) from None
+        raise ModelError(f"{path} cannot be read as images ({reason})", expected) from None
 
 
 def _plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Pictures by name, in folders and TAR files."""
+"""Images by name, in folders and TAR files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.pictures import content_hash, open_pictures
+from attncli.data.image_index import content_hash, open_images
 from models.errors import ModelError
 
 FILES = {"a.jpg": b"one", "train/b.jpg": b"two!", "train/deep/c.png": b"three", "val/d.jpg": b""}
@@ -31,29 +31,29 @@ def archive(path: Path, files: dict[str, bytes], mode: str = "w:") -> Path:
 
 
 @pytest.mark.parametrize("kind", ["folder", "tar"])
-def test_pictures_are_found_by_name_with_or_without_folders(kind: str, tmp_path: Path) -> None:
+def test_images_are_found_by_name_with_or_without_folders(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "images"
     made = folder(path, FILES) if kind == "folder" else archive(path, FILES)
-    pictures = open_pictures(made)
-    assert len(pictures) == 4
+    images = open_images(made)
+    assert len(images) == 4
     for name, content in FILES.items():
         for asked in (name, f"./{name}", name.split("/")[-1], f"elsewhere/{name.split('/')[-1]}"):
-            place = pictures.find(asked)
+            place = images.find(asked)
             assert place is not None and place.read() == content, asked
-    assert pictures.find("e.jpg") is None
+    assert images.find("e.jpg") is None
 
 
 def test_one_name_in_two_folders_needs_its_folder(tmp_path: Path) -> None:
-    pictures = open_pictures(folder(tmp_path, {"x/a.jpg": b"1", "y/a.jpg": b"2"}))
+    images = open_images(folder(tmp_path, {"x/a.jpg": b"1", "y/a.jpg": b"2"}))
     with pytest.raises(ModelError, match="several files a.jpg: x/a.jpg and y/a.jpg"):
-        pictures.find("a.jpg")
+        images.find("a.jpg")
     for name in ("y/a.jpg", "images/y/a.jpg"):
-        place = pictures.find(name)
+        place = images.find(name)
         assert place is not None and place.read() == b"2"
 
 
 @pytest.mark.parametrize("kind", ["missing", "compressed", "text", "empty"])
-def test_what_holds_no_pictures_is_refused(kind: str, tmp_path: Path) -> None:
+def test_what_holds_no_images_is_refused(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "images"
     if kind == "compressed":
         archive(path, FILES, "w:gz")
@@ -61,17 +61,17 @@ def test_what_holds_no_pictures_is_refused(kind: str, tmp_path: Path) -> None:
         path.write_text("no tar at all" * 100)
     elif kind == "empty":
         path.mkdir()
-    with pytest.raises(ModelError, match="images .*(cannot be read as pictures|holds no file)"):
-        open_pictures(path)
+    with pytest.raises(ModelError, match="images .*(cannot be read as images|holds no file)"):
+        open_images(path)
 
 
-def test_a_picture_that_went_away_is_named(tmp_path: Path) -> None:
-    place = open_pictures(folder(tmp_path, FILES)).find("a.jpg")
+def test_an_image_that_went_away_is_named(tmp_path: Path) -> None:
+    place = open_images(folder(tmp_path, FILES)).find("a.jpg")
     assert place is not None
     (tmp_path / "a.jpg").unlink()
     with pytest.raises(ModelError, match="cannot read .*a.jpg"):
         place.read()
 
 
-def test_a_picture_is_known_by_its_content() -> None:
+def test_an_image_is_known_by_its_content() -> None:
     assert content_hash(b"a") == content_hash(b"a") != content_hash(b"b")

@@ -1,7 +1,7 @@
-"""Pictures named on a command line: files, folders, patterns, a list of paths, bytes.
+"""Images named on a command line: files, folders, patterns, a list of paths, bytes.
 
-They come in groups that may be worked on together; a list on a pipe is answered as it comes. What
-is no picture's file stays in its place, with what is wrong with it.
+Images are yielded in groups, and a group may be computed together. Paths from a pipe are yielded as
+they arrive. A path that is not a readable image keeps its position and has a `fault`.
 """
 
 from __future__ import annotations
@@ -13,47 +13,45 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from attncli.data.image_index import Place
 from attncli.data.lines import read_chunks
-from attncli.data.pictures import Place
 from models.errors import ModelError
-from models.limits import PICTURE_BYTES
+from models.limits import IMAGE_BYTES
 
 SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 STDIN = "-"
 WILD = "*?["
-GROUP = 256  # pictures of one group
+GROUP = 256  # images of one group
 
 
-class PictureFile(NamedTuple):
-    """A requested picture."""
+class ImageFile(NamedTuple):
+    """A requested image."""
 
     name: str  # as the user gave it, or as a folder has it
     source: Path | bytes | Place = b""
-    fault: str = ""  # why the picture cannot be opened; empty if it may
+    fault: str = ""  # why the image cannot be opened; empty if it may
 
     def content(self) -> Path | bytes:
-        """Return the picture's path or its bytes; a ModelError if they cannot be read."""
+        """Return the image's path or its bytes; a ModelError if they cannot be read."""
         return self.source.read() if isinstance(self.source, Place) else self.source
 
     @property
     def path(self) -> Path | None:
-        """The file, where the picture has one of its own."""
+        """The image's own file; None for bytes and for a member of an archive."""
         return self.source if isinstance(self.source, Path) else None
 
 
 def is_alone(arguments: Sequence[str]) -> bool:
-    """Return True if the arguments name exactly one picture, not a folder or a pattern."""
+    """Return True if the arguments name exactly one image, not a folder or a pattern."""
     if len(arguments) != 1:
         return False
     [argument] = arguments
     return not os.path.isdir(argument) and (os.path.exists(argument) or not _is_wild(argument))
 
 
-def named_pictures(
-    arguments: Sequence[str], *, recursive: bool = False
-) -> Iterator[list[PictureFile]]:
-    """Yield the pictures of the arguments in order; pictures of a folder are sorted by name."""
-    group: list[PictureFile] = []
+def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:
+    """Yield the images of the arguments in order; images of a folder are sorted by name."""
+    group: list[ImageFile] = []
     for argument in arguments:
         for file in _expanded(argument, recursive):
             group.append(file)
@@ -64,15 +62,15 @@ def named_pictures(
         yield group
 
 
-def count_pictures(arguments: Sequence[str], *, recursive: bool = False) -> int:
-    """Return the number of pictures that the arguments name. Standard input is not read."""
+def count_images(arguments: Sequence[str], *, recursive: bool = False) -> int:
+    """Return the number of images that the arguments name. Standard input is not read."""
     ahead = [argument for argument in arguments if argument != STDIN]
-    found = sum(map(len, named_pictures(ahead, recursive=recursive)))
+    found = sum(map(len, named_images(ahead, recursive=recursive)))
     return found + len(arguments) - len(ahead)
 
 
-def listed_pictures(stream: BinaryIO) -> Iterator[list[PictureFile]]:
-    """Yield the pictures whose paths are the lines of a stream; empty lines are skipped."""
+def listed_images(stream: BinaryIO) -> Iterator[list[ImageFile]]:
+    """Yield the images whose paths are the lines of a stream; empty lines are skipped."""
     for chunk in read_chunks(stream):
         files = []
         for line in chunk:
@@ -80,22 +78,22 @@ def listed_pictures(stream: BinaryIO) -> Iterator[list[PictureFile]]:
                 raise ModelError(
                     f"standard input is {line.fault}: no list of paths",
                     "a path on each line",
-                    "for a picture's own bytes say `attn caption -`",
+                    "for an image's own bytes say `attn caption -`",
                 )
             if line.fault:
-                files.append(PictureFile(line.text, fault=f"line {line.number} is {line.fault}"))
+                files.append(ImageFile(line.text, fault=f"line {line.number} is {line.fault}"))
             elif not line.text.strip():
-                files.append(PictureFile("", fault=f"line {line.number} names no picture"))
+                files.append(ImageFile("", fault=f"line {line.number} names no image"))
             else:
                 files.append(_file(line.text))
         yield files
 
 
-def _expanded(argument: str, recursive: bool) -> Iterator[PictureFile]:
+def _expanded(argument: str, recursive: bool) -> Iterator[ImageFile]:
     if argument == STDIN:
-        content = sys.stdin.buffer.read(PICTURE_BYTES + 1)
-        fault = f"standard input has more than {PICTURE_BYTES:,} bytes"
-        yield PictureFile(STDIN, content, fault if len(content) > PICTURE_BYTES else "")
+        content = sys.stdin.buffer.read(IMAGE_BYTES + 1)
+        fault = f"standard input has more than {IMAGE_BYTES:,} bytes"
+        yield ImageFile(STDIN, content, fault if len(content) > IMAGE_BYTES else "")
     elif os.path.isdir(argument):
         yield from _folder(argument) if recursive else [_file(argument)]
     elif _is_wild(argument) and not os.path.exists(argument):
@@ -104,14 +102,14 @@ def _expanded(argument: str, recursive: bool) -> Iterator[PictureFile]:
         yield _file(argument)
 
 
-def _file(name: str) -> PictureFile:
+def _file(name: str) -> ImageFile:
     if os.path.isdir(name):
-        return PictureFile(name, fault=f"{name} is a folder; -r captions the pictures in it")
-    return PictureFile(name, Path(name))
+        return ImageFile(name, fault=f"{name} is a folder; -r captions the images in it")
+    return ImageFile(name, Path(name))
 
 
-def _folder(folder: str) -> Iterator[PictureFile]:
-    """Return the pictures (by suffix) in a folder and its subfolders, except hidden files."""
+def _folder(folder: str) -> Iterator[ImageFile]:
+    """Return the images (by suffix) in a folder and its subfolders, except hidden files."""
     count = 0
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -120,15 +118,15 @@ def _folder(folder: str) -> Iterator[PictureFile]:
                 count += 1
                 yield _file(os.path.join(place, name))
     if not count:
-        yield PictureFile(folder, fault=f"{folder} has no file named like a picture")
+        yield ImageFile(folder, fault=f"{folder} has no file named like an image")
 
 
-def _matching(pattern: str) -> Iterator[PictureFile]:
+def _matching(pattern: str) -> Iterator[ImageFile]:
     """Return the files that match a pattern that the shell did not expand; ** enters folders."""
     found = sorted(name for name in _globbed(pattern) if not os.path.isdir(name))
     yield from map(_file, found)
     if not found:
-        yield PictureFile(pattern, fault=f"no file matches {pattern}")
+        yield ImageFile(pattern, fault=f"no file matches {pattern}")
 
 
 def _globbed(pattern: str) -> Iterator[str]:
