@@ -38,6 +38,8 @@ COMMANDS = {
     "evaluate": "attncli.commands.evaluate:evaluate",
     "evaluate captions": "attncli.commands.evaluate_captions:captions",
     "evaluate alignments": "attncli.commands.evaluate_alignments:alignments",
+    "runs": "attncli.commands.runs:list_runs",
+    "runs prune": "attncli.commands.runs:prune",
     "models": "attncli.commands.models:list_models",
     "models show": "attncli.commands.models:show",
     "models compare": "attncli.commands.compare:compare",

@@ -35,16 +35,6 @@ from models.settings import fields_of, limits_of, types_of
 
 MODEL = "ATTN_MODEL"
 
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        "--model",
-        "-m",
-        envvar=MODEL,
-        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; "
-        "without it, the model shipped for this command.",
-    ),
-]
 Models = Annotated[
     list[Path] | None,
     typer.Option(

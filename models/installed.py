@@ -23,6 +23,7 @@ from models.errors import InputError, NotFoundError, unknown_name
 BOX = Path(__file__).with_name("pretrained")
 RUNS = Path("runs")
 MODELS_VARIABLE = "ATTN_MODELS"
+LISTED = 8  # models named in a message
 DEFAULTS = {"translate": "everyday", "caption": "photos"}  # used where no model is given
 
 
@@ -85,11 +86,18 @@ def default_model(task: str) -> Path:
     folder = BOX / DEFAULTS[task]
     if is_bundle(folder):
         return folder
+    raise no_model_given(task)
+
+
+def no_model_given(task: str) -> NotFoundError:
+    """Return the error for a missing -m; it lists the models for a task, newest run first."""
     from models.bundle import task_of  # reads each config.json
 
     names = [_shown(model) for model in installed() if task_of(model.folder) == task]
+    if len(names) > LISTED:
+        names = [*names[:LISTED], "others, which `attn models` lists"]
     expected = f"-m MODEL, one of {', '.join(names)}" if names else "-m MODEL"
-    raise NotFoundError("no model given", expected, "" if names else "train one: `attn train`")
+    return NotFoundError("no model given", expected, "" if names else "train one: `attn train`")
 
 
 def installed() -> Iterator[Installed]:

@@ -14,15 +14,29 @@ from attncli.jobs import loading
 from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.tune import Tuned, keep, tune_alone, tune_by_agreement, tune_on
-from attncli.options import MODEL, Device, From, Model, Threads, To
+from attncli.options import MODEL, Device, From, Threads, To
 from attncli.render.columns import columns
-from models.installed import find_model
+from models.installed import find_model, no_model_given
 
 if TYPE_CHECKING:
     from models.alignment import Trial
 
 SHOWN = 5  # of the best settings
+MEANINGS = {  # of the measures in the tables
+    "AER": "alignment error rate",
+    "disagree": "share of links that the two models do not have in common",
+    "not mutual": "share of weight that is not mutual",
+}
 
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Model to tune: its name (`attn models` lists them) or the folder of a run or bundle.",
+    ),
+]
 Gold = Annotated[
     Path | None, typer.Option("--gold", help="Gold links between words, made by people.")
 ]
@@ -37,7 +51,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Write the table, store 
 def tune(
     files: Files,
     *,
-    model: Model = None,
+    model: Models = None,
     gold: Gold = None,
     reverse_model: ReverseModel = None,
     to: To = "",
@@ -71,30 +85,52 @@ def tune(
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
     if gold is not None and reverse_model is not None:
         raise typer.BadParameter("one of the two", param_hint="'--gold' / '--reverse-model'")
-    if model is None:
-        raise typer.BadParameter(f"missing; or set {MODEL}", param_hint="'--model' / '-m'")
-    model, reverse_model = find_model(model), reverse_model and find_model(reverse_model)
+    if not model:
+        raise no_model_given("translate")
+    if len(model) > 1:
+        raise typer.BadParameter("one model is tuned at a time", param_hint="'--model' / '-m'")
+    folder, reverse_model = find_model(model[0]), reverse_model and find_model(reverse_model)
     options = OpenOptions(device, threads, to=to, source=source)
     if gold is not None:
         known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
         console.say(f"{gold.name}: {how_read(known.links)}")
-        measure, found = "AER", {model: tune_on(loading.open_translator(model, options), known)}
+        measure, found = "AER", {folder: tune_on(loading.open_translator(folder, options), known)}
     elif reverse_model is None:
         measure = "not mutual"
-        found = {model: tune_alone(loading.open_translator(model, options), read_texts(files))}
+        found = {folder: tune_alone(loading.open_translator(folder, options), read_texts(files))}
     else:
         measure, pairs = "disagree", read_texts(files)
         reverse = loading.open_reverse(reverse_model, options)
-        both = tune_by_agreement(loading.open_translator(model, options), reverse, pairs)
-        found = dict(zip((model, reverse_model), both, strict=True))
-    for note in found[model].notes:
+        both = tune_by_agreement(loading.open_translator(folder, options), reverse, pairs)
+        found = dict(zip((folder, reverse_model), both, strict=True))
+    for note in found[folder].notes:
         console.warn(f"{note}; no links")
     with open_output(None) as write:
         write("\n".join(table(tuned, measure) for tuned in found.values()).encode())
     for path, tuned in found.items():
+        console.say(f"{path.name}: {explanation(tuned, MEANINGS[measure])}")
         if not dry_run:
             keep(path, tuned.trials[0])
             console.say(f"stored in {path / 'config.json'}")
+
+
+def explanation(tuned: Tuned, measure: str) -> str:
+    """Return the reason of the choice: its error, that of the next head, and that of before."""
+    best, *others = tuned.trials
+    chosen = (best.config.layer, best.config.head)
+    other = next((t for t in others if (t.config.layer, t.config.head) != chosen), None)
+    text = (
+        f"{_place(best)} has the lowest {measure}, {_percent(best.error_rate)} %, "
+        f"of {len(tuned.trials):,} settings"
+    )
+    if other:
+        text += f"; next is {_place(other)} with {_percent(other.error_rate)} %"
+    return f"{text}; before: {_percent(tuned.before)} %"
+
+
+def _place(trial: Trial) -> str:
+    head = f"head {trial.config.head}" if trial.config.head else "the mean of the heads"
+    return f"layer {trial.config.layer}, {head}"
 
 
 def table(tuned: Tuned, measure: str) -> str:

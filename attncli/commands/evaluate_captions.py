@@ -72,7 +72,7 @@ def captions(
       attn evaluate captions captions.tsv -m runs/cap --images photos.tar
       attn evaluate captions captions.tsv --hypotheses other.tsv
     """
-    folders = folders_of(model, hypotheses)
+    folders = folders_of(model, hypotheses, "caption")
     check_overrides(overrides)
     check_save(folders, save)
     if folders and not images:

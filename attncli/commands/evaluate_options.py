@@ -12,6 +12,7 @@ from attncli.jobs.evaluate import MODEL_NAME
 from attncli.options import MODEL, check_search
 from attncli.overrides import SearchOverrides
 from models.errors import ModelError
+from models.installed import no_model_given
 
 Models = Annotated[
     list[Path] | None,
@@ -29,16 +30,21 @@ Save = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
 
 
-def folders_of(models: list[Path] | None, hypotheses: list[Path] | None) -> list[Path]:
-    """Return the models given; the one of the environment if nothing is to be scored."""
+def folders_of(
+    models: list[Path] | None, hypotheses: list[Path] | None, task: str = "translate"
+) -> list[Path]:
+    """Return the models given; those of the environment if nothing is to be scored.
+
+    task: of the models that the usage error for a missing one lists.
+    """
     default = os.environ.get(MODEL, "")
     if models or hypotheses:
         return models or []
     if not default:
         raise typer.BadParameter(
-            f"none given (env var: '{MODEL}'), and no --hypotheses", param_hint="'--model' / '-m'"
+            f"{no_model_given(task)}; or --hypotheses", param_hint="'--model' / '-m'"
         )
-    return [Path(default)]
+    return [Path(folder) for folder in default.split(os.pathsep) if folder]
 
 
 def check_overrides(overrides: SearchOverrides) -> None:

@@ -15,9 +15,9 @@ from attncli.training.config import RunConfig
 from attncli.training.data import Report
 from attncli.training.evaluation import dev_loss
 from attncli.training.events import FinalModel
+from attncli.training.finished import read_progress
 from attncli.training.folder import RunFolder
 from attncli.training.sources.text_dev import DevTexts, bleu, translated
-from attncli.training.state import read_counters
 from models import load_translator
 from models.alignment import align, diagonal
 from models.errors import ModelError
@@ -60,21 +60,22 @@ def measure(
     mechanism: str, config: RunConfig, path: Path, sets: Sets, *, device: str, report: Report
 ) -> Row:
     """Return the row of a finished run, and write it to the run folder."""
-    counters = read_counters(RunFolder(path).checkpoint)
+    progress = read_progress(RunFolder(path))
+    assert progress is not None, "a finished run"
     translator = load_translator(path, device=device)
     aer, aligned_by = alignment(translator, sets)
     row = Row(
         mechanism=mechanism,
         seed=config.train.seed,
-        dev_bleu=dev_bleu(translator, counters.kept, config, sets.dev, report),
+        dev_bleu=dev_bleu(translator, progress.kept, config, sets.dev, report),
         test_bleu=test_bleu(translator, config, sets.test, report),
         perplexity=math.exp(dev_loss(translator.model, translator.tokenizer, sets.dev, report)),
         aer=aer,
         aligned_by=aligned_by,
         parameters=translator.model.parameter_count(),
-        updates=counters.step,
-        tokens_per_second=counters.tokens / max(counters.seconds, 1e-9),
-        seconds=counters.seconds,
+        updates=progress.step,
+        tokens_per_second=progress.tokens / max(progress.seconds, 1e-9),
+        seconds=progress.seconds,
         read=translator.read_mode,
     )
     write_text(path / NAME, json.dumps({"mark": sets.mark, "row": row._asdict()}, indent=2) + "\n")

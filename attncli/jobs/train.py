@@ -16,13 +16,13 @@ from attncli.training.events import (
     Ended,
     Evaluated,
     Event,
-    Finished,
     Interrupted,
     RunEvent,
     Scores,
     Stepped,
 )
 from attncli.training.finish import draw_curves, finish
+from attncli.training.finished import finished_run
 from attncli.training.folder import RunFolder, claim, with_stored_choices
 from attncli.training.initial_model import weights_hash
 from attncli.training.lock import locked
@@ -30,7 +30,7 @@ from attncli.training.loop import Evaluate, fit
 from attncli.training.run import Run, open_run, started
 from attncli.training.snapshots import save_checkpoint, save_evaluated
 from attncli.training.sources import training_source
-from attncli.training.state import State, read_counters
+from attncli.training.state import State
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
 
@@ -57,7 +57,7 @@ def train(
     with locked(path):
         claim(folder, config, fingerprints(config))
         config = with_stored_choices(folder, config)
-        if finished := finished_before(folder):
+        if finished := finished_run(folder):
             yield finished
             return
         data = training_source(config.model.family).load(config, path, progress)
@@ -80,14 +80,6 @@ def fingerprints(config: RunConfig) -> dict[str, str]:
     if config.start_from:
         found["start"] = weights_hash(Path(config.start_from))
     return found
-
-
-def finished_before(folder: RunFolder) -> Finished | None:
-    """Return the event of a run that an earlier process finished; None otherwise."""
-    if not folder.checkpoint.exists():
-        return None
-    counters = read_counters(folder.checkpoint)
-    return counters.kept and Finished(counters.step, counters.ended, counters.kept)
 
 
 def events(run: Run, progress: Progress, stop_requested: StopRequested) -> Iterator[RunEvent]:

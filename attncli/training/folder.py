@@ -9,6 +9,7 @@ config.json, model.safetensors, tokenizer.model, card.md     the bundle: the bes
 log.jsonl, curves.png, tensorboard/    losses and scores
 checkpoint.safetensors   state from which an interrupted run continues
 snapshots/               weights of the last evaluations, to be averaged
+finished.json            in place of checkpoint, snapshots and data/ after `attn runs prune`
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ class RunFolder(NamedTuple):
         return self.path / "checkpoint.safetensors"
 
     @property
+    def finished(self) -> Path:
+        """How the run ended, if its checkpoint was removed by `attn runs prune`."""
+        return self.path / "finished.json"
+
+    @property
     def log(self) -> Path:
         """One JSON record per line."""
         return self.path / "log.jsonl"
@@ -84,7 +90,7 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     """
     with write_errors(folder.path):
         there = [path for path in folder.path.iterdir() if not is_leftover(path)]
-        begun = folder.data.exists()
+        begun = folder.data.exists() or folder.finished.exists()
     foreign = {path.name for path in there} - {folder.inputs.name, LOCK}
     if not folder.config.exists() or not (begun or folder.inputs.exists()):
         if foreign:

@@ -37,6 +37,7 @@ def test_the_best_is_kept_and_used(
     assert "counts from 1" in err and "stored in" in err
     before, best = (float(line.split()[1]) for line in out.splitlines()[1:3])
     assert best < before and "layer" in out
+    assert f"lowest alignment error rate, {best:.2f} %" in err and f"before: {before:.2f} %" in err
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:40]]
     found = align(load_translator(model), pairs)
     rate = error_rate([one.links for one in found], [set(pair.links) for pair in tiny_pairs[:40]])
@@ -89,6 +90,15 @@ def test_without_anything_the_head_is_taken_whose_weights_are_mutual(
     assert best <= before
     kept = json.loads((model / "config.json").read_text("utf-8"))["alignment"]
     assert kept["layer"] == 1 and kept["extract"] == "transport"
+
+
+def test_one_model_is_tuned_at_a_time_and_one_is_needed(
+    model: Path, gold: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["align", "tune", "-m", str(model), "-m", str(model), *gold]) == 2
+    assert "one model" in capsys.readouterr().err
+    assert app.run(["align", "tune", *gold]) == 1
+    assert "everyday" in capsys.readouterr().err, "the models on disk are listed"
 
 
 def test_gold_and_a_reverse_model_are_not_both_meant(

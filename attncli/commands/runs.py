@@ -1,0 +1,121 @@
+"""``attn runs`` and ``attn runs prune``: list run folders; free what finished runs do not need."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli import console
+from attncli.data.streams import open_output
+from attncli.jobs import runs as job
+from attncli.jobs.runs import RunSummary
+from attncli.render.columns import columns, size
+from models.errors import ModelError
+from models.installed import find_model
+
+HEAD = ["run", "state", "data", "languages", "score", "updates", "date", "size"]
+MOST_DATA = 30  # characters of the names of data files in the table
+
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="FOLDER...", help="Folders of runs, or folders that hold runs."),
+]
+Runs = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="RUN...", help="Runs: names in ./runs or folders. Default: all in ./runs."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")]
+
+
+def list_runs(paths: Paths = None, *, json: Json = False) -> None:
+    """List training runs: data, score, date, size and state.
+
+    The runs in ./runs and below, or in the given folders, newest first. States: training (a process
+    trains there now), finished, stopped (the same `attn train` goes on), and damaged. The score is
+    that of the stored model on the dev set. Use the name in the first column with -m.
+
+    Example:
+      attn runs
+      attn runs runs/compare --json
+    """
+    found = job.list_runs(paths or [])
+    if json:
+        text = json_format.dumps([_record(run) for run in found], indent=2, ensure_ascii=False)
+        _write(f"{text}\n")
+    elif found:
+        _write(columns([HEAD, *map(_row, found)], left=len(HEAD) - 3))
+        _say_freeable(found)
+    else:
+        console.say("no runs in ./runs; `attn train` makes one")
+
+
+def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> None:
+    """Remove checkpoints and caches of finished runs.
+
+    These are checkpoint, snapshots, tokenised data and leftovers of killed processes. The model,
+    its card, settings, log, curves and data files remain, and the run stays finished. Runs in
+    progress, stopped runs and models shipped with attn are never changed. What would be freed is
+    shown first, and removed only after a confirmation or with --yes. A pruned run can no longer go
+    on with more updates; `attn train --from` starts a new one from its model.
+
+    Example:
+      attn runs prune --dry-run
+      attn runs prune demo --yes
+    """
+    found = job.list_runs([_folder(run) for run in runs or []])
+    chosen = [run for run in found if run.state == "finished" and run.freeable]
+    for run in found if runs else []:
+        if run.state != "finished":
+            console.warn(f"{run.path} is kept: {run.state}")
+    if not chosen:
+        console.say("nothing to remove: no finished run has checkpoints or caches")
+        return
+    rows = [[str(run.path), size(run.freeable), f"of {size(run.bytes)}"] for run in chosen]
+    _write(columns([*rows, ["total", size(sum(run.freeable for run in chosen)), ""]]))
+    if dry_run or not (yes or _confirmed()):
+        return
+    freed = sum(map(job.prune, [run.path for run in chosen]))
+    console.say(f"freed {size(freed)}")
+
+
+def _folder(run: Path) -> Path:
+    """Return a folder, or the run in ./runs with a name."""
+    return run if run.is_dir() else find_model(run)
+
+
+def _confirmed() -> bool:
+    """Ask on the terminal; raise ModelError where nobody can answer."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise ModelError("no terminal to confirm on", "a confirmation", "give --yes to remove")
+    sys.stdout.flush()
+    return typer.confirm("Remove these?", err=True)
+
+
+def _row(run: RunSummary) -> list[str]:
+    data = run.data if len(run.data) <= MOST_DATA else f"{run.data[: MOST_DATA - 1]}…"
+    date = f"{run.changed:%Y-%m-%d %H:%M}"
+    step = f"{run.step:,}"
+    return [str(run.path), run.state, data, run.languages, run.score, step, date, size(run.bytes)]
+
+
+def _record(run: RunSummary) -> dict[str, object]:
+    return {**run._asdict(), "path": str(run.path), "changed": run.changed.isoformat()}
+
+
+def _say_freeable(found: list[RunSummary]) -> None:
+    freeable = sum(run.freeable for run in found)
+    if freeable:
+        console.say(f"`attn runs prune` frees {size(freeable)} of finished runs")
+
+
+def _write(text: str) -> None:
+    with open_output(None) as write:
+        write(text.encode("utf-8", "replace"))

@@ -1,0 +1,135 @@
+"""attn runs lists run folders; attn runs prune frees finished ones and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from attncli import app
+from attncli.jobs import runs as job
+from attncli.training.events import Finished
+from attncli.training.folder import RunFolder
+from attncli.training.lock import locked
+from models import installed, load_translator
+from models.errors import ModelError
+from tests.attncli.training.small import run, small_config, write_texts
+from tests.fixtures.before_restructuring import make
+
+OLD = Path(make.__file__).parent / "runs"  # of a version without finished.json
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return ./runs with a finished and a stopped run, and the run of a comparison below."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("ATTN_MODEL", "ATTN_MODELS"):
+        monkeypatch.delenv(variable, raising=False)
+    shutil.copytree(OLD / "finished", tmp_path / "runs/demo")
+    shutil.copytree(OLD / "interrupted", tmp_path / "runs/half")
+    shutil.copytree(OLD / "finished", tmp_path / "runs/compare/dot/seed-1")
+    return tmp_path / "runs"
+
+
+def listed() -> dict[str, job.RunSummary]:
+    return {str(found.path): found for found in job.list_runs()}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
+    found = listed()
+    assert {path: run.state for path, run in found.items()} == {
+        "runs/demo": "finished",
+        "runs/half": "stopped",
+        "runs/compare/dot/seed-1": "finished",
+    }
+    demo, half = found["runs/demo"], found["runs/half"]
+    assert demo.step > half.step > 0
+    assert demo.score.startswith("BLEU") and demo.data == "train.tsv"
+    assert demo.bytes == sum(len(content) for content in contents(folder / "demo").values())
+    assert half.freeable == 0 < demo.freeable < demo.bytes
+    (folder / "half/log.jsonl").touch()
+    assert next(iter(listed())) == "runs/half"
+    with locked(folder / "half"):
+        assert listed()["runs/half"].state == "training"
+    (folder / "half/config.toml").write_text("[model")
+    assert listed()["runs/half"].state == "damaged"
+
+
+def test_the_table_json_and_an_empty_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["runs", "runs/demo"]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split() == ["run", "state", "data", "languages", "score", "updates", "date", "size"]
+    assert row.startswith("runs/demo  finished  train.tsv")
+    assert app.run(["runs", "--json"]) == 0
+    assert {record["state"] for record in json.loads(capsys.readouterr().out)} == {
+        "finished",
+        "stopped",
+    }
+    shutil.rmtree(folder)
+    assert app.run(["runs"]) == 0 and "attn train" in capsys.readouterr().err
+    assert app.run(["runs", "nowhere"]) == 1 and "nowhere" in capsys.readouterr().err
+
+
+def test_pruning_leaves_a_finished_run_with_the_same_model(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "The old dog sees a small house."
+    half, before = contents(folder / "half"), contents(folder / "demo")
+    expected = load_translator(folder / "demo").translate([text])
+    freeable = listed()["runs/demo"].freeable
+    assert app.run(["runs", "prune", "demo", "--dry-run"]) == 0
+    assert contents(folder / "demo") == before
+    assert app.run(["runs", "prune", "demo"]) == 1, "nobody can answer"
+    assert "--yes" in capsys.readouterr().err and contents(folder / "demo") == before
+    assert app.run(["runs", "prune", "--yes"]) == 0
+    after = listed()["runs/demo"]
+    assert after.state == "finished" and after.freeable == 0
+    assert after.bytes <= sum(map(len, before.values())) - freeable + 500  # finished.json
+    assert not any((folder / "demo" / n).exists() for n in ("checkpoint.safetensors", "data"))
+    assert (folder / "demo/log.jsonl").read_bytes() == before["log.jsonl"]
+    assert load_translator(folder / "demo").translate([text]) == expected
+    assert contents(folder / "half") == half, "a stopped run still needs its checkpoint"
+    assert app.run(["runs", "prune"]) == 0 and "nothing to remove" in capsys.readouterr().err
+
+
+def test_what_has_not_finished_is_never_pruned(folder: Path, tmp_path: Path) -> None:
+    half = contents(folder / "half")
+    with pytest.raises(ModelError, match="not finished"):
+        job.prune(folder / "half")
+    assert app.run(["runs", "prune", "half", "--yes"]) == 0
+    kept = contents(folder / "half")
+    assert {name: kept[name] for name in half if name != ".lock"} == half
+    with locked(folder / "demo"):
+        before = contents(folder / "demo")
+        with pytest.raises(ModelError, match="is training"):
+            job.prune(folder / "demo")
+        assert app.run(["runs", "prune", "demo", "--yes"]) == 0
+        assert contents(folder / "demo") == before
+
+
+def test_the_box_is_never_pruned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "BOX", folder)
+    with pytest.raises(ModelError, match="shipped"):
+        job.prune(folder / "demo")
+    assert installed.BOX.exists()
+
+
+def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) -> None:
+    texts = write_texts(tmp_path)
+    config = small_config(texts)
+    events = run(config, tmp_path / "run")
+    job.prune(tmp_path / "run")
+    assert not RunFolder(tmp_path / "run").checkpoint.exists()
+    [again] = run(config, tmp_path / "run")
+    assert isinstance(again, Finished) and again.kept == events[-1]
+    other = small_config(texts, "train.lr=0.5")
+    with pytest.raises(ModelError, match="another run"):
+        run(other, tmp_path / "run")
