@@ -26,6 +26,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hansard_text import Data, Pair, prepare
 
@@ -33,6 +34,9 @@ from attncli.data.links import Link, Links, read_links
 from attncli.render.columns import columns
 from attncli.scoring.alignments import score_alignments
 from models.config import AlignConfig
+
+if TYPE_CHECKING:
+    from models.inference.translator import Translator
 
 Found = list[frozenset[Link]]
 
@@ -142,15 +146,15 @@ def by_attention(
     for learned, scored in (halves, halves[::-1]):
         for name, links in crossed(there, back, pairs, gold, learned, scored).items():
             chosen.setdefault(name, {}).update(zip(scored, links, strict=True))
-    for name, links in chosen.items():
-        found[name] = [links[n] for n in range(len(pairs))]
+    for name, of_pair in chosen.items():
+        found[name] = [of_pair[n] for n in range(len(pairs))]
     return found
 
 
 def in_both(
     name: str,
-    there: object,
-    back: object,
+    there: Translator,
+    back: Translator,
     pairs: list[Pair],
     ours: AlignConfig,
     other: AlignConfig,
@@ -165,14 +169,14 @@ def in_both(
     return directions(name, forward, backward)
 
 
-def said(config: object) -> dict[str, object]:
+def said(config: AlignConfig) -> dict[str, object]:
     """Return the settings that a choice selected."""
     return {k: v for k, v in dataclasses.asdict(config).items() if k not in UNSAID}
 
 
 def crossed(
-    there: object,
-    back: object,
+    there: Translator,
+    back: Translator,
     pairs: list[Pair],
     gold: list[Links],
     learned: Sequence[int],
@@ -193,7 +197,7 @@ def crossed(
 
 
 def chosen_links(
-    translator: object,
+    translator: Translator,
     pairs: list[Pair],
     gold: list[Links],
     learned: Sequence[int],

@@ -77,9 +77,9 @@ def translate(bundle: Path, input: Path, output: Path | None, batch: int) -> Fig
     started = time.perf_counter()
     import torch
 
-    from models import load
+    from models import load_translator
 
-    translator = load(bundle)
+    translator = load_translator(bundle)
     begun = time.perf_counter()
     texts = input.read_text(encoding="utf-8").rstrip("\n").split("\n")
     if batch:

@@ -181,7 +181,8 @@ def translate(
     command = [sys.executable, "-m", "attncli", "translate", "-m", options.model]
     command += ["--from", first, "--to", second, "-i", str(source), "-o", str(output)]
     subprocess.run(command, check=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
-    return output.read_text("utf-8").split("\n")[:-1]
+    text: str = output.read_text("utf-8")
+    return text.split("\n")[:-1]
 
 
 if __name__ == "__main__":

@@ -94,15 +94,15 @@ def load_ensemble(
     return opened
 
 
-def load_translator(path: str | Path, *, device: str = "cpu") -> Translator:
-    """Open a trained text model by its folder; raise a ModelError if it is a captioner."""
+def load_translator(model: str | Path, *, device: str = "cpu") -> Translator:
+    """Open a trained text model, as `load` does; raise a ModelError if it is a captioner."""
     from models.inference.translator import Translator
 
-    return Translator.read(path, device=device)
+    return Translator.read(find_model(model), device=device)
 
 
-def load_captioner(path: str | Path, *, device: str = "cpu") -> Captioner:
-    """Open a trained captioner by its folder; raise a ModelError if it is a text model."""
+def load_captioner(model: str | Path, *, device: str = "cpu") -> Captioner:
+    """Open a trained captioner, as `load` does; raise a ModelError if it is a text model."""
     from models.inference.captioner import Captioner
 
-    return Captioner.read(path, device=device)
+    return Captioner.read(find_model(model), device=device)

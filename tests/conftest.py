@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from attncli.embedded.grammar import Pair, generate
-from models import load
+from models import load_translator
 from models.bundle import Bundle, build, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
 from models.inference.batching import pad
@@ -79,7 +79,7 @@ def tiny_bundle(
 @pytest.fixture(scope="session")
 def tiny_translator(tiny_bundle: Path) -> Translator:
     """Return the tiny bundle, loaded."""
-    return load(tiny_bundle)
+    return load_translator(tiny_bundle)
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +103,7 @@ def captioner(preset: str, tokenizer: Tokenizer, folder: Path) -> Path:
         torch.manual_seed(1)
         model = build(config, sizes_of(tokenizer, config.family))
         for parameter in model.parameters():
-            parameter += torch.randn_like(parameter) * 0.2
+            parameter.add_(torch.randn_like(parameter) * 0.2)
         model.output.bias[END] -= 2.0
     save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()), folder)
     return folder

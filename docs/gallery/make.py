@@ -83,9 +83,9 @@ def draw_scenes() -> None:
     with tarfile.open(scenes / "images.tar") as archive:
         names = sorted(name for name in archive.getnames() if name.startswith("test-"))[:SCENES]
         for name in names:
-            picture = archive.extractfile(name)
-            assert picture
-            (WORK / name).write_bytes(picture.read())
+            member = archive.extractfile(name)
+            assert member
+            (WORK / name).write_bytes(member.read())
     for number, name in enumerate(names, 1):
         picture = GALLERY / f"scene-{number}.png"
         attn("caption", "-m", str(scenes), str(WORK / name), "--attention", str(picture))

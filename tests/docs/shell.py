@@ -39,7 +39,9 @@ def parse(line: str) -> list[Segment]:
     """Return the programs of a command line."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|<>")
     lexer.whitespace_split = True
-    segments, words, stdin, stdout = [], [], "", ""
+    segments: list[Segment] = []
+    words: list[str] = []
+    stdin = stdout = ""
     tokens = iter(lexer)
     quoted = set(shlex.split(line, comments=True)) - set(line.split())
     for token in tokens:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attncli import app
-from models import load
+from models import load_translator
 from models.bundle import Bundle, build, save, sizes_of
 from models.config import AttentionConfig, SearchConfig, TokenizerConfig
 from models.tokenizer import Tokenizer
@@ -30,7 +30,7 @@ def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFact
         model = build(config, sizes_of(tiny_tokenizer, config.family))
         with torch.no_grad():
             for parameter in model.parameters():
-                parameter += torch.randn_like(parameter) * 0.1
+                parameter.add_(torch.randn_like(parameter) * 0.1)
     folder = tmp_path_factory.mktemp("hard") / "bundle"
     folder.mkdir()
     save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), folder)
@@ -61,7 +61,7 @@ def test_translations_say_how_the_memory_was_read(
 
 
 def test_samples_are_the_same_alone_and_in_a_batch(hard_bundle: Path) -> None:
-    sampled = load(hard_bundle).with_read_mode("sample", seed=5)
+    sampled = load_translator(hard_bundle).with_read_mode("sample", seed=5)
     texts = [TEXT, "A cat.", "A cat sees the old dog.", TEXT, "The house is old."]
     together = [translation.text for translation in sampled.translate(texts)]
     torch.manual_seed(9)

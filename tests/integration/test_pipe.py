@@ -227,10 +227,10 @@ def test_formats() -> None:
 
 
 def test_a_real_model_answers_as_in_python_and_imports_nothing_idle(tiny_bundle: Path) -> None:
-    from models import load
+    from models import load_translator
 
     texts = ["The old dog sees a small house.", "A man sleeps.", "The old dog sees a small house."]
-    expected = [result.text for result in load(tiny_bundle).translate(texts)]
+    expected = [result.text for result in load_translator(tiny_bundle).translate(texts)]
     code = "import sys; from attncli.app import run; run(sys.argv[1:]);"
     code += "print({'rich', 'sacrebleu', 'matplotlib', 'pygments'} & set(sys.modules))"
     ended = subprocess.run(

@@ -61,7 +61,7 @@ def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
         model = build(configured(preset, config), SIZES)
         with torch.no_grad():
             for parameter in model.parameters():
-                parameter += torch.randn_like(parameter) * 0.1
+                parameter.add_(torch.randn_like(parameter) * 0.1)
     return model.eval()
 
 
@@ -93,5 +93,5 @@ def hard_model(family: str, heads: int = 1) -> EncoderDecoder:
     model = build(configured(family, config), SIZES).train()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter += torch.randn_like(parameter) * 0.3
+            parameter.add_(torch.randn_like(parameter) * 0.3)
     return model

@@ -13,13 +13,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models import load
+from models import load, load_translator
 from models.bundle import Bundle, build, read, save, sizes_of, weights_of, write_alignment
 from models.bundle.digests import NAME as SUMS
 from models.bundle.digests import read_digests
 from models.bundle.precision import quantised, restored, stored_as
 from models.bundle.settings import PRECISIONS, Precision, Shared
 from models.config import AlignConfig, SearchConfig, TokenizerConfig
+from models.encoders.pretrained import pretrained_parameters
 from models.errors import ModelError
 from models.registry import source_name
 from models.tokenizer import Tokenizer
@@ -80,7 +81,7 @@ def test_a_bundle_in_fewer_bits_is_small_and_translates_alike(
                 weights_of(read(tmp_path).model)[name], tensor, atol=0.01, rtol=0.01
             )
     texts = ["The old dog sees a house.", "He sleeps."]
-    assert len(load(tmp_path).translate(texts)) == 2
+    assert len(load_translator(tmp_path).translate(texts)) == 2
     again = tmp_path / "again"
     again.mkdir()
     save(read(tmp_path), again, weights=precision)
@@ -136,7 +137,7 @@ def test_a_bundle_without_digests_loads(tiny_bundle: Path, tmp_path: Path) -> No
     flip(folder / "model.safetensors")
     load(folder)
     write_alignment(folder, AlignConfig(head=2))
-    assert load(folder).alignment.head == 2
+    assert load_translator(folder).alignment.head == 2
 
 
 def test_digests_follow_a_change_and_other_programs_read_them(
@@ -144,7 +145,7 @@ def test_digests_follow_a_change_and_other_programs_read_them(
 ) -> None:
     folder = copied(tiny_bundle, tmp_path / "bundle")
     write_alignment(folder, AlignConfig(head=2))
-    assert load(folder).alignment.head == 2
+    assert load_translator(folder).alignment.head == 2
     if shutil.which("sha256sum"):
         subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=folder, check=True)
 
@@ -154,7 +155,7 @@ def test_a_save_that_is_killed_leaves_a_bundle_that_loads(
 ) -> None:
     bundle = read(tiny_bundle)
     with torch.no_grad():
-        bundle.model.output.bias += 1
+        bundle.model.output.bias.add_(1)
     replace, replaced = os.replace, 0
     for last in range(7):
         folder = copied(tiny_bundle, tmp_path / str(last))
@@ -198,7 +199,7 @@ def pair(soft_captioner: Path, tmp_path: Path) -> tuple[Path, Path]:
         folder.mkdir()
     save(bundle, photos, weights="int8")
     with torch.no_grad():
-        bundle.model.output.bias += 1
+        bundle.model.output.bias.add_(1)
     save(bundle, hard, weights="int8", shared=NETWORK)
     return photos, hard
 
@@ -230,7 +231,7 @@ def test_only_a_bundle_beside_is_shared(name: object, pair: tuple[Path, Path]) -
 def test_weights_that_differ_are_not_shared(pair: tuple[Path, Path], tmp_path: Path) -> None:
     bundle = read(pair[0])
     with torch.no_grad():
-        next(iter(bundle.model.encoder.body.parameters())).add_(1)
+        next(iter(pretrained_parameters(bundle.model))).add_(1)
     (tmp_path / "other").mkdir()
     with pytest.raises(ModelError, match="weights differ from those of photos"):
         save(bundle, tmp_path / "other", weights="int8", shared=NETWORK)

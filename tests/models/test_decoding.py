@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
-from models.inference.search import Finished, search
+from models.inference.hypotheses import Finished
+from models.inference.search import search
 from models.model import EncoderDecoder
 from models.tokenizer import PAD
 from models.types import Batch

@@ -113,7 +113,8 @@ def evaluated(layers: list[dict[str, Any]], weights: dict[str, Any], image: Any)
 def quantised(network: MobileNetEdgeTpu, folder: Path) -> dict[str, Any]:
     """Write random 8-bit weights and a description into a folder; the weights as numbers."""
     random = numpy.random.default_rng(1)
-    stored, weights = {}, {}
+    stored: dict[str, Any] = {}
+    weights: dict[str, Any] = {}
     for name, part in network.named_modules():
         if isinstance(part, Convolution):
             q = random.integers(0, 256, part.weight.shape, numpy.uint8)
@@ -174,7 +175,8 @@ def broken_weights(folder: Path, damage: str) -> None:
     if damage == "truncated":
         path.write_bytes(path.read_bytes()[:500])
     elif damage == "pickled":
-        numpy.savez(path, **{"stem.weight_q": numpy.array([{}], dtype=object)})
+        pickled: dict[str, Any] = {"stem.weight_q": numpy.array([{}], dtype=object)}
+        numpy.savez(path, **pickled)
     elif damage == "other":
         path.unlink()
         numpy.savez(path, other=numpy.zeros(3))
@@ -211,9 +213,10 @@ def torchvision_of(name: str, grid: str = "") -> TorchvisionCnn:
 def network_of(name: str) -> torch.nn.Module:
     """torchvision's own network, its statistics no longer those of a fresh one."""
     torch.manual_seed(2)
-    network = torchvision_models().get_model(name, weights=None).eval()
+    network: torch.nn.Module = torchvision_models().get_model(name, weights=None).eval()
     for part in network.modules():
         if isinstance(part, torch.nn.BatchNorm2d):
+            assert part.running_mean is not None and part.running_var is not None
             part.running_mean.uniform_(-0.2, 0.2)
             part.running_var.uniform_(0.5, 1.5)
     return network
@@ -301,8 +304,10 @@ def test_a_bundle_keeps_the_statistics_of_normalisation(tmp_path: Path) -> None:
     stored, found = one.state_dict(), other.state_dict()
     assert stored.keys() == found.keys() and all(torch.equal(stored[n], found[n]) for n in stored)
     pixels = torch.rand(2, 3, 32, 32)
-    features = one.train().encoder.features(pixels)  # statistics do not move
-    assert torch.equal(features, other.eval().encoder.features(pixels))
+    first, second = one.train().encoder, other.eval().encoder
+    assert isinstance(first, ImageEncoder) and isinstance(second, ImageEncoder)
+    # statistics do not move
+    assert torch.equal(first.features(pixels), second.features(pixels))
 
 
 def encoder_of(**image: Any) -> ImageEncoder:

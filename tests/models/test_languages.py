@@ -51,7 +51,7 @@ def multilingual(tokenizer: Tokenizer, folder: Path, config: TokenizerConfig = C
         torch.manual_seed(3)
         model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer"))
         for parameter in model.parameters():
-            parameter += torch.randn_like(parameter) * 0.4
+            parameter.add_(torch.randn_like(parameter) * 0.4)
     save(Bundle(model, tokenizer, config, SEARCH), folder)
     return folder
 

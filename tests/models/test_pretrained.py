@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.installed import verify
-from models import load
+from models import load_translator
 from models.bundle.about import read_card, read_facts
 from models.installed import BOX, Installed, Place, is_bundle
 
@@ -35,5 +35,5 @@ def test_shipped_models_are_small() -> None:
 
 def test_the_grammar_model_translates() -> None:
     texts = ["The old dog sees a small house.", "the old dog sees a small house"]
-    found = [result.text for result in load(BOX / "grammar-en-de").translate(texts)]
+    found = [result.text for result in load_translator(BOX / "grammar-en-de").translate(texts)]
     assert found[0] == "Der alte Hund sieht ein kleines Haus."

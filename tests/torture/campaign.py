@@ -10,6 +10,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -90,8 +91,11 @@ class Campaign:
         def whole() -> str:
             return "" if target.read_bytes() in (OLD, NEW) else "neither the old nor the new file"
 
+        def fill(part: Path) -> None:
+            (part / "one").write_bytes(NEW)
+
         def folder() -> None:
-            write_folder(place / "folder", lambda part: (part / "one").write_bytes(NEW) and None)
+            write_folder(place / "folder", fill)
 
         def whole_folder() -> str:
             path = place / "folder"
@@ -171,7 +175,7 @@ class Campaign:
         path = self.folder / "input"
         for content in contents:
             path.write_bytes(content)
-            with _refusing():
+            with suppress(ModelError):
                 read(path)
 
     def bundles(self, bundle: Path) -> Iterator[Result]:
@@ -194,7 +198,7 @@ class Campaign:
                 _damage(damaged / name, random)
 
                 def work(damaged: Path = damaged, kept: bool = kept) -> None:
-                    with _refusing():
+                    with suppress(ModelError):
                         found = models.load_translator(damaged).translate(["The dog sees a house."])
                         assert not kept or found[0] == expected, "other outputs"
 
@@ -247,12 +251,6 @@ class Campaign:
         return [*tables, *(json.dumps(value).encode() for value in (coco, karpathy, *odd))]
 
 
-def _refusing():  # type: ignore[no-untyped-def]
-    import contextlib
-
-    return contextlib.suppress(ModelError)
-
-
 def _key(number: int) -> str:
     return content_hash(bytes([number]))
 
@@ -298,5 +296,5 @@ def _damage(path: Path, random: Random) -> None:
 def _read_tar(path: Path) -> None:
     found = open_images(path)
     for place in found.places.values():
-        with _refusing():
+        with suppress(ModelError):
             place.read()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-VALUES = [0, -1, 1, 2**31, 2**63, 10**30, 1e308, float("nan"), float("inf"), None, "", "x" * 1000]
-VALUES += [True, [], {}, [[]], "\x1b[2J", "../../etc/passwd", 0.5]
+VALUES: list[Any] = [0, -1, 1, 2**31, 2**63, 10**30, 1e308, float("nan"), float("inf"), None]
+VALUES += ["", "x" * 1000, True, [], {}, [[]], "\x1b[2J", "../../etc/passwd", 0.5]
 PIECES = [b"\0", b"\xff", b"\n", b"\t", b"\r\n", b"{", b"[" * 5000, b"9" * 5000, b"\x1b[2J"]
 PIECES += ["\u0301".encode() * 300, b"\xed\xa0\x80", b"%", b"<b>", b"</b>", b"&lt;", b"1e999"]
 

@@ -30,12 +30,15 @@ def test_the_campaign_sees_a_writer_that_is_not_safe(tmp_path: Path) -> None:
                 os.write(descriptor, part)
                 os.close(descriptor)
 
+    def clear() -> None:
+        target.write_bytes(b"")
+
     def check() -> str:
         return "" if target.read_bytes() in (b"", b"ab") else "half"
 
     [killed, full] = attack(
         "unsafe",
-        lambda: target.write_bytes(b"") and None,
+        clear,
         write,
         check,
         tmp_path / "log",
@@ -48,10 +51,14 @@ def test_the_campaign_sees_a_writer_that_is_not_safe(tmp_path: Path) -> None:
 def test_the_campaign_sees_crashes_endless_work_and_wrong_errors(tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert attempt(lambda: None, log) == ""
-    assert "RecursionError" in attempt(lambda: _deep() and None, log)
+    assert "RecursionError" in attempt(_deep, log)
     assert "SIGABRT" in attempt(os.abort, log)
-    assert attempt(lambda: bytearray(5 << 30) and None, log) == "exit status 1: MemoryError"
+    assert attempt(_large, log) == "exit status 1: MemoryError"
 
 
-def _deep() -> str:
-    return _deep()
+def _deep() -> None:
+    _deep()
+
+
+def _large() -> None:
+    bytearray(5 << 30)

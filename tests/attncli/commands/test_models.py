@@ -55,7 +55,10 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFix
 
 def test_the_size_of_transformer_tiny() -> None:
     """By hand: embeddings, output bias; attention, feed-forward and norms of 4 + 4 layers."""
-    linear = lambda n, m: (n + 1) * m  # noqa: E731
+
+    def linear(n: int, m: int) -> int:
+        return (n + 1) * m
+
     attention, feed, norm = 4 * linear(128, 128), linear(128, 256) + linear(256, 128), 2 * 128
     layers = 4 * (attention + feed + 2 * norm) + 4 * (2 * attention + feed + 3 * norm)
     found = show("transformer-tiny", vocabulary=8000)

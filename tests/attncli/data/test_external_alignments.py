@@ -21,14 +21,20 @@ def file(folder: Path, text: str) -> Path:
     return path
 
 
+def weights_of(panel: Panel) -> object:
+    """Return the weights as nested lists."""
+    assert panel.weights is not None
+    return panel.weights.tolist()
+
+
 def test_marian_hard_and_soft_the_end_marks_left_out(tmp_path: Path) -> None:
     hard = read_external_alignments(file(tmp_path, "x y ||| 0-0 1-1\nz w ||| 0-1\n"), LENGTHS)
     assert [panel.links for panel in hard.panels] == [{(0, 0), (1, 1)}, {(0, 1)}]
     text = "x y ||| 0.1,0.9,0 0.8,0.1,0.1 0,0,1\nz w ||| 0.7,0.3 0.6,0.4\n"
     soft = read_external_alignments(file(tmp_path, text), LENGTHS)
-    numpy.testing.assert_allclose(soft.panels[0].weights, [[0.1, 0.9], [0.8, 0.1]])
+    assert weights_of(soft.panels[0]) == [[0.1, 0.9], [0.8, 0.1]]
     assert soft.panels[0].links == {(1, 0), (0, 1)}
-    numpy.testing.assert_allclose(soft.panels[1].weights, [[0.7], [0.6]])
+    assert weights_of(soft.panels[1]) == [[0.7], [0.6]]
 
 
 def test_fairseq_in_any_order_with_its_texts(tmp_path: Path) -> None:
@@ -47,7 +53,7 @@ def test_fairseq_in_any_order_with_its_texts(tmp_path: Path) -> None:
     assert found.texts == (("a b", "x y"), ("c", "z w"))
     assert [panel.links for panel in found.panels] == [{(1, 0)}, {(0, 0), (0, 1)}]
     soft = read_external_alignments(file(tmp_path, "A-1\t1 1\nA-0\t0.5,0.5 1,0\n"), LENGTHS)
-    numpy.testing.assert_allclose(soft.panels[1].weights, [[1], [1]])
+    assert weights_of(soft.panels[1]) == [[1], [1]]
     assert soft.panels[0].links == {(0, 0), (0, 1)}
 
 

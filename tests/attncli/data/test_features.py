@@ -80,7 +80,7 @@ def test_a_second_writer_waits_and_finds_the_rows_of_the_first(tmp_path: Path) -
     ) as other:
         assert other.stdout is not None and other.stdin is not None
         assert other.stdout.readline() == "held\n"
-        waited = []
+        waited: list[int] = []
 
         def waiting() -> None:
             if not waited:

@@ -23,7 +23,7 @@ def test_things_are_inside_their_boxes_in_their_colour_and_nowhere_else() -> Non
     for scene in SOME[:50]:
         shown = pixels(scene)
         assert shown.shape == (SIDE, SIDE, 3)
-        drawn = (np.abs(shown.astype(int) - GROUND) > 8).any(-1)
+        drawn = np.any(np.abs(shown.astype(int) - GROUND) > 8, axis=-1)
         for thing in scene.things:
             left, top, right, bottom = thing.box
             assert (right - left, bottom - top) == (SIZES[thing.size],) * 2

@@ -15,7 +15,7 @@ from attncli.jobs import loading
 from attncli.jobs.evaluate import read_system, read_test_set, translate_test_set
 from attncli.scoring import translations as scoring
 from attncli.scoring.translations import EvaluationSet, Lengths, Scoring, System
-from models import load
+from models import load_translator
 from models.config import SearchConfig
 from models.errors import ModelError
 from tests.upper_model import Upper, opened
@@ -247,7 +247,7 @@ def test_a_real_model_scores_as_its_translations(
     monkeypatch.setenv("ATTN_MODEL", str(tiny_bundle))
     sources = [pair.source for pair in tiny_pairs[:40]]
     references = [pair.target for pair in tiny_pairs[:40]]
-    outputs = [result.text for result in load(tiny_bundle).translate(sources)]
+    outputs = [result.text for result in load_translator(tiny_bundle).translate(sources)]
     paths = [write(tmp_path / "en", sources), write(tmp_path / "de", references)]
     saved = tmp_path / "out"
     found = evaluated(capsys, "--save", str(saved), "--max-batch-tokens", "99", *paths)["bundle"]

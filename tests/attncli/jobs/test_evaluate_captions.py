@@ -100,8 +100,8 @@ def test_a_models_captions_are_those_of_python_and_saved_ones_score_the_same(
     written = (tmp_path / f"{soft_captioner.name}.tsv").read_text().splitlines()
     captioner = load_captioner(soft_captioner)
     assert isinstance(captioner, Captioner)
-    images = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
-    in_python = captioner.caption(images, search=SearchConfig(max_caption=8))
+    opened = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
+    in_python = captioner.caption(opened, search=SearchConfig(max_caption=8))
     assert [row.split("\t")[1] for row in written] == [" ".join(c.text.split()) for c in in_python]
     other = evaluated(capsys, captions, "--hypotheses", saved.format(model=soft_captioner.name))
     assert other[f"{soft_captioner.name}.tsv"]["bleu"] == model["bleu"]

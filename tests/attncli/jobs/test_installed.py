@@ -13,7 +13,7 @@ import pytest
 from attncli import app
 from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
-from models import installed, load
+from models import installed, load, load_translator
 from models.bundle.about import About, read_facts
 from models.errors import ModelError
 
@@ -45,7 +45,7 @@ def test_a_packed_model_is_used_by_name_on_another_machine(
     assert read_facts(spots / "small").about == About("a tiny one", ("en", "de"), "CC0", "BLEU 1")
     assert app.run(["translate", "-m", "small", TEXTS[0]]) == 0
     out = capsys.readouterr().out
-    assert out == load("small").translate(TEXTS)[0].text + "\n"
+    assert out == load_translator("small").translate(TEXTS)[0].text + "\n"
     assert app.run(["models"]) == 0
     row = next(row for row in capsys.readouterr().out.splitlines() if row.startswith("  small"))
     assert row.split()[1:5] == ["user", "translate", "en", "de"] and row.endswith("BLEU 1  CC0")
@@ -69,7 +69,9 @@ def test_fp32_gives_the_same_outputs_and_int8_a_small_file(
 ) -> None:
     exact = pack(tiny_bundle, tmp_path / "exact", Packing("fp32"))
     assert exact.before == exact.after
-    assert load(exact.path).translate(TEXTS) == load(tiny_bundle).translate(TEXTS)
+    assert load_translator(exact.path).translate(TEXTS) == load_translator(tiny_bundle).translate(
+        TEXTS
+    )
     small = pack(tiny_bundle, tmp_path / "int8", Packing())
     assert small.after < 0.3 * small.before
 
@@ -184,4 +186,4 @@ def test_without_a_model_the_models_for_the_task_are_listed(
     assert capsys.readouterr().err == "attn: no model given; expected -m MODEL, one of small\n"
     shutil.copytree(tiny_bundle, installed.BOX / "everyday")
     assert app.run(["translate", TEXTS[0]]) == 0
-    assert capsys.readouterr().out == load("everyday").translate(TEXTS)[0].text + "\n"
+    assert capsys.readouterr().out == load_translator("everyday").translate(TEXTS)[0].text + "\n"

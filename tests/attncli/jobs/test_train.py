@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ from attncli.training.log import read_log
 from attncli.training.settings import settings
 from attncli.training.sources.text import TextTraining
 from attncli.training.sources.text_data import read_dev
-from models import load, load_translator
+from models import load_translator
 from models.alignment import AlignConfig, mutual_trials
 from models.bundle import read
 from models.errors import ModelError
@@ -157,7 +157,7 @@ def test_the_kept_bundle_is_the_best_of_all_that_was_scored(texts: Texts, tmp_pa
         assert isinstance(kept, FinalModel) and kept.score is not None
         assert -kept.score == pytest.approx(min(record["loss"] for record in scored), rel=1e-5)
         assert kept.which in (folder / "card.md").read_text() or "average" in kept.which
-        load(folder).translate(["The dog sleeps."])
+        load_translator(folder).translate(["The dog sleeps."])
 
 
 def test_without_dev_the_last_weights_are_kept(texts: Texts, tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
     for number in itertools.count(1, 3):
         calls = itertools.count(1)
 
-        def full(descriptor: int, calls: itertools.count = calls, number: int = number) -> None:
+        def full(descriptor: int, calls: Iterator[int] = calls, number: int = number) -> None:
             if next(calls) == number:
                 raise OSError(28, "No space left on device")
             real(descriptor)

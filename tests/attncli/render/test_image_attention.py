@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.GifImagePlugin import GifImageFile
 
 from attncli.render.image_attention import WRITERS, writer_of
 from attncli.render.image_attention.maps import (
@@ -56,7 +57,8 @@ def width(line: str) -> int:
 def test_a_map_is_smooth_and_highest_where_the_word_looked() -> None:
     large = smooth(MAPS[1], 64)
     assert (large.min(), large.max()) == (0, 1)
-    assert np.unravel_index(large.argmax(), large.shape) > (48, 48)
+    row, column = np.unravel_index(large.argmax(), large.shape)
+    assert (int(row), int(column)) > (48, 48)
     assert np.abs(np.diff(large, axis=0)).max() < 0.2  # no edges between cells
     assert np.array_equal(smooth(MAPS[3], 64), np.ones((64, 64)))
     assert np.array_equal(smooth(np.zeros((4, 4), np.float32), 8), np.zeros((8, 8)))
@@ -110,7 +112,7 @@ def test_any_number_of_words_can_be_drawn(count: int) -> None:
 
 def test_a_frame_for_each_word_after_the_image() -> None:
     film = Image.open(io.BytesIO(WRITERS[".gif"](ATTENTION)))
-    assert film.format == "GIF" and film.n_frames == len(WORDS) + 1
+    assert isinstance(film, GifImageFile) and film.n_frames == len(WORDS) + 1
     assert film.info["loop"] == 0
     frames = []
     for number in range(film.n_frames):
@@ -188,7 +190,7 @@ def test_shades_are_dark_where_the_word_looked() -> None:
 
 def test_the_256_colours_are_near_the_24_bit_ones() -> None:
     flat = ATTENTION._replace(
-        image=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words="x"
+        image=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words=("x",)
     )
     assert "38;5;198" in maps_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
     assert "48;2;255;0;102" in maps_as_text(flat, Screen(40, 1 << 24))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from attncli.render import screen
 from attncli.render.json import as_json_line
 from attncli.render.screen import TRUE_COLOUR, Screen, colours_of, current_screen
 
@@ -31,7 +32,7 @@ def test_colours_follow_the_terminal_and_the_environment(
 
 
 def test_columns_override_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen.sys, "stdout", None)
+    monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setenv("FORCE_COLOR", "")
     monkeypatch.setenv("COLUMNS", "61")
     assert current_screen() == Screen(61, 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -108,7 +109,7 @@ def test_the_reward_of_each_caption_is_that_of_the_coco_tools() -> None:
 def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
     found = caption_scores(OUTPUTS, REFERENCES, meteor=False).bleu
     texts = [" ".join(words(text)) for text in OUTPUTS]
-    columns = [
+    columns: list[Any] = [
         [" ".join(words(texts[n])) if n < len(texts) else None for texts in REFERENCES]
         for n in range(4)
     ]

@@ -11,7 +11,8 @@ def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:
     pieces = TokenWeights([(-1, 2), (2, 5)], [(-1, 3), (3, 4)], [[0.6, 0.4], [0.0, 1.0]])
     found = word_weights([PartWeights(0, 0, pieces)], words("ab de"), words("xyz."))
     # of the source's first piece, two of three characters are in "ab"; of the second, two in "de"
-    assert found == [pytest.approx({0: 0.6 * 2 / 3 * 3 / 4, 1: 0.4 * 2 / 3 * 3 / 4})]
+    [of_word] = found
+    assert of_word == pytest.approx({0: 0.6 * 2 / 3 * 3 / 4, 1: 0.4 * 2 / 3 * 3 / 4})
 
 
 def test_parts_of_a_text_look_at_their_own_words_alone() -> None:

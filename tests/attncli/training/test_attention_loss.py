@@ -31,10 +31,10 @@ def fresh(attention: AttentionConfig, loss: AttentionLossConfig) -> tuple[State,
 
 def test_hard_attention_learns_and_its_baseline_follows() -> None:
     state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
-    before = state.model.decoder.attention.score.energy.detach().clone()  # type: ignore[union-attr]
+    energy = state.model.get_parameter("decoder.attention.score.energy")
+    before = energy.detach().clone()
     steps = [stepper.update([BATCH], 0.0) for _ in range(60)]
-    after = state.model.decoder.attention.score.energy  # type: ignore[union-attr]
-    assert steps[-1].nll < steps[0].nll / 3 and not torch.equal(before, after)
+    assert steps[-1].nll < steps[0].nll / 3 and not torch.equal(before, energy)
     assert state.counters.baseline is not None
     assert -steps[0].nll < state.counters.baseline < 0
 

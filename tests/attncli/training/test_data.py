@@ -71,7 +71,7 @@ def test_pairs_that_share_a_batch_seldom_meet_again_in_the_next_epoch() -> None:
     lengths = SimpleNamespace(count=20_000, lengths=(sources, targets), shared=None)
     homes = []
     for epoch in (0, 1):
-        batches = epoch_plan(lengths, 1000, seed=1, epoch=epoch)  # type: ignore[arg-type]
+        batches = epoch_plan(lengths, 1000, seed=1, epoch=epoch)
         home = np.empty(20_000, int)
         for number, batch in enumerate(batches):
             home[batch] = number

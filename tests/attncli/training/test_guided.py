@@ -11,7 +11,7 @@ from attncli.embedded.grammar import generate
 from attncli.training.config import TrainConfig
 from attncli.training.loop import Stepper
 from attncli.training.state import State
-from models import load
+from models import load_translator
 from models.alignment import AlignConfig
 from models.bundle import build
 from models.config import AttentionLossConfig
@@ -82,7 +82,7 @@ def test_a_guided_run_learns_from_the_links_and_aligns_by_its_head(tmp_path: Pat
         guided = f"data.alignments={links}", f"train.attention.guide={guide}"
         few = "train.steps=3", "train.evaluate_every=3", "train.metric=loss"
         run(minute_config(texts, *guided, *few, preset="rnnsearch-nano"), tmp_path / name)
-        assert load(tmp_path / name).alignment == alignment
+        assert load_translator(tmp_path / name).alignment == alignment
         return (tmp_path / name / "model.safetensors").read_bytes()
 
     assert weights("guided", 2, AlignConfig(head=1)) != weights("free", 0, AlignConfig())

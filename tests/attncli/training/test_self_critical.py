@@ -64,7 +64,9 @@ def test_each_image_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
     assert found.loss == 0 and found.reward == 0  # nothing is better than usual
 
 
-def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
+def test_what_is_better_than_usual_becomes_likelier(
+    begun: Begun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reward_loss, model, batch, numbers = begun
     torch.manual_seed(3)
     said, say = [], reward_loss.decode
@@ -73,7 +75,7 @@ def test_what_is_better_than_usual_becomes_likelier(begun: Begun) -> None:
         said.append(say(*arguments))
         return said[-1]
 
-    reward_loss.decode = remembered  # type: ignore[method-assign]
+    monkeypatch.setattr(reward_loss, "decode", remembered)
     reward_loss.reward = lambda texts, image: [float(len(text)) for text in texts]  # type: ignore
     found = reward_loss(model, batch, numbers)
     gradients = torch.autograd.grad(found.loss, list(model.parameters()), allow_unused=True)

@@ -15,6 +15,7 @@ from attncli.training.run import open_run
 from attncli.training.settings import ImageOptions, settings
 from attncli.training.sources import image_features, training_source
 from models.bundle import read, weights_of
+from models.encoders.image import ImageEncoder
 from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
 from tests.attncli.training.small import assert_same, run, small_config, write_texts
@@ -169,11 +170,12 @@ def test_a_captioner_goes_on_with_what_its_image_network_learned(
     config = settings([], [], None, [*FEW, where], start=tmp_path / "first", images=images)
     assert config.data.caption_style == "plain"
     first = read(tmp_path / "first").model.encoder
-    images = torch.rand(2, 3, 32, 32)
+    assert isinstance(first, ImageEncoder)
+    pixels = torch.rand(2, 3, 32, 32)
     with torch.inference_mode():
-        expected = first.features(images)
-        assert torch.equal(image_features.first_encoder(config).features(images), expected)
-        fresh = image_features.first_encoder(tuned).features(images)
+        expected = first.features(pixels)
+        assert torch.equal(image_features.first_encoder(config).features(pixels), expected)
+        fresh = image_features.first_encoder(tuned).features(pixels)
     assert not torch.allclose(fresh, expected)
     run(config, tmp_path / "second")
     for name, tensor in first.state_dict().items():

@@ -75,7 +75,7 @@ def test_an_empty_intersection_does_not_grow() -> None:
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_every_way_lies_between_intersection_and_union(flavour: str) -> None:
     square = list(itertools.product(range(2), range(2)))
-    subsets = [set(s) for n in range(5) for s in itertools.combinations(square, n)]
+    subsets = [frozenset(s) for n in range(5) for s in itertools.combinations(square, n)]
     for forward, reverse in itertools.product(subsets, subsets):
         inner, outer = (symmetrise(forward, reverse, name) for name in METHODS[:2])
         assert (inner, outer) == (forward & reverse, forward | reverse)

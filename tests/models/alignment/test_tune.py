@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attncli.embedded.grammar import Pair
-from models import load
+from models import load_translator
 from models.alignment import (
     AlignConfig,
     GoldLinks,
@@ -68,7 +68,7 @@ def test_a_bundle_keeps_how_it_is_read(tiny_bundle: Path, tmp_path: Path) -> Non
     write_alignment(folder, config)
     after = json.loads((folder / "config.json").read_text("utf-8"))
     assert {name: after[name] for name in before} == before
-    assert load(folder).alignment == config
+    assert load_translator(folder).alignment == config
     assert not list(folder.glob(".*"))
 
 

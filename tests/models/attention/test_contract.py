@@ -12,7 +12,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from models.attention.base import Attention
-from models.attention.heads import Heads, attention
+from models.attention.heads import Heads, PreparedHeads, attention
 from models.bundle import build, load_weights, weights_of
 from models.config import ModelConfig
 from models.registry import names
@@ -151,6 +151,7 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
             expected = weights @ memory.values
         else:
             torch.manual_seed(2)
+            assert isinstance(prepared, PreparedHeads)
             attended = asked(query, prepared)
             contexts = attended.context
             torch.manual_seed(2)

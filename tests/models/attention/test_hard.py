@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from models.attention.base import History
 from models.attention.hard import Hard
 from models.bundle import build
 from models.config import AttentionConfig
+from models.model import EncoderDecoder
 from models.settings import limits_of
 from models.types import AttentionOutput, Batch
 from tests.models.mechanisms import (
@@ -41,7 +43,8 @@ def hard_read(
     rows, queries = weights.shape[:2]
     random = read.begin(torch.zeros(rows))[:, None].expand(rows, queries)
     step = torch.arange(queries).expand(rows, queries).float()
-    return read(weights, values, History(step, weights, weights, random))
+    output: AttentionOutput = read(weights, values, History(step, weights, weights, random))
+    return output
 
 
 def test_hard_attention_draws_by_the_weights_while_training() -> None:
@@ -147,6 +150,13 @@ def test_a_temperature_leaves_gradients_finite_where_a_weight_is_zero(temperatur
     assert weights.grad is not None and weights.grad.isfinite().all()
 
 
+def weights_of(model: EncoderDecoder, batch: Batch) -> Tensor:
+    """Return the weights (B, T, S) of teacher forcing."""
+    weights = model.teacher_force(batch, want_weights=True).weights
+    assert weights is not None
+    return weights
+
+
 def test_a_hard_reading_of_nothing_is_nothing() -> None:
     for changes in ({"training": True}, {}, {"read_decode": "sample"}, {"read_temperature": 0.5}):
         attended = hard_read(torch.zeros(1, 1, 4), torch.randn(1, 4, 3), **changes)
@@ -161,25 +171,22 @@ def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int)
     config = AttentionConfig(score="general", read="hard", heads=heads, read_decode="sample")
     model = model_of(preset, config)
     torch.manual_seed(1)
-    together = model.teacher_force(BATCH, want_weights=True).weights
+    together = weights_of(model, BATCH)
     torch.manual_seed(2)
-    assert torch.equal(together, model.teacher_force(BATCH, want_weights=True).weights)
+    assert torch.equal(together, weights_of(model, BATCH))
     for row in range(3):
         slots = int(BATCH.source_mask[row].sum())
         here = slice(row, row + 1)
         alone = Batch(*(p[here, :slots] for p in BATCH[:2]), *(p[here] for p in BATCH[2:5]))
-        weights = model.teacher_force(alone, want_weights=True).weights
+        weights = weights_of(model, alone)
         assert torch.equal(together[here, :, :slots], weights)
     prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
     for t, tokens in enumerate(BATCH.target_in.unbind(1)):
         step = model.step(tokens, state, prepared, want_weights=True)
         state = step.state
-        assert torch.equal(step.weights, together[:, t])
-    others = [
-        model.with_read_mode("sample", seed=n).teacher_force(BATCH, want_weights=True)
-        for n in range(2, 6)
-    ]
-    assert any(not torch.equal(other.weights, together) for other in others)
+        assert step.weights is not None and torch.equal(step.weights, together[:, t])
+    others = [weights_of(model.with_read_mode("sample", seed=n), BATCH) for n in range(2, 6)]
+    assert any(not torch.equal(other, together) for other in others)
 
 
 @torch.no_grad()
@@ -209,7 +216,7 @@ def test_what_a_model_reads_is_said_and_a_soft_one_is_not_read_in_another_way() 
     soft, none = (build(small_config(f"{name}-nano"), SIZES) for name in ("luong", "seq2seq"))
     assert (soft.read_mode, none.read_mode) == ("soft", "")
     for model in (soft, none):
-        refused(lambda model=model: model.with_read_mode("argmax", seed=1), "not hard", "read=hard")
+        refused(partial(model.with_read_mode, "argmax", seed=1), "not hard", "read=hard")
     refused(lambda: hard_model("luong-nano").with_read_mode("best", seed=1), "'best'", "argmax")
 
 
@@ -222,7 +229,7 @@ def test_samples_of_different_inputs_differ_and_those_of_equal_inputs_agree() ->
     mask = torch.ones(40, 6, dtype=torch.bool)
     target = torch.full((40, 3), 5)
     batch = Batch(source, mask, target, target, torch.ones(40, 3, dtype=torch.bool))
-    slots = model.teacher_force(batch, want_weights=True).weights.argmax(-1)  # (B, T)
+    slots = weights_of(model, batch).argmax(-1)  # (B, T)
     assert torch.equal(slots[0], slots[1])
     assert all(len(set(column.tolist())) > 3 for column in slots.unbind(1))
 

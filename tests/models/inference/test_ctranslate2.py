@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -16,9 +17,10 @@ import torch
 
 pytest.importorskip("ctranslate2")
 
-from attncli.embedded.grammar import generate
-from models import load
+from attncli.embedded.grammar import Pair, generate
+from models import load, load_translator
 from models.bundle import Bundle, build, read, save
+from models.bundle.settings import Precision
 from models.bundle.weights import read_tensors
 from models.config import SearchConfig, TokenizerConfig
 from models.errors import ConfigurationError, DamagedError, ModelError
@@ -27,7 +29,7 @@ from models.inference.ctranslate2 import cache
 from models.inference.ctranslate2.convert import converted
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.ctranslate2.weights import read_weights
-from models.inference.engines import obstacle
+from models.inference.engines import Engine, obstacle
 from models.inference.translator import Translator
 from models.installed import BOX
 from models.layers import positions
@@ -37,13 +39,14 @@ from models.zoo import model_config
 
 GRAMMAR = BOX / "grammar-en-de"
 SENTENCES = [pair.source for pair in generate(200, seed=7)]
+Both = tuple[Translator, CTranslate2Translator]
 
 
 @pytest.fixture(scope="module", params=["tiny", "grammar"])
-def pair(request: pytest.FixtureRequest, tiny_bundle: Path) -> tuple[object, object]:
+def pair(request: pytest.FixtureRequest, tiny_bundle: Path) -> Both:
     """Return the same model in torch and in CTranslate2."""
     folder = tiny_bundle if request.param == "tiny" else GRAMMAR
-    return load(folder), CTranslate2Translator.read(folder)
+    return load_translator(folder), CTranslate2Translator.read(folder)
 
 
 def outputs(found: list[Translation]) -> list[tuple[int, ...]]:
@@ -64,14 +67,14 @@ def same_share(ours: list[Translation], theirs: list[Translation]) -> float:
 
 
 @pytest.mark.parametrize("changes", [{}, {"method": "greedy"}, {"length_penalty": 0.0, "beam": 3}])
-def test_best_outputs_and_scores_are_those_of_torch(pair, changes) -> None:
+def test_best_outputs_and_scores_are_those_of_torch(pair: Both, changes: dict[str, Any]) -> None:
     torch_model, fast = pair
     search = dataclasses.replace(SearchConfig(), **changes)
     theirs = torch_model.translate(SENTENCES, search=search)
     assert same_share(fast.translate(SENTENCES, search=search), theirs) >= 0.99
 
 
-def test_n_best_lists_are_those_of_torch(pair) -> None:
+def test_n_best_lists_are_those_of_torch(pair: Both) -> None:
     torch_model, fast = pair
     search = SearchConfig(nbest=5)
     equal = 0
@@ -89,7 +92,7 @@ def test_n_best_lists_are_those_of_torch(pair) -> None:
     assert equal >= 0.95 * 60 * 5, equal
 
 
-def test_a_sentence_alone_has_the_output_it_has_in_a_batch(pair) -> None:
+def test_a_sentence_alone_has_the_output_it_has_in_a_batch(pair: Both) -> None:
     _, fast = pair
     together = fast.translate(SENTENCES[:40])
     alone = [fast.translate([text])[0] for text in SENTENCES[:40]]
@@ -107,10 +110,12 @@ def test_a_sentence_alone_has_the_output_it_has_in_a_batch(pair) -> None:
     ],
     ids=["limit", "sample", "wide"],
 )
-def test_torch_searches_what_ctranslate2_searches_differently(tiny_bundle, search) -> None:
+def test_torch_searches_what_ctranslate2_searches_differently(
+    tiny_bundle: Path, search: SearchConfig
+) -> None:
     texts = SENTENCES[:2]
     fast = CTranslate2Translator.read(tiny_bundle).translate(texts, search=search)
-    assert fast == load(tiny_bundle).translate(texts, search=search)
+    assert fast == load_translator(tiny_bundle).translate(texts, search=search)
 
 
 def test_an_empty_text_and_a_text_that_is_too_long(tiny_bundle: Path) -> None:
@@ -129,7 +134,9 @@ def test_int8_translates_the_grammar_as_fp32_does() -> None:
 
 @pytest.mark.parametrize("joint", [True, False])
 @pytest.mark.parametrize("tied", [True, False])
-def test_every_way_of_tying_and_a_target_language(tiny_pairs, tmp_path, joint, tied) -> None:
+def test_every_way_of_tying_and_a_target_language(
+    tiny_pairs: list[Pair], tmp_path: Path, joint: bool, tied: bool
+) -> None:
     settings = TokenizerConfig(joint=joint, languages=("de", "en"), directions=("en-de",))
     texts = [pair.source for pair in tiny_pairs], [pair.target for pair in tiny_pairs]
     tokenizer = train(*texts, 400, settings)
@@ -155,7 +162,9 @@ def test_every_way_of_tying_and_a_target_language(tiny_pairs, tmp_path, joint, t
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
-def test_weights_of_every_precision_are_read_as_torch_reads_them(tmp_path, precision) -> None:
+def test_weights_of_every_precision_are_read_as_torch_reads_them(
+    tmp_path: Path, precision: Precision
+) -> None:
     bundle = read(GRAMMAR)
     save(bundle, tmp_path, weights=precision)
     path = tmp_path / "model.safetensors"
@@ -189,7 +198,9 @@ def test_weights_that_do_not_fit_are_refused(tiny_bundle: Path, tmp_path: Path) 
         CTranslate2Translator.read(folder)
 
 
-def test_a_changed_bundle_is_converted_again(tiny_bundle, tmp_path, monkeypatch) -> None:
+def test_a_changed_bundle_is_converted_again(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     CTranslate2Translator.read(folder)
@@ -198,7 +209,7 @@ def test_a_changed_bundle_is_converted_again(tiny_bundle, tmp_path, monkeypatch)
     assert len(list(stored.iterdir())) == 1
     save(read(GRAMMAR), folder)
     assert outputs(CTranslate2Translator.read(folder).translate(SENTENCES[:9])) == outputs(
-        load(GRAMMAR).translate(SENTENCES[:9])
+        load_translator(GRAMMAR).translate(SENTENCES[:9])
     )
     assert len(list(stored.iterdir())) == 2
     (folder / "model.safetensors").write_bytes(b"something else")
@@ -206,7 +217,9 @@ def test_a_changed_bundle_is_converted_again(tiny_bundle, tmp_path, monkeypatch)
         CTranslate2Translator.read(folder)
 
 
-def test_a_cache_that_cannot_be_written_is_not_needed(tiny_bundle, tmp_path, monkeypatch) -> None:
+def test_a_cache_that_cannot_be_written_is_not_needed(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
@@ -256,7 +269,7 @@ def test_translate_imports_no_torch() -> None:
     assert result.stdout == "Der alte Hund sieht ein kleines Haus.\n"
 
 
-def test_engine_options_that_cannot_be_combined_are_refused(monkeypatch) -> None:
+def test_engine_options_that_cannot_be_combined_are_refused() -> None:
     from attncli.jobs.engines import EngineOptions, open_text_model
     from attncli.jobs.loading import OpenOptions
 
@@ -267,7 +280,8 @@ def test_engine_options_that_cannot_be_combined_are_refused(monkeypatch) -> None
         open_text_model(GRAMMAR, options, EngineOptions("torch", "int8"))
     with pytest.raises(ConfigurationError, match="int8"):
         open_text_model(GRAMMAR, options, EngineOptions("auto", "int8", "an alignment"))
-    for engine, kind in (("auto", CTranslate2Translator), ("torch", Translator)):
+    kinds: dict[Engine, type] = {"auto": CTranslate2Translator, "torch": Translator}
+    for engine, kind in kinds.items():
         opened = open_text_model(GRAMMAR, OpenOptions(device="cpu"), EngineOptions(engine))
         assert type(opened) is kind
     aligned = open_text_model(GRAMMAR, options, EngineOptions(attention="an alignment"))

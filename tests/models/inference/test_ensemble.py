@@ -155,8 +155,8 @@ def test_a_read_mode_applies_to_the_members_with_hard_attention(
 
 def test_captioners_read_their_own_sizes(soft_captioner: Path, tmp_path: Path) -> None:
     bundle = read(soft_captioner)
-    image = replace(bundle.model.config.image, size=48)
-    config = replace(bundle.model.config, image=image)
+    larger_image = replace(bundle.model.config.image, size=48)
+    config = replace(bundle.model.config, image=larger_image)
     larger = build(config, sizes_of(bundle.tokenizer, config.family))
     members = [Captioner(bundle), Captioner(bundle._replace(model=larger))]
     both = EnsembleCaptioner(members)

@@ -14,14 +14,8 @@ from torch import Tensor
 
 from models.config import SearchConfig
 from models.errors import ModelError
-from models.inference.search import (
-    Finished,
-    is_done,
-    length_penalty,
-    most_probable,
-    sample_tokens,
-    search,
-)
+from models.inference.hypotheses import Finished, length_penalty
+from models.inference.search import is_done, most_probable, sample_tokens, search
 from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.registry import source_name
