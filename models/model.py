@@ -53,6 +53,7 @@ class EncoderDecoder(nn.Module):
     """A model of any family: `encode`, `start`, `step` for search; `teacher_force` for training."""
 
     source: ClassVar[str] = DEFAULT_SOURCE  # kind of input; a family that reads another states it
+    settings: ClassVar[tuple[str, ...]] = ()  # fields of ModelConfig read besides SHARED, for lists
 
     def __init__(
         self, config: ModelConfig, encoder: nn.Module, decoder: Decoder[Any, Any], output: Output

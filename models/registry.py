@@ -128,15 +128,24 @@ def source_name(family: str) -> str:
 
     A family sets it in its own class body: `source = "image"`. The default is text.
     """
-    return _source_name(*location("family", family))
+    return str(_class_value(*location("family", family), "source", DEFAULT_SOURCE))
+
+
+def settings_of(family: str) -> tuple[str, ...]:
+    """Return the fields of ModelConfig that a family states in its class body: `settings = (...)`.
+
+    They come in addition to those that every family reads. Empty if the family states none.
+    """
+    return tuple(_class_value(*location("family", family), "settings", ()))
 
 
 @cache
-def _source_name(module: str, class_name: str) -> str:
+def _class_value(module: str, class_name: str, attribute: str, default: Any) -> Any:
+    """Return a literal that a class body assigns, without importing the class."""
     for node in _class_tree(module, class_name).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "source":
-            return str(ast.literal_eval(node.value))
-    return DEFAULT_SOURCE
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
+            return ast.literal_eval(node.value)
+    return default
 
 
 def _class_tree(module: str, class_name: str) -> ast.ClassDef:

@@ -56,9 +56,9 @@ def show(
 ) -> None:
     """Show a model's configuration, or a part's equation.
 
-    A model is shown with its task, languages, score, size and card. A model or preset is shown as
-    a file that `attn train` takes; a part with its equation, source and settings. Write ./folder
-    for a folder with the name of a part.
+    A model is shown with its data, score, size and card first, then with the settings that apply
+    to its family. A model or preset is shown as a file that `attn train` takes; a part with its
+    equation, source and settings. Write ./folder for a folder with the name of a part.
 
     Example:
       attn models show additive
@@ -158,8 +158,7 @@ def _model(shown: Shown) -> str:
         shown.title,
         *shown.facts,
         f"{shown.parameters:,} parameters with {tokens} tokens",
-        "",
-        *_about(shown.family),
     ]
     about += ["", *shown.card.splitlines()] if shown.card else []
+    about += ["", *_about(shown.family)]
     return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.jobs.runs import is_run, summary
 from attncli.training.config import run_config, to_toml
 from models import registry, zoo
 from models.bundle.about import Facts, read_card, read_facts
@@ -15,6 +16,7 @@ from models.errors import unknown_name
 from models.installed import find_model, installed
 from models.settings import fields_of, from_dict, option
 from models.sources import vocabulary_sizes
+from models.unused_settings import unused_settings
 
 KINDS = {
     "preset": "presets",
@@ -90,7 +92,10 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
     A preset has precedence over a part, and both over a model; ``./name`` is a folder.
     """
     if name in zoo.PRESETS:
-        return show_preset(name, vocabulary=vocabulary, assignments=assignments)
+        preset = show_preset(name, vocabulary=vocabulary, assignments=assignments)
+        same = [str(model.folder) for model in installed() if model.name == name]
+        also = (f"a model has this name too: attn models show {same[0]}",) if same else ()
+        return preset._replace(facts=also)
     parts = [_part(kind, name) for kind in registry.TABLES if name in registry.names(kind)]
     if parts:
         return parts
@@ -123,23 +128,31 @@ def show_bundle(folder: Path) -> Shown:
     sizes = Vocabulary(**settings["vocabulary"])
     return Shown(
         title=f"{folder}: a trained model",
-        facts=tuple(_facts(read_facts(folder))),
+        facts=tuple(_facts(folder, read_facts(folder))),
         card=read_card(folder),
         family=_part("family", config.model.family),
-        settings=to_toml(config),
+        settings=to_toml(config, without=_unused(config)),
         parameters=count_parameters(config.model, sizes),
         vocabulary=sizes,
     )
 
 
-def _facts(facts: Facts) -> Iterator[str]:
-    """Yield a line for each fact about a model that is known."""
-    about = facts.about
+def _unused(config: BundleConfig) -> set[str]:
+    """Return the settings without effect; languages too, for a model of one direction."""
+    languages = () if config.tokenizer.languages else ("languages", "directions")
+    return {*unused_settings(config.model), *(f"tokenizer.{name}" for name in languages)}
+
+
+def _facts(folder: Path, facts: Facts) -> Iterator[str]:
+    """Yield a line for each fact about a model, and about its run, that is known."""
+    about, run = facts.about, summary(folder) if is_run(folder) else None
     values = {
         "summary": about.summary,
         "task": facts.task,
-        "languages": ", ".join(about.languages),
-        "score": about.score,
+        "data": run.data if run else "",
+        "languages": ", ".join(about.languages) or (run.languages if run else ""),
+        "score": about.score or (run.score if run else ""),
+        "run": f"{run.state}, {run.step:,} updates, {run.changed:%Y-%m-%d %H:%M}" if run else "",
         "licence": about.licence,
         "weights": f"{facts.precision}, {facts.bytes:,} bytes",
     }

@@ -81,6 +81,12 @@ def summary(path: Path) -> RunSummary:
     )
 
 
+def is_run(path: Path) -> bool:
+    """Return True if a folder contains a training run."""
+    folder = RunFolder(path)
+    return folder.config.is_file() and folder.inputs.is_file()
+
+
 def state_of(folder: RunFolder) -> State:
     """Return training if a process trains there, finished if the run has ended, else stopped."""
     if _is_locked(folder.path):
@@ -130,7 +136,7 @@ def _check_place(path: Path) -> None:
 
 def _run_folders(path: Path, depth: int) -> Iterator[Path]:
     """Yield the run folders at and below a folder; nothing below a run is searched."""
-    if (path / "config.toml").is_file() and (path / "inputs.json").is_file():
+    if is_run(path):
         yield path
         return
     with contextlib.suppress(OSError):  # missing or unreadable

@@ -5,7 +5,7 @@ Written whole into the run folder as config.toml, and read back from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -298,30 +298,35 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def to_toml(config: Any) -> str:
-    """Return the configuration as TOML; a comment above each setting documents it."""
-    return "\n".join(_toml_lines(config, ""))
+def to_toml(config: Any, *, without: Collection[str] = ()) -> str:
+    """Return the configuration as TOML; a comment above each setting documents it.
+
+    without: settings and tables that are left out, such as "model.gate" and "model.image".
+    """
+    return "\n".join(_toml_lines(config, "", without))
 
 
-def _toml_lines(config: Any, section: str) -> Iterable[str]:
+def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable[str]:
     import tomli_w
 
     tables = []
     if section:
         yield f"\n[{section}]"
     for name, field in fields_of(type(config)).items():
-        value = getattr(config, name)
+        value, place = getattr(config, name), f"{section}.{name}" if section else name
+        if place in without:
+            continue
         if hasattr(value, "__dataclass_fields__"):
-            tables.append((f"{section}.{name}" if section else name, value))
+            tables.append((place, value))
             continue
         if isinstance(value, tuple) and value and hasattr(value[0], "__dataclass_fields__"):
-            tables += [(f"[{section}.{name}]", item) for item in value]
+            tables += [(f"[{place}]", item) for item in value]
             continue
         yield f"# {field.metadata['doc']}"
         plain = list(value) if isinstance(value, tuple) else value
         yield tomli_w.dumps({name: plain}).strip()
     for place, table in tables:
-        yield from _toml_lines(table, place)
+        yield from _toml_lines(table, place, without)
 
 
 def from_toml(text: str, name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class ShowAttendTell(EncoderDecoder):
     """
 
     source = "image"
+    settings = ("cell", "readout", "gate", "attention", "image")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding)

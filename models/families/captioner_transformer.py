@@ -20,6 +20,7 @@ class CaptionerTransformer(EncoderDecoder):
     """
 
     source = "image"
+    settings = ("encoder_layers", "heads", "attention_dropout", "image")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         refuse_attention_settings(config, "captioner")

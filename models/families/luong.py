@@ -16,6 +16,17 @@ class Luong(EncoderDecoder):
     Source: Luong, Pham, Manning 2015.
     """
 
+    settings = (
+        "encoder_layers",
+        "cell",
+        "readout",
+        "bidirectional",
+        "encoder_attention",
+        "input_feeding",
+        "max_source",
+        "attention",
+    )
+
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
         encoder = recurrent_encoder(source, config)

@@ -17,6 +17,16 @@ class RnnSearch(EncoderDecoder):
     The output depends on s_t, as in eq. 4; appendix A.2.2 writes s_{t-1}.
     """
 
+    settings = (
+        "encoder_layers",
+        "cell",
+        "readout",
+        "bidirectional",
+        "encoder_attention",
+        "max_source",
+        "attention",
+    )
+
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
         encoder = recurrent_encoder(source, config)

@@ -16,6 +16,15 @@ class Seq2Seq(EncoderDecoder):
     Source: Cho et al. 2014; Sutskever, Vinyals, Le 2014.
     """
 
+    settings = (
+        "encoder_layers",
+        "cell",
+        "readout",
+        "bidirectional",
+        "encoder_attention",
+        "max_source",
+    )
+
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
         encoder = recurrent_encoder(source, config, attends=False)

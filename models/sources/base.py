@@ -18,6 +18,8 @@ class Source:
     runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
     ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
 
+    unused_settings: ClassVar[tuple[str, ...]] = ()  # of search and tokenizer, without effect
+
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the vocabulary sizes of a model, given those of its tokenizer."""
         return sizes

@@ -16,6 +16,7 @@ class ImageSource(Source):
     ability = "captions images"
     runner = "models.inference.captioner:Captioner"
     ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
+    unused_settings = ("search.max_ratio", "search.max_extra", "tokenizer.joint")
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the target's vocabulary size alone; the source's is 0."""

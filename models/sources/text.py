@@ -15,3 +15,4 @@ class TextSource(Source):
     ability = "reads texts"
     runner = "models.inference.translator:Translator"
     ensemble = "models.inference.ensemble_translator:EnsembleTranslator"
+    unused_settings = ("search.max_caption",)

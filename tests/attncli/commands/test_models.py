@@ -16,6 +16,7 @@ from attncli.training.validation import check_buildable
 from models import build, registry, zoo
 from models.config import AttentionConfig
 from models.settings import fields_of
+from tests.fixtures.before_restructuring import make
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -101,6 +102,18 @@ def test_a_bundle_is_shown_with_its_size(
     size = sum(tensor.numel() for tensor in load_file(tiny_bundle / "model.safetensors").values())
     assert f"# {size:,} parameters with " in text
     assert from_toml(text, "shown")["model"]["embedding"] == 64
+
+
+def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = Path(make.__file__).parent / "runs/finished"
+    text = shown(capsys, "show", str(run))
+    facts = ["# task: translate", "# data: train.tsv", "# score: BLEU", "# run: finished, 20 up"]
+    places = [text.index(fact) for fact in [*facts, "# # transformer-nano", "\n[model]"]]
+    assert places == sorted(places)
+    assert "model.image" not in text and "gate" not in text and "languages" not in text
+    assert "encoder_layers" in text and "max_caption" not in text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""Settings without effect on a model, so that a description can leave them out. Imports no torch.
+
+A family states in its class body which fields of ModelConfig it reads (`settings = (...)`); a part
+of the attention states its options in its docstring; a kind of input states what it never reads.
+"""
+
+from __future__ import annotations
+
+from models.config import AttentionConfig, ModelConfig
+from models.registry import describe, settings_of
+from models.settings import fields_of
+from models.sources import source_of
+
+SHARED = ("family", "embedding", "hidden", "decoder_layers", "dropout", "tied")  # by every family
+PARTS = ("score", "window", "normalise", "read")  # of the attention
+
+
+def unused_settings(config: ModelConfig) -> frozenset[str]:
+    """Return the settings and tables without effect, as "model.gate" or "search.max_caption".
+
+    Nothing of a model whose family states no settings is left out.
+    """
+    stated = settings_of(config.family)
+    if not stated:
+        return frozenset()
+    unused = {f"model.{name}" for name in fields_of(ModelConfig) if name not in SHARED + stated}
+    if "attention" in stated:
+        unused |= {f"model.attention.{name}" for name in _unused_in_attention(config.attention)}
+    return frozenset(unused | set(source_of(config.family).unused_settings))
+
+
+def _unused_in_attention(config: AttentionConfig) -> set[str]:
+    options = {name for part in PARTS for name in describe(part, getattr(config, part)).options}
+    return set(fields_of(AttentionConfig)) - options - {*PARTS, "heads"}
