@@ -112,7 +112,7 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
     facts = ["# task: translate", "# data: train.tsv", "# score: BLEU", "# run: finished, 20 up"]
     places = [text.index(fact) for fact in [*facts, "# # transformer-nano", "\n[model]"]]
     assert places == sorted(places)
-    assert "model.image" not in text and "gate" not in text and "languages" not in text
+    assert "model.image" not in text and "gate =" not in text and "languages =" not in text
     assert "encoder_layers" in text and "max_caption" not in text
 
 
