@@ -132,8 +132,8 @@ class ImageConfig:
     )
     weights: str = option(
         "DEFAULT",
-        "weights of the image network: DEFAULT (torchvision's), none (trained from scratch), "
-        "or a path",
+        "weights of the image network: DEFAULT (torchvision's; of mobilenet-edgetpu those in the "
+        "shipped model photos), none (trained from scratch), or a path",
     )
     grid: str = option("", "layer whose output cells become slots (empty: the last grid)")
     size: int = option(224, "side of the square input image, in pixels", least=1, at_most=4096)

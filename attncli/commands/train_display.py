@@ -140,6 +140,8 @@ def started(event: Started) -> None:
         )
     for note in event.notes:
         console.warn(note)
+    for remark in () if event.step else event.remarks:
+        console.say(remark)
     if event.step:
         console.say(f"continuing after update {event.step:,}")
 

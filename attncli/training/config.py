@@ -12,7 +12,14 @@ from typing import Any, get_args
 from attncli.embedded.grammar import LANGUAGES
 from attncli.scoring.translations import Tokenizer
 from attncli.training.corpora import CorpusConfig
-from models.config import MAX_SEED, AttentionLossConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import (
+    MAX_SEED,
+    AttentionLossConfig,
+    ImageConfig,
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.errors import ConfigurationError
 from models.parsing import parse_toml
 from models.settings import check_limits, fields_of, merged, option, overridden, to_dict
@@ -252,6 +259,12 @@ def run_config(
     config = overridden(merged(config, values or {}), assignments)
     check(config)
     return config
+
+
+def image_settings(preset: str, values: Mapping[str, Any]) -> ImageConfig:
+    """Return the settings of the image network in a preset and the tables of a TOML file."""
+    config = merged(RunConfig(preset=preset), {"model": find_preset(preset).model})
+    return merged(config, values).model.image
 
 
 def check(config: RunConfig) -> None:

@@ -80,6 +80,7 @@ class Prepared(NamedTuple):
     dropped: Dropped
     notes: tuple[str, ...] = ()  # warnings about the data
     reward_loss: RewardLoss | None = None  # for self-critical training
+    remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
 
 
 class Data(NamedTuple):

@@ -24,6 +24,7 @@ class Started(NamedTuple):
     metric: str  # of early stopping; "" without a dev set
     metric_is_auto: bool  # True if it was chosen from the dev data
     step: int  # updates done before; 0: a fresh run
+    remarks: tuple[str, ...] = ()  # choices made for the user
 
 
 class Stepped(NamedTuple):

@@ -76,7 +76,7 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
 
 def started(run: Run) -> Started:
     """Return the first event of the run, and write it to a new log."""
-    tokenizer, examples, dropped, notes, _ = run.data.prepared
+    tokenizer, examples, dropped, notes, _, remarks = run.data.prepared
     dev, family = run.data.dev, run.config.model.family
     source = training_source(family)
     found = Started(
@@ -96,6 +96,7 @@ def started(run: Run) -> Started:
         metric=run.config.train.metric if dev else "",
         metric_is_auto=run.metric_is_auto,
         step=run.state.counters.step,
+        remarks=remarks,
     )
     if not run.log.size:
         versions = {"attn": __version__, "torch": torch.__version__}

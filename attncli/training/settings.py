@@ -7,12 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.training.config import DataConfig, RunConfig, from_toml, run_config
+from attncli.training.config import (
+    DataConfig,
+    RunConfig,
+    from_toml,
+    image_settings,
+    run_config,
+)
 from attncli.training.corpora import (
     CorpusConfig,
     directions_of,
     languages_of,
 )
+from attncli.training.encoder_choice import encoder_assignments
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.sources import training_source, training_sources
 from models.errors import ModelError, unknown_name
@@ -69,13 +76,13 @@ def settings(
         values["data"] = {**_table(values, "data"), **named}
     image = {"encoder": images.encoder, "weights": images.encoder_weights}
     assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
-    if images.encoder:  # the preset's grid is a layer of the preset's encoder
-        assignments.insert(0, "model.image.grid=")
     if start:
         _no_preset(preset, start)
         values = _begun(values, find_model(start))
     chosen = _preset(values, preset, assignments)
-    config = run_config(chosen, {**values, "preset": chosen}, assignments)
+    values["preset"] = chosen
+    brought = encoder_assignments(image_settings(chosen, values), assignments)
+    config = run_config(chosen, values, [*brought, *assignments])
     return with_languages(_absolute(config))
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from models.errors import ConfigurationError
+from models.config import ImageConfig
 
 
 class Normalisation(NamedTuple):
@@ -14,6 +14,13 @@ class Normalisation(NamedTuple):
 
     mean: tuple[float, float, float]
     deviation: tuple[float, float, float]
+
+
+class Usual(NamedTuple):
+    """Settings that suit an image network: defaults where the network is chosen by name."""
+
+    size: int = ImageConfig.size  # side of the image in pixels
+    weights: str = ImageConfig.weights
 
 
 class Cnn(nn.Module):
@@ -24,6 +31,7 @@ class Cnn(nn.Module):
     """
 
     normalisation: Normalisation
+    usual = Usual()
     pretrained = True  # False if there are no weights to load
 
     def forward(self, images: Tensor) -> Tensor:
@@ -33,12 +41,3 @@ class Cnn(nn.Module):
     def load(self, weights: str) -> None:
         """Load the weights: DEFAULT, or the path of a file."""
         raise NotImplementedError
-
-
-def needs_file(encoder: str, what: str) -> ConfigurationError:
-    """Return the error for an encoder whose weights must be given by path."""
-    return ConfigurationError(
-        f"image encoder {encoder} without weights",
-        what,
-        "give it with --encoder-weights PATH (model.image.weights)",
-    )

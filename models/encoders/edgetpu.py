@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
 from models.config import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation, needs_file
+from models.encoders.cnn import Cnn, Normalisation
+from models.encoders.shipped import shipped_network
 from models.errors import DamagedError, unknown_name
 
 LAYERS = ("expand", "depthwise", "project")
@@ -101,8 +102,11 @@ class MobileNetEdgeTpu(Cnn):
         return grid
 
     def load(self, weights: str) -> None:
-        """Load the weights from the npz file, or from the folder that contains it."""
-        load_quantised(self, weights)
+        """Load the weights: DEFAULT (the shipped captioner's), an npz file, or its folder."""
+        if weights in ("", "DEFAULT"):
+            load_shipped(self)
+        else:
+            load_quantised(self, weights)
 
 
 class Block(nn.Module):
@@ -177,12 +181,24 @@ def stages(architecture: Architecture) -> Iterator[str]:
     yield "head"
 
 
+def load_shipped(network: MobileNetEdgeTpu) -> None:
+    """Load the weights of the shipped captioner's network; layers after the grid are left out."""
+    stored = shipped_network()
+    for name, parameter in network.named_parameters():
+        if name not in stored or stored[name].shape != parameter.shape:
+            raise DamagedError(
+                f"the shipped image network has no {name} of shape {tuple(parameter.shape)}",
+                "the weights of MobileNet-EdgeTPU 1.0",
+            )
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.copy_(stored[name])
+
+
 def load_quantised(network: MobileNetEdgeTpu, weights: str) -> None:
     """Load 8-bit weights from an npz file, after a check against arch.json in the same folder."""
     import numpy
 
-    if weights in ("", "DEFAULT"):
-        raise needs_file("mobilenet-edgetpu", "the folder of mobilenet_edgetpu_uint8.npz")
     path = Path(weights)
     if path.is_dir():
         path = next(iter(sorted(path.glob("*.npz"))), path / "mobilenet_edgetpu_uint8.npz")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.config import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation
+from models.encoders.cnn import Cnn, Normalisation, Usual
 from models.encoders.edgetpu import Convolution
 from models.errors import ConfigurationError
 
@@ -21,6 +21,7 @@ class SmallCnn(Cnn):
     """
 
     normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
+    usual = Usual(size=64, weights="none")
     pretrained = False
 
     def __init__(self, config: ImageConfig) -> None:

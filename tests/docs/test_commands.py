@@ -31,7 +31,7 @@ TINY = (
     *("search.max_extra=2", "search.max_ratio=0.2"),
 )
 SMALL = " ".join(f"-s {value}" for value in TINY)
-NETWORK = "--encoder small-cnn --encoder-weights none -s model.image.grid="
+NETWORK = "--encoder small-cnn"
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
     (r"^attn train --images ", f"--dry-run {NETWORK}"),

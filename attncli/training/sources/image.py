@@ -66,10 +66,10 @@ class ImageTraining(TrainingSource):
             raise ModelError("data.dev_captions without data.captions", "both")
 
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
-        """Return a hash of the files of captions; images are hashed one by one in `made.json`."""
+        """Return a hash of the files of captions, and of the image network if it is shipped."""
         from attncli.training.sources import image_data
 
-        return image_data.fingerprints(config.data)
+        return image_data.fingerprints(config)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return captions with image features or pixels, and the dev set."""

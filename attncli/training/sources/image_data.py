@@ -19,7 +19,8 @@ from attncli.data.image_index import ImageIndex, content_hash, open_images
 from attncli.data.tokens import Dropped
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.data import Data, Prepared, Progress
-from attncli.training.initial_model import initial_tokenizer
+from attncli.training.encoder_choice import start_advice, uses_shipped_network
+from attncli.training.initial_model import initial_tokenizer, weights_hash
 from attncli.training.self_critical import RewardSettings, SelfCritical
 from attncli.training.sources import image_demo
 from attncli.training.sources.image_dev import DevCaptions
@@ -38,6 +39,7 @@ from attncli.training.sources.image_files import (
 )
 from attncli.training.sources.vocabulary import count_words, interruptible, size_for
 from models.config import TokenizerConfig
+from models.encoders.shipped import shipped_captioner
 from models.errors import ModelError
 from models.files import write_bytes, write_folder
 from models.tokenizer import Tokenizer
@@ -58,11 +60,14 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     if not config.data.captions:
         data = image_demo.demonstration(config.data, config.train.seed, folder)
         config = replace(config, data=data)
+    stores = feature_stores(config)  # first: weights that are missing or do not fit are reported
     captions, prepared_folder = read_parts(config.data), folder / "data"
     if not prepared_folder.exists():
-        write_folder(prepared_folder, lambda part: prepare(config, captions, part, progress))
+        write_folder(
+            prepared_folder, lambda part: prepare(config, captions, stores, part, progress)
+        )
     manifest, tokenizer = read_manifest(prepared_folder), Tokenizer.read(prepared_folder)
-    stores, broken = compute_features(config, {**manifest.train, **manifest.dev}, progress)
+    broken = compute_features(stores, config, {**manifest.train, **manifest.dev}, progress)
     if broken:
         raise ModelError(abbreviate(broken.values()), "the images that the run started with")
     examples = caption_examples(prepared_folder, manifest, stores, config.train)
@@ -72,6 +77,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         Dropped(manifest.empty, manifest.long),
         notes(manifest),
         reward_loss(config, captions.train, manifest, prepared_folder, tokenizer),
+        start_advice(config),
     )
     style = config.data.caption_style
     return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], style))
@@ -120,10 +126,16 @@ def reward_loss(
     return SelfCritical((references[name] for name in manifest.train), images, tokenizer, settings)
 
 
-def fingerprints(data: DataConfig) -> dict[str, str]:
-    """Return a hash of each file of captions; images are hashed one by one in `made.json`."""
-    parts = {"train": data.captions, "dev": data.dev_captions}
-    return {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
+def fingerprints(config: RunConfig) -> dict[str, str]:
+    """Return a hash of each file of captions, and of the image network if it is the shipped one.
+
+    Images are hashed one by one in `made.json`.
+    """
+    parts = {"train": config.data.captions, "dev": config.data.dev_captions}
+    found = {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
+    if uses_shipped_network(config):
+        found["image network"] = weights_hash(shipped_captioner())
+    return found
 
 
 def read_parts(data: DataConfig) -> Captions:
@@ -132,10 +144,16 @@ def read_parts(data: DataConfig) -> Captions:
     return Captions(read_captions(data.captions, part="train"), dev)
 
 
-def prepare(config: RunConfig, captions: Captions, folder: Path, progress: Progress) -> None:
+def prepare(
+    config: RunConfig,
+    captions: Captions,
+    stores: list[FeatureStore],
+    folder: Path,
+    progress: Progress,
+) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
     located = locate(captions, open_images(config.data.images), progress)
-    _, faults = compute_features(config, located.hashes, progress)
+    faults = compute_features(stores, config, located.hashes, progress)
     broken = {name: faults[key] for name, key in located.hashes.items() if key in faults}
     usable = {name: key for name, key in located.hashes.items() if name not in broken}
     train = [image for image in captions.train if image.image in usable]
@@ -185,9 +203,9 @@ def locate(captions: Captions, images: ImageIndex, progress: Progress) -> Locate
 
 
 def compute_features(
-    config: RunConfig, hashes: Mapping[str, str], progress: Progress
-) -> tuple[list[FeatureStore], Broken]:
-    """Return the run's feature stores with rows for the images, given as name: content hash."""
+    stores: list[FeatureStore], config: RunConfig, hashes: Mapping[str, str], progress: Progress
+) -> Broken:
+    """Add rows for the images, given as name: content hash; return those that cannot be decoded."""
     names = {key: name for name, key in hashes.items()}
     images: list[ImageIndex] = []  # opened only if a row is missing
 
@@ -200,10 +218,10 @@ def compute_features(
             raise ModelError(f"{names[key]} changed or was removed since the run started")
         return content
 
-    stores, broken = feature_stores(config), Broken()
+    broken = Broken()
     for store in stores:
         broken |= add_missing(store, names, read, config.model.image, progress)
-    return stores, broken
+    return broken
 
 
 def learn_tokens(texts: list[str], config: TokenizerConfig, progress: Progress) -> Tokenizer:

@@ -1,0 +1,36 @@
+"""The image network inside the shipped captioner: the start of a new captioner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch import Tensor
+
+from models.errors import NotFoundError
+from models.installed import BOX, DEFAULTS, is_bundle
+
+PREFIX = "encoder.body."  # names of an image network's weights in a bundle
+
+
+def shipped_captioner() -> Path:
+    """Return the folder of the shipped captioner; raise NotFoundError if it is missing."""
+    folder = BOX / DEFAULTS["caption"]
+    if not is_bundle(folder):
+        raise NotFoundError(
+            f"no weights of the image network, because {folder} is missing",
+            "the model that is shipped with attn",
+            "give a file with --encoder-weights PATH (model.image.weights)",
+        )
+    return folder
+
+
+def shipped_network() -> dict[str, Tensor]:
+    """Return the weights of the shipped captioner's image network, restored to fp32."""
+    from models.bundle.digests import check_digests
+    from models.bundle.settings import WEIGHTS
+    from models.bundle.weights import read_tensors
+
+    folder = shipped_captioner()
+    found = read_tensors(folder / WEIGHTS, lambda name: name.startswith(PREFIX))
+    check_digests(folder, [WEIGHTS])
+    return {name.removeprefix(PREFIX): tensor for name, tensor in found.items()}
