@@ -53,7 +53,7 @@ COMMANDS = {
 # Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # never the program's mistake
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 
 def main() -> None:
@@ -102,7 +102,7 @@ class StandIn(TyperCommand):
 
 
 class CommandTable(TyperGroup):
-    """A group of stand-ins; the command that is called is imported then."""
+    """A group of placeholders; a command is imported when it is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command that was called; unknown names are refused before that."""
@@ -200,7 +200,7 @@ def _exit_statuses() -> Iterator[None]:
 def _deliver() -> bool:
     """Flush stdout. Return False if results are lost because they cannot be written.
 
-    A reader that has closed the pipe wants no more results; that is no loss.
+    Results are not lost if the reader has closed the pipe, because it wants no more of them.
     """
     try:
         if sys.stdout is not None:

@@ -48,7 +48,7 @@ def is_terminal() -> bool:
 
 
 def drop_undeliverable() -> None:
-    """Make stderr ignore what nobody can receive, so that work goes on without its messages.
+    """Make stderr drop messages that cannot be delivered, so that the work continues without them.
 
     Also reserve the numbers of closed standard streams. Otherwise the next file to be opened would
     get number 2, and a library that writes to stderr would write into that file.
@@ -95,7 +95,7 @@ class LossyStream:
 
 
 class Progress(Protocol):
-    """Function that shows how far the work is."""
+    """Function that shows the progress of a piece of work."""
 
     def __call__(self, done: float, note: str = "") -> None:
         """Show the amount done so far and a note."""

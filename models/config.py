@@ -75,7 +75,8 @@ class AttentionConfig:
     )
     read_mix: str = option(
         "sentence",
-        "hard: unit to which that choice applies: sentence (or image), step or batch",
+        "hard: unit for which training chooses expectation or sample: sentence (or image), step "
+        "or batch",
         choices=("sentence", "step", "batch"),
     )
     read_temperature: float = option(
@@ -249,11 +250,11 @@ class SearchConfig:
     )
     seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
     max_ratio: float = option(
-        2.0, "longest output in tokens: this times the source length, plus max_extra"
+        2.0, "factor of the length limit, in tokens: max_ratio times source length plus max_extra"
     )
     max_extra: int = option(
         20,
-        "longest output in tokens: max_ratio times the source length, plus this",
+        "constant of the length limit, in tokens: max_ratio times source length plus max_extra",
         at_most=MAX_SLOTS,
     )
     max_caption: int = option(
@@ -288,7 +289,7 @@ class AlignConfig:
         "method from weights to links: argmax, threshold, mutual or transport",
         choices=("argmax", "threshold", "mutual", "transport"),
     )
-    threshold: float = option(0.3, "threshold, transport: least weight, or share, of a link")
+    threshold: float = option(0.3, "threshold, transport: minimum weight, or share, of a link")
     null_threshold: float = option(
         1.0,
         "a target unit with more weight than this on no source unit gets no link",
@@ -301,8 +302,8 @@ class AlignConfig:
     )
     flavour: str = option(
         "moses",
-        "rule by which links grow: that of moses or fast_align, or one-to-one (a link is added "
-        "only if neither of its words has one)",
+        "how grow-diag adds links: like moses, like fast_align, or one-to-one (only between words "
+        "without a link)",
         choices=("moses", "fast_align", "one-to-one"),
         aliases={"both-free": "one-to-one"},
     )

@@ -96,8 +96,8 @@ def rgb(image: Image.Image) -> Image.Image:
 def eight_bit(image: Image.Image) -> Image.Image:
     """Convert a grey image of 16 or 32 bits, or of floating point, to 8 bits.
 
-    If the mode does not define the range, the smallest usual range that contains all values is
-    assumed: 1 and 255 (both only for floating point), 65535, or the highest value itself.
+    If the mode does not define the highest value, the first of these that no pixel exceeds is
+    assumed: 1 and 255 (floating point only), 65535, the highest value in the image.
     """
     values = numpy.nan_to_num(numpy.asarray(image).astype(numpy.float64)).clip(0)
     highest = float(values.max())

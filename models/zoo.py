@@ -72,10 +72,10 @@ _CAPTIONER_TRANSFORMER = {
 }
 _HARD: dict[str, Any] = {"attention": {"read": "hard"}}
 _DOUBLY = {"attention": {"coverage": "doubly_stochastic"}}
-# on 49 cells and a dozen words no cell can come to 1: at full weight the maps become flat
+# a dozen words give none of 49 cells a sum of 1, so the penalty at full weight flattens the maps
 _DOUBLY_SMALL = {"attention": {**_DOUBLY["attention"], "coverage_weight": 0.1}}
-# hard attention: the weights of the paper's released program; with those of the paper small models
-# hardly learn, neither of images nor of texts
+# hard attention: the weights of the paper's released program; with the weights in the paper, small
+# models hardly learn, from images or from texts
 _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
 PRESETS: dict[str, Preset] = {

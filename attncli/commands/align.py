@@ -41,6 +41,7 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import AlignOverrides
+from attncli.plurals import counted
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
 from attncli.render.screen import current_screen
 from models.config import MAX_BATCH_TOKENS
@@ -260,7 +261,7 @@ def _source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
         return
     with open_input(files[0] if files else None) as stream:
         typed = stream.isatty()
-        lines = typed_chunks(stream, "source ||| target,") if typed else read_chunks(stream)
+        lines = typed_chunks(stream, "source ||| target") if typed else read_chunks(stream)
         yield pairs_of_lines(lines)
 
 
@@ -279,7 +280,7 @@ def _write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
             picture.take(chunk)
             refused += sum(map(_reported, chunk))
             count += len(chunk)
-            advance(count, f"{count:,} pairs")
+            advance(count, counted(count, "pair"))
         write(document.end())
     picture.draw()
     return refused

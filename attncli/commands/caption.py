@@ -33,6 +33,7 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import SearchOverrides
+from attncli.plurals import counted
 from attncli.render.captions import CaptionedImage, Format, Layout, closing, opening, rendered
 from attncli.render.screen import current_screen
 from models.config import BATCH_IMAGES
@@ -189,7 +190,7 @@ def _write_all(
             console.warn(note)
         statistics.count(outcomes)
         count, failed = count + len(outcomes), failed + len(notes)
-        advance(count, f"{count:,} images")
+        advance(count, counted(count, "image"))
     to.write(closing(layout))
     for note in statistics.notes():
         console.warn(note)

@@ -17,6 +17,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms
 from attncli.options import Device, Threads
+from attncli.plurals import counted
 from attncli.render.comparison import (
     WRITERS,
     draw_comparison,
@@ -170,7 +171,8 @@ def base_config(
     pairs = [path for path in train if path.suffix != ".toml"]
     if len(pairs) > 2:
         raise typer.BadParameter(
-            f"{len(pairs)} files; mechanisms are named before the options", param_hint=f"'{TRAIN}'"
+            f"{counted(len(pairs), 'file')}; mechanisms are named before the options",
+            param_hint=f"'{TRAIN}'",
         )
     if train and not dev:
         raise typer.BadParameter("needed to compare on", param_hint=f"'{DEV}'")
@@ -242,7 +244,8 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], in
 def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
     """Leave after an interruption."""
     console.say(
-        f"stopped; {len(rows)} runs are finished in {output}; the same command continues from here"
+        f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
+        "the same command continues from here"
     )
     raise typer.Exit(stop.status or 130) from None
 

@@ -1,4 +1,4 @@
-"""Pictures of alignments that a command draws into a file, beside its results."""
+"""Pictures of alignments that a command writes in addition to its results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Picture:
         if self.left_out:
             total = len(self.pairs) + self.left_out
             console.warn(
-                f"{path} shows the first {len(self.pairs)} of {total:,} pairs; --pairs chooses"
+                f"{path} shows pairs 1 to {len(self.pairs):,} of {total:,}; --pairs selects others"
             )
         with open_output(path) as write:
             write(written(self.pairs, name))
@@ -71,7 +71,7 @@ class Picture:
 def check_drawing(path: Path | None, pairs: str | None, *, drawn: bool = True) -> Drawing:
     """Return the requested drawing; raise an error before the model runs if it is impossible.
 
-    drawn: True if something is drawn, if only in the terminal.
+    drawn: True if heat maps are drawn in the terminal.
     """
     if pairs and not (path or drawn):
         raise typer.BadParameter("needs --show or --picture", param_hint="'--pairs'")

@@ -6,6 +6,7 @@ import time
 from contextlib import ExitStack
 
 from attncli import console
+from attncli.plurals import counted
 from attncli.training.config import TrainConfig
 from attncli.training.events import (
     Ended,
@@ -77,13 +78,13 @@ class Display:
                 self.evaluated(event)
             case Ended():
                 self.close()
-                console.say(f"ended after {event.step:,} updates: {event.reason}")
+                console.say(f"ended after {counted(event.step, 'update')}: {event.reason}")
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
             case Finished():
                 console.say(
-                    f"finished before, after {event.step:,} updates ({event.reason}); "
+                    f"finished before, after {counted(event.step, 'update')} ({event.reason}); "
                     f"kept: {_kept(event.kept, self.config)}"
                 )
 
@@ -131,12 +132,12 @@ def started(event: Started) -> None:
         console.say(f"metric: {METRICS[event.metric].label} ({why}; set train.metric to change)")
     if event.empty or event.long:
         console.warn(
-            f"{event.empty + event.long:,} {event.unit} are excluded: {event.empty:,} with an "
-            f"empty side, {event.long:,} longer than {event.length_limits}"
+            f"{event.unit} excluded: {event.empty:,} with an empty side, "
+            f"{event.long:,} longer than {event.length_limits}"
         )
     if event.dev_long:
         console.warn(
-            f"{event.dev_long:,} dev sentences are longer than model.max_source and score as empty"
+            f"dev sentences longer than model.max_source, which score as empty: {event.dev_long:,}"
         )
     for note in event.notes:
         console.warn(note)

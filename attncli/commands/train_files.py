@@ -1,8 +1,8 @@
 """Separation of training files and `--dev` files of `attn train`.
 
-``--dev`` takes all values up to the next option, so that ``attn train a b --dev c d -o x`` says
-what it means. In ``attn train --dev c d a b`` it takes the training files too; as these are two,
-or one table, they can be told apart.
+``--dev`` takes all values up to the next option, as in ``attn train a b --dev c d -o x``. In
+``attn train --dev c d a b`` it takes the training files, too: these are the last two values, or the
+last one if it is a table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TrainFiles(NamedTuple):
 def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:
     """Return the arguments with ``--dev a b`` written as ``--dev a --dev b``."""
     found: list[str] = []
-    option = ""  # that takes what follows
+    option = ""  # the option that takes the next value
     for position, value in enumerate(args):
         if value == "--":
             return found + args[position:]

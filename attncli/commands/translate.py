@@ -38,6 +38,7 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import AlignOverrides, SearchOverrides
+from attncli.plurals import counted
 from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, Layout, rendered
 from attncli.render.screen import Screen, current_screen
@@ -284,7 +285,7 @@ def _write_all(
         refused += sum(outcome.translation is None for outcome in outcomes)
         count += len(outcomes)
         size += sum(len(line.text.encode()) + len(line.ending) for line, *_ in outcomes)
-        advance(size, f"{count:,} lines")
+        advance(size, counted(count, "line"))
     for message in report.summary():
         console.warn(message)
     return refused

@@ -17,12 +17,14 @@ class Augmentation:
     crop: float  # smallest share of an image's area that is kept; 1: no cropping
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Return augmented images of the shape (B, 3, h, w) of the given ones."""
+        """Return augmented copies of images (B, 3, h, w)."""
         count = len(images)
         scale = (1 - torch.rand(count) * (1 - self.crop)).sqrt()  # of either side
         mirror = torch.where(torch.rand(count) < self.flip, -1.0, 1.0)
         shift = (2 * torch.rand(2, count) - 1) * (1 - scale)  # of the middle
-        theta = torch.zeros(count, 2, 3)  # from places in the new image to those in the old
+        theta = torch.zeros(
+            count, 2, 3
+        )  # maps positions in the new image to positions in the old one
         theta[:, 0, 0], theta[:, 1, 1] = scale * mirror, scale
         theta[:, :, 2] = shift.T
         grid = affine_grid(theta, list(images.shape), align_corners=False)

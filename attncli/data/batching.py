@@ -44,8 +44,8 @@ def epoch_plan(
 ) -> list[np.ndarray]:
     """Return the batches of one epoch, as arrays of example numbers, in training order.
 
-    both_sides: sort by target and source length, not by the longer side alone. This pads less, but
-    most pairs of a batch meet again in every epoch; it is the order of runs of earlier versions.
+    both_sides: sort by target and source length instead of the longer side alone. This pads less,
+    but mostly the same pairs share a batch in every epoch. Runs of earlier versions use it.
     """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(examples.count)

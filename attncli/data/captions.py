@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.data import corpus
+from attncli.plurals import counted
 from models.errors import ModelError
 from models.parsing import parse_json
 
@@ -114,7 +115,7 @@ def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
         for number, row in enumerate(_csv_rows(path, lines), 1):
             if len(row) != 2:
                 raise ModelError(
-                    f"{path}, row {number} has {len(row)} columns", "image and caption"
+                    f"{path}, row {number} has {counted(len(row), 'column')}", "image and caption"
                 )
             if number > 1:
                 yield row[0].strip(), row[1].strip()

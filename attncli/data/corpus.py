@@ -24,6 +24,7 @@ import zstandard
 
 from attncli.data.lines import decode
 from attncli.data.streams import open_input
+from attncli.plurals import counted
 from models.errors import ModelError
 from models.limits import FILE_BYTES, LINE_BYTES, WINDOW_BYTES
 
@@ -157,7 +158,10 @@ def cells(line: str, separator: str) -> list[str]:
 def _check_counts(paths: Sequence[Path], counts: list[int]) -> None:
     _refuse_empty(paths, counts)
     if len(set(counts)) > 1:
-        said = [f"{path} has {count:,} lines" for path, count in zip(paths, counts, strict=True)]
+        said = [
+            f"{path} has {counted(count, 'line')}"
+            for path, count in zip(paths, counts, strict=True)
+        ]
         raise ModelError(" and ".join(said), "as many in each", "line n of one goes with line n")
 
 
@@ -182,7 +186,9 @@ def _table(path: Path) -> Iterator[list[str]]:
                     "give two files if this is the source alone",
                 )
             if len(row) != width:
-                seen = f"{path}, line {number} has {len(row)} columns and line 1 has {width}"
+                seen = (
+                    f"{path}, line {number} has {counted(len(row), 'column')}, line 1 has {width}"
+                )
                 raise ModelError(seen, "as many in each line")
             yield row
     _refuse_empty([path], [number])
@@ -246,8 +252,8 @@ def _decoder(head: bytes) -> Callable[[], Any] | None:
 def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> Iterator[bytes]:
     """Yield the content of each frame; a file may consist of several compressed files.
 
-    zstandard's own reader takes a file that was cut off for a shorter one, so this asks each
-    decoder whether its frame has ended.
+    zstandard's own reader does not report a truncated file, so this asks each decoder whether
+    its frame has ended.
     """
     decoder = None
     for block in _portions(blocks, PORTION):
@@ -256,7 +262,10 @@ def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> It
             yield from _portions([decoder.decompress(block)], BLOCK)
             if not decoder.eof:
                 break
-            block, decoder = decoder.unused_data.lstrip(b"\0"), None  # zeros may fill a file up
+            block, decoder = (
+                decoder.unused_data.lstrip(b"\0"),
+                None,
+            )  # a file may be padded with zeros
     if decoder:
         raise EOFError("it ends too early")
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncli.data.corpus import BARS, open_text
 from attncli.data.links import NUMBER, Index, Link, parse_pharaoh, read_links
 from attncli.data.panels import Panel
+from attncli.plurals import counted
 from models.errors import ModelError
 from models.parsing import parse_json
 
@@ -54,7 +55,7 @@ def read_external_alignments(
 ) -> ExternalAlignments:
     """Read the alignments of a file. lengths: words of each pair, None to take them from the file.
 
-    Raises ModelError for what is no alignment, or one of other texts.
+    Raises ModelError for a line that is not an alignment, and for alignments of other texts.
     """
     with open_text(path) as lines:
         texts = list(lines)
@@ -75,7 +76,7 @@ def read_external_alignments(
     sizes = lengths or [(len(source.split()), len(target.split())) for source, target in found]
     if not sizes or len(rows) != len(sizes):
         known = f"{len(sizes)}, as the texts" if sizes else "its texts beside it: SOURCE TARGET"
-        raise ModelError(f"{path} has alignments of {len(rows)} pairs", known)
+        raise ModelError(f"{path} has alignments of {counted(len(rows), 'pair')}", known)
     panels = [_panel(path, row, *size) for row, size in zip(rows, sizes, strict=True)]
     return ExternalAlignments(tuple(panels), found)
 
@@ -106,7 +107,7 @@ def _panel(path: Path, row: Row, source: int, target: int) -> Panel:
         links = frozenset(link for _, link, _, _ in parse_pharaoh(row.text))
     except ValueError as error:
         raise ModelError(
-            f"{where}: {str(error)[:40]!r} is no alignment", "links or weights"
+            f"{where}: {str(error)[:40]!r} is not an alignment", "links or weights"
         ) from None
     for i, j in links:
         if i >= source or j >= target:
@@ -158,6 +159,6 @@ def _read_json_lines(path: Path, texts: Sequence[str]) -> ExternalAlignments:
             if any(not (0 <= i < shape[1] and 0 <= j < shape[0]) for i, j in links):
                 raise ValueError("a link names a word that is not there")
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise ModelError(f"{path}, line {number} is no alignment ({error})") from None
+            raise ModelError(f"{path}, line {number} is not an alignment ({error})") from None
         panels.append(Panel(path.name, links, table))
     return ExternalAlignments(tuple(panels), tuple(pairs))

@@ -1,8 +1,8 @@
 """Cache of image features, computed once and reused by later runs: rows of one shape.
 
 FOLDER/rows.bin      the rows end to end, memory-mapped; it only grows
-FOLDER/keys.txt      the content hash of each row's image: a row counts once its line is whole
-FOLDER/about.json    shape and type of a row, and what made it
+FOLDER/keys.txt      the content hash of each row's image; a row is valid once its line is complete
+FOLDER/about.json    shape and type of a row, and how it was computed
 
 A killed process leaves the rows whose keys it has written, and the next process continues there.
 One process writes at a time; any number may read.
@@ -26,7 +26,7 @@ from models.parsing import parse_json
 
 KEY = 64  # letters of a content hash
 CACHE = "ATTN_CACHE"  # the environment's name for the folder of all caches
-WAIT = 0.5  # seconds between two looks at whether another process has ended
+WAIT = 0.5  # seconds between two attempts to lock the cache
 
 
 class RowKind(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 
 from attncli.data.corpus import open_text
 from attncli.data.links import parse_pharaoh
+from attncli.plurals import counted
 from models.alignment.units import units
 from models.errors import ModelError
 from models.tokenizer import Tokenizer
@@ -28,7 +29,7 @@ class Guide(NamedTuple):
 
 
 def read_guides(path: Path, total: int) -> Iterator[Guide]:
-    """Yield the links of each of `total` pairs; a ModelError if they cannot belong to them."""
+    """Yield the links of each of `total` pairs; a ModelError if the file does not fit the pairs."""
     number, linked, lowest = 0, False, False
     with open_text(path) as lines:
         for number, text in enumerate(lines, 1):
@@ -39,8 +40,10 @@ def read_guides(path: Path, total: int) -> Iterator[Guide]:
             lowest = lowest or any(0 in link for link in guide.links)
             yield guide
     if number != total:
-        more = "more than" if number > total else f"{number:,} lines for"
-        raise ModelError(f"{path} has {more} {total:,} pairs", "a line of links for each pair")
+        more = "more than" if number > total else f"{counted(number, 'line')} for"
+        raise ModelError(
+            f"{path} has {more} {counted(total, 'pair')}", "a line of links for each pair"
+        )
     if not lowest:
         seen = "names no first word" if linked else "has no links"
         raise ModelError(
@@ -55,7 +58,7 @@ def _links(path: Path, number: int, text: str) -> tuple[tuple[int, int], ...]:
         return tuple(link for _, link, _, _ in parse_pharaoh(text))
     except ValueError as error:
         raise ModelError(
-            f"{path}, line {number}: {str(error)[:40]!r} is no link", "links such as 0-0 1-2"
+            f"{path}, line {number}: {str(error)[:40]!r} is not a link", "links such as 0-0 1-2"
         ) from None
 
 

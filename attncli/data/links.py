@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from attncli.data.corpus import open_text
+from attncli.plurals import counted
 from models.errors import ModelError
 from models.limits import DIGITS, SENTENCES
 
@@ -50,9 +51,9 @@ class LinkFile(NamedTuple):
     """The links of a file, a row for each sentence pair, and how it was read."""
 
     rows: tuple[Links, ...]
-    base: int  # first index: 0 or 1
+    base: int  # index of the first word: 0 or 1
     reason: str  # how that is known
-    left_out: int = 0  # links that name words which are not there
+    left_out: int = 0  # number of links to words that do not exist
 
 
 class RawLink(NamedTuple):
@@ -84,10 +85,10 @@ def read_links(
 ) -> LinkFile:
     """Return the links of a file.
 
-    lengths: words of each pair, None where a text is not known. index: what the file counts from,
-    if the user has said so; `option` is how. Raises ModelError for what is no link, for a link to
-    a word that is not there (with skip_bad such links are left out and counted), for another
-    number of lines than pairs, and for a file that may count from either.
+    lengths: number of words on both sides of each pair, None for an unknown text. index: index of
+    the first word in the file, if the user gave it with `option`. skip_bad: leave out and count
+    links to words that do not exist. Raises ModelError for text that is not a link, for a link to
+    a word that does not exist, for a wrong number of lines, and if the first index is ambiguous.
     """
     found = parse(path, len(lengths) if lengths is not None else None)
     base, reason = _counted_from(path, found, lengths, index, option)
@@ -97,7 +98,7 @@ def read_links(
         if fault and not skip_bad:
             raise ModelError(
                 f"{path}, line {written.line}: {written.text} {fault}",
-                "links between words that are there",
+                "links between existing words",
                 f"it was read as counting from {base} ({reason}); {option} sets that, "
                 "--skip-bad leaves such links out",
             )
@@ -121,14 +122,16 @@ def parse(path: Path, pairs: int | None = None) -> ParsedLinks:
             f"{path} has a link of sentence pair {count:,}", f"at most {SENTENCES:,} pairs"
         )
     if pairs is not None and (count > pairs or (count < pairs and style == "Pharaoh")):
-        raise ModelError(f"{path} has links of {count:,} sentence pairs", f"{pairs:,} of them")
+        raise ModelError(
+            f"{path} has links of {counted(count, 'sentence pair')}", f"{pairs:,} of them"
+        )
     return ParsedLinks(links, count if pairs is None else pairs, style)
 
 
 def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool, float | None]]:
     """Yield the links of a line: text, indices, True if sure, probability.
 
-    Raises ValueError with what is no link.
+    Raises ValueError with the text that is not a link.
     """
     for word in text.split():
         match = PHARAOH.fullmatch(word)
@@ -155,7 +158,7 @@ def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
                 yield RawLink(number, number - 1, word, link, sure, probability)
         except ValueError as error:
             raise ModelError(
-                f"{path}, line {number}: {str(error)[:40]!r} is no link",
+                f"{path}, line {number}: {str(error)[:40]!r} is not a link",
                 "links such as 0-0, 1p2, 1?2 or 0-0:0.93, or NAACL's `1 1 2 S`",
             ) from None
 
@@ -167,13 +170,15 @@ def _naacl(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
         match = NAACL.fullmatch(text)
         if not match or int(match[1]) < 1:
             raise ModelError(
-                f"{path}, line {number}: {text[:40]!r} is no link",
+                f"{path}, line {number}: {text[:40]!r} is not a link",
                 "sentence (from 1), source word, target word, and S or P",
             )
         try:
             probability = float(match[5]) if match[5] else None
         except ValueError:
-            raise ModelError(f"{path}, line {number}: {match[5]!r:.40} is no probability") from None
+            raise ModelError(
+                f"{path}, line {number}: {match[5]!r:.40} is not a probability"
+            ) from None
         link = int(match[2]), int(match[3])
         text = " ".join(text.split())
         yield RawLink(number, int(match[1]) - 1, text, link, match[4] != "P", probability)
@@ -204,8 +209,8 @@ def _counted_from(
         return 0, "it has no links"
     raise ModelError(
         f"{path} may count words from 0 or from 1",
-        "an index that settles it",
-        f"say which with {option} 0 or {option} 1",
+        "an index of 0, or of a pair's last word",
+        f"give {option} 0 or {option} 1",
     )
 
 

@@ -1,4 +1,4 @@
-"""Training examples from the pairs of one or more directions, drawn anew in every epoch.
+"""Training examples from the pairs of one or more directions, sampled anew in every epoch.
 
 temperature   share of direction i in an epoch:  p_i ~ n_i^(1/T)            Arivazhagan et al. 2019
 concatenate   share of the examples that consist of 2 to 4 pairs of one direction, so that the
@@ -6,8 +6,8 @@ concatenate   share of the examples that consist of 2 to 4 pairs of one directio
 noise         share of the sources with noise; see attncli.data.noise
 sampling      other segmentations into tokens; see models.subwords
 
-All of it depends on the seed, the epoch and the number of the example alone, so a resumed run is
-the same as an unbroken one.
+All random choices depend only on the seed, the epoch and the number of the example, so a resumed
+run equals an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from models.tokenizer import END, Tokenizer
 from models.types import Batch
 
 MOST = 4  # pairs of one example
-LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # share of examples of so many pairs among the concatenated
-NEIGHBOURS = 0.5  # share of these that are neighbours in their corpus; the others are random
+LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples
+NEIGHBOURS = 0.5  # share of concatenated examples whose pairs are adjacent in their corpus
 
 
 class Direction(NamedTuple):
@@ -62,7 +62,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Mixture:
-    """The examples of one epoch; `rows` (M, K) are the pairs of each, -1 where there are fewer.
+    """Examples of one epoch. `rows` (M, K): pair numbers of each example, padded with -1.
 
     Pairs are numbered through all directions. Without an epoch, every pair is one example.
     """
@@ -92,7 +92,7 @@ class Mixture:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Number of each direction's first pair (D + 1,); the last one is the number of pairs."""
+        """Index of each direction's first pair, (D + 1,); the last entry is the number of pairs."""
         return np.cumsum([0, *(direction.pairs for direction in self.directions)])
 
     @cached_property
@@ -129,7 +129,7 @@ class Mixture:
         return other
 
     def _singles(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the pairs of an epoch: as many as there are, divided by the temperature."""
+        """Sample the pairs of an epoch: as many as stored, in the shares of the temperature."""
         counts = np.diff(self.starts)
         if self.variation.temperature == 1 or len(counts) == 1:
             return np.arange(self.starts[-1])
@@ -182,7 +182,7 @@ class Mixture:
     def _varied(
         self, source: list[int], target: list[int], number: int, prefix: int
     ) -> tuple[list[int], list[int]]:
-        """Return ids after noise and subword sampling; as they were where they get too long."""
+        """Apply noise and subword sampling to ids; a side that becomes too long stays unchanged."""
         variation = self.variation
         if not (variation.noise or variation.sampling):
             return source, target
@@ -237,6 +237,6 @@ def divided(total: int, parts: np.ndarray) -> np.ndarray:
 
 
 def repeated(quota: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return `quota` of the numbers below `count`: each as often as any other, or once more."""
+    """Return `quota` numbers below `count`, whose frequencies differ by at most one."""
     whole, rest = divmod(quota, count)
     return np.concatenate([*[np.arange(count)] * whole, rng.permutation(count)[:rest]])

@@ -1,4 +1,4 @@
-"""Noise on source sentences, so that a model learns to read text as people type it.
+"""Noise on source sentences, so that a model learns to translate carelessly typed text.
 
 One of: lower case, no final punctuation, both, capitals, a typing mistake. The target stays as it
 is. Source: Belinkov and Bisk 2018, Synthetic and Natural Noise Both Break Neural Machine

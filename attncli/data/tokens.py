@@ -131,7 +131,7 @@ def write_pairs(
             done += len(chunk)
             advance(done)
         if guides is not None:
-            next(beside, None)  # it sees whether there are more of them than pairs
+            next(beside, None)  # raises an error if there are more links than pairs
         for writer in writers:
             writer.close()
     return Dropped(empty, long)

@@ -18,9 +18,9 @@ from attncli.data.lines import Line, decode, read_chunks
 PROMPT = "> "
 
 
-def typed_chunks(stream: BinaryIO, what: str = "One sentence") -> Iterator[list[Line]]:
+def typed_chunks(stream: BinaryIO, what: str = "sentence") -> Iterator[list[Line]]:
     """Yield a chunk for each line, or for lines pasted together, until Ctrl-D."""
-    console.say(f"{what} a line; Ctrl-D ends.")
+    console.say(f"One {what} per line; Ctrl-D ends.")
     if stream is sys.stdin.buffer and sys.stdout is not None and sys.stdout.isatty():
         yield from _edited()
     else:

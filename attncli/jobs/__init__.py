@@ -1,1 +1,1 @@
-"""What the commands do, as plain typed functions."""
+"""Work of the commands: one plain typed function each, callable from Python."""

@@ -134,7 +134,7 @@ def read_external(
     index: Index | None = None,
     skip_bad: bool = False,
 ) -> tuple[list[PairLine], list[ExternalAlignments]]:
-    """Return the external alignments of files, and the pairs given or else read from them."""
+    """Return the external alignments of files, and the pairs: given ones, or those in the files."""
     lengths = None if pairs is None else [_lengths(pair) for pair in pairs]
     external = []
     for path in paths:

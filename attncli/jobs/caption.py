@@ -65,8 +65,8 @@ class CaptionStatistics:
         """Yield warnings: captions cut at the limit, maps or captions that hardly differ."""
         if self._truncated:
             yield (
-                f"{self._truncated:,} of {self._images:,} captions were cut at their length "
-                "limit (--max-caption raises it)"
+                f"captions cut at their length limit: {self._truncated:,} of {self._images:,} "
+                "(--max-caption raises the limit)"
             )
         if self._alike and 2 * self._alike >= self._maps:
             where = f"in {self._alike:,} of {self._maps:,} images " if self._maps > 1 else ""

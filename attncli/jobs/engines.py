@@ -94,5 +94,6 @@ def _reason(path: Path, options: OpenOptions) -> str:
 def _refuse_int8(engine: EngineOptions, reason: str) -> None:
     if engine.precision == "int8":
         raise ConfigurationError(
-            f"--precision int8 with {reason}", "fp32, or what CTranslate2 can do"
+            f"--precision int8 with {reason}",
+            "fp32, or a model and a search that CTranslate2 supports",
         )

@@ -16,6 +16,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.translate import Translates, translate_lines
+from attncli.plurals import counted
 from attncli.scoring.translations import (
     Evaluation,
     EvaluationSet,
@@ -103,7 +104,9 @@ def read_system(path: Path, test_set: EvaluationSet) -> System:
         hypotheses = list(lines)
     wanted = len(test_set.references[0])
     if len(hypotheses) != wanted:
-        raise ModelError(f"{path} has {len(hypotheses):,} lines", f"{wanted:,}, as the references")
+        raise ModelError(
+            f"{path} has {counted(len(hypotheses), 'line')}", f"{wanted:,}, as the references"
+        )
     return System(path.name, hypotheses)
 
 
@@ -116,14 +119,14 @@ def translate_test_set(
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: Progress = lambda done, note="": None,
 ) -> System:
-    """Translate a test set as it is: no normalisation, and only lines too long for it are split.
+    """Translate a test set without normalisation; only lines too long for the model are split.
 
     advance: receives the number of sentences translated so far.
     """
     start = time.perf_counter()
 
     def show(done: int) -> None:
-        advance(done, f"{done:,} sentences, {done / (time.perf_counter() - start):,.1f}/s")
+        advance(done, f"{counted(done, 'sentence')}, {done / (time.perf_counter() - start):,.1f}/s")
 
     [outcomes] = translate_lines(
         [[Line(number, source) for number, source in enumerate(sources, 1)]],

@@ -12,6 +12,7 @@ from attncli.data.corpus import read_pairs
 from attncli.data.links import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
+from attncli.plurals import counted
 from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _scores_of_models(
 
 def how_read(found: LinkFile) -> str:
     """Return the first word number of a file, how it is known, and how many links were left out."""
-    left_out = f"; {found.left_out:,} bad links left out" if found.left_out else ""
+    left_out = f"; {counted(found.left_out, 'bad link')} left out" if found.left_out else ""
     return f"counts from {found.base} ({found.reason}){left_out}"
 
 

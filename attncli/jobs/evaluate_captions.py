@@ -19,6 +19,7 @@ from attncli.jobs import loading
 from attncli.jobs.caption import caption_images
 from attncli.jobs.evaluate import path_for
 from attncli.jobs.loading import OpenOptions, model_names
+from attncli.plurals import counted
 from attncli.scoring.caption_systems import (
     CaptionEvaluation,
     CaptionSet,
@@ -106,7 +107,7 @@ def caption_test_set(
                 raise ModelError(outcome.note)
             captions.append(outcome.hypotheses[0].text)
         rate = len(captions) / (time.perf_counter() - start)
-        advance(len(captions), f"{len(captions):,} images, {rate:,.1f}/s")
+        advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
     return CaptionSystem(name, captions, captioner.read_mode, time.perf_counter() - start)
 
 
@@ -186,7 +187,7 @@ def _named(record: Any) -> tuple[str, str]:
 def _in_order(path: Path, rows: list[str], test: CaptionSet) -> list[str]:
     if len(rows) != len(test.images):
         raise ModelError(
-            f"{path} has {len(rows):,} lines",
+            f"{path} has {counted(len(rows), 'line')}",
             f"{len(test.images):,}, one for each image of {test.name}",
             "or write image, tab, caption",
         )

@@ -20,12 +20,14 @@ from models.inference.normalise import (
 from models.limits import LINE_TAGS
 
 LongLines = Literal["split", "refuse"]
-CAPITALS = 1.3  # tokens of a text in capitals per token in lower case: the model has not seen them
+CAPITALS = (
+    1.3  # tokens in capitals per token in lower case; above this, capitals are unknown to a model
+)
 
 
 @dataclass(frozen=True)
 class LineOptions:
-    """How lines become texts. The defaults change nothing but lines too long for the model."""
+    """How lines become texts. By default, only lines too long for the model are changed."""
 
     long_lines: LongLines = "split"  # lines that are longer than the model accepts
     normalise: bool = False  # spaces and apostrophes; the output keeps the line's outer spaces
@@ -38,7 +40,7 @@ EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=40)
 
 
 class MeasuresTexts(Protocol):
-    """Model as far as lengths are concerned."""
+    """Interface of a model that measures the length of texts."""
 
     @property
     def max_source_length(self) -> int:
@@ -95,7 +97,7 @@ def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> Line
 
 
 def _has_unknown_capitals(text: str, model: MeasuresTexts) -> bool:
-    """Return True if capitals cost a model so many more tokens that it cannot know the words."""
+    """Return True if a model needs many more tokens for capitals, so it cannot know the words."""
     if not is_all_capitals(text):
         return False
     return model.source_length(text) > CAPITALS * model.source_length(sentence_case(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from attncli.data.lines import TranslatedLine
+from attncli.plurals import counted
 from models.inference.repetition import repetition
 
 REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
@@ -27,7 +28,8 @@ class OutputReport:
                 if self._truncated <= REPORTED:
                     yield (
                         f"line {number}: the output was cut at its length limit, after "
-                        f"{len(best.ids):,} tokens (--max-ratio and --max-extra raise the limit)"
+                        f"{counted(len(best.ids), 'token')} "
+                        "(--max-ratio and --max-extra raise the limit)"
                     )
             if found := repetition(best.text, outcome.line.text):
                 self._loops += 1
@@ -40,13 +42,13 @@ class OutputReport:
     def summary(self) -> Iterator[str]:
         """Yield the totals of the kinds with more lines than were reported one by one."""
         if self._truncated > REPORTED:
-            yield f"{self._truncated:,} outputs in all were cut at their length limit"
+            yield f"outputs cut at their length limit: {self._truncated:,} in all"
         if self._loops > REPORTED:
-            yield f"{self._loops:,} outputs in all have a repetition loop"
+            yield f"outputs with a repetition loop: {self._loops:,} in all"
 
     def totals(self) -> Iterator[str]:
         """Yield the totals of both kinds, where there are any."""
         if self._truncated:
-            yield f"{self._truncated:,} outputs were cut at their length limit"
+            yield f"outputs cut at their length limit: {self._truncated:,}"
         if self._loops:
-            yield f"{self._loops:,} outputs have a repetition loop"
+            yield f"outputs with a repetition loop: {self._loops:,}"

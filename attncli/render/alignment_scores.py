@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from attncli.plurals import counted
 from attncli.render.columns import columns
 from attncli.render.json import as_json
 from attncli.scoring.alignments import AlignmentScores, GoldSummary
@@ -17,8 +18,8 @@ def alignment_scores_as_text(rows: Sequence[AlignmentScores], gold: GoldSummary)
         shares = (row.error_rate, row.precision, row.recall, row.f)
         table.append([row.name, *(f"{100 * share:.2f}" for share in shares), f"{row.links:,}"])
     read = [("gold", gold.note), *((row.name, row.note) for row in rows)]
-    counts = f"{gold.sure:,} sure and {gold.possible:,} possible links"
-    head = f"{gold.pairs:,} sentence pairs, {counts} in {gold.name}\n"
+    counts = f"{gold.sure:,} sure and {counted(gold.possible, 'possible link')}"
+    head = f"{counted(gold.pairs, 'sentence pair')}, {counts} in {gold.name}\n"
     return f"{head}\n{columns(table)}\n{columns(read, left=2)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from attncli.plurals import counted
 from attncli.render.columns import columns
 from attncli.render.json import as_json
 from attncli.scoring.caption_systems import CaptionEvaluation, CaptionSet
@@ -20,7 +21,8 @@ def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: Capti
     captions = sum(map(len, test.references))
     bleu = evaluations[0].scores.bleu
     parts = [
-        f"{len(test.images):,} images, {captions:,} reference captions in {test.name}\n",
+        f"{counted(len(test.images), 'image')}, "
+        f"{counted(captions, 'reference caption')} in {test.name}\n",
         columns(_score_table(evaluations)),
         columns(_plain_table(evaluations)),
         f"{SCALES}\nBLEU  {bleu.signature}\n",

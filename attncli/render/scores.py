@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from attncli.plurals import counted
 from attncli.render.columns import columns
 from attncli.render.json import as_json
 from attncli.scoring.translations import Bucket, Evaluation, Score, System
@@ -15,7 +16,7 @@ def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
     first = evaluations[0]
     count = len(first.system.hypotheses)
     parts = [
-        f"{_counted(count, 'sentence')}, {_counted(references, 'reference')}\n",
+        f"{counted(count, 'sentence')}, {counted(references, 'reference')}\n",
         _score_table(evaluations),
         _length_table(evaluations) if first.buckets else "",
         columns([(score.metric, score.signature) for score in first.scores], left=2),
@@ -76,10 +77,6 @@ def _length_table(evaluations: Sequence[Evaluation]) -> str:
 def _span(bucket: Bucket) -> str:
     same = bucket.shortest == bucket.longest
     return f"{bucket.shortest}" if same else f"{bucket.shortest}–{bucket.longest}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _record(evaluation: Evaluation) -> dict[str, object]:

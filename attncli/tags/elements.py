@@ -28,7 +28,9 @@ def pair_tags(parts: list[Segment]) -> list[Segment]:
             inside.append(number)
             still_open.add(number)
         elif number in opened_by:
-            while opened_by[number] in still_open:  # not there: it was closed with an outer one
+            while (
+                opened_by[number] in still_open
+            ):  # absent if it was closed together with an outer element
                 still_open.discard(inside[-1])
                 found.append(parts[closed_by[inside.pop()]])
             continue
@@ -41,7 +43,7 @@ def pair_tags(parts: list[Segment]) -> list[Segment]:
 def fold_untranslated(parts: list[Segment]) -> Iterator[Segment]:
     """Yield the segments of a nested line; an element without text to translate is one segment."""
     ends = _ends(parts)
-    worded = [0, *accumulate(has_word(part.text) for part in parts)]  # how many parts before
+    worded = [0, *accumulate(has_word(part.text) for part in parts)]  # number of segments before
     at = 0
     while at < len(parts):
         part, end = parts[at], at + 1

@@ -17,7 +17,7 @@ class Tag(NamedTuple):
 
     kind: Kind  # "open" and "close" in pairs, rightly nested
     raw: str
-    at: int  # index of the character of the text that followed it
+    at: int  # index in the text of the character that followed it
     before: bool  # True if a space, or nothing, was before it
     after: bool  # True if a space, or nothing, was after it
     breaking: bool  # True if it separates words as a space does

@@ -1,8 +1,8 @@
 """Positions of the tags in a translation, as character offsets.
 
-An element covers the words that its words became, with the punctuation at its edges where it had
-some. A placeholder goes beside the word it stood by. Any other tag goes between two words. What
-was inside an element stays inside it, and what was beside it stays out of it.
+An element covers the translations of its words, with the punctuation at its edges if the source
+element had some. A placeholder is placed next to the translation of its neighbouring word. Any
+other tag is placed between two words. Tags inside an element stay inside, all others outside.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from attncli.tags.parse import Tag, TaggedLine
 from attncli.tags.spans import WeightIndex, WordWeights
 from attncli.tags.words import Span, words
 
-NUMBER = re.compile(r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE)  # a noun comes after it
-ROOT = -1  # the parent of what is in no element
+NUMBER = re.compile(
+    r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE
+)  # placeholders that a noun follows, as in "{n} files"
+ROOT = -1  # parent of the tags that no element contains
 
 
 class PlacedTag(NamedTuple):
     """An element, or a single tag, with its position in the translation."""
 
-    parent: int  # which of the placed is around it
+    parent: int  # index of the element that contains it, or ROOT
     opening: Tag
     closing: Tag | None
     start: int = 0
@@ -39,11 +41,11 @@ class _Placing:
         self.source, self.target, self.seen = tagged.text, target, WeightIndex(weights)
         self.words, self.target_words = words(tagged.text), words(target)
         self.items = _items(tagged.tags)
-        self.taken: dict[int, list[Span]] = {}  # words of the elements of a parent, in order
-        self.elements: dict[int, list[tuple[int, int, int]]] = {}  # their characters and numbers
-        self.own = {ROOT: (0, len(self.words))}  # words of the source in an element
-        self.covered = {ROOT: (0, len(self.target_words))}  # words of the translation in it
-        self.spans = {ROOT: (0, len(target))}  # characters of the translation
+        self.taken: dict[int, list[Span]] = {}  # parent: target words that its elements cover
+        self.elements: dict[int, list[tuple[int, int, int]]] = {}  # start, end, index
+        self.own = {ROOT: (0, len(self.words))}  # element: its source words
+        self.covered = {ROOT: (0, len(self.target_words))}  # element: target words
+        self.spans = {ROOT: (0, len(target))}  # element: target characters
 
     def result(self) -> list[PlacedTag]:
         """Place elements first, parents before children; then single tags."""
@@ -126,7 +128,7 @@ class _Placing:
         left = bisect_left(self.words, tag.at, key=lambda word: word[0]) - 1
         right = bisect_right(self.words, tag.at, key=lambda word: word[1])
         if right == low and not tag.raw[-1].isalnum() and tag.raw[-1] in ":,;.!?-–—":
-            return None  # it begins the text, set off from it
+            return None  # a label such as "{file}:" stays at the beginning
         sides = [(left, True), (right, False)]
         if NUMBER.search(tag.raw):
             sides.reverse()
@@ -139,7 +141,7 @@ class _Placing:
         return None
 
     def _side(self, word: int, behind: bool, touches: bool) -> int:
-        """Return the position at one side of a target word, or of its punctuation."""
+        """Return the position at a side of a target word, or of its punctuation if not touching."""
         if touches:
             return self.target_words[word][1 if behind else 0]
         return self._end(word) if behind else self._start(word)
@@ -152,7 +154,7 @@ class _Placing:
         return not self.source[end:at].strip() and not self.source[at:start].strip()
 
     def _gap(self, word: int, parent: int, *, next_to_it: bool = False) -> int:
-        """Return the position of a cut before a target word: after the previous word."""
+        """Return the position before a target word and behind the previous word's punctuation."""
         first, last = self.covered[parent]
         if word <= first:
             return self.spans[parent][0]

@@ -1,9 +1,13 @@
-"""Placeholders extended by the punctuation that is meaningless without them.
+"""Extension of placeholders by punctuation that has no meaning without them.
 
-Without its placeholder, ``"{file}": not found`` would leave the model ``"": not found``. So a
-placeholder takes along the quotes or brackets around it, a sign that it is glued to, the colon or
-comma after it where it begins the line, and the comma before it where it ends a clause.
-Neighbouring placeholders with only punctuation between them go as one.
+Without its placeholder, ``"{file}": not found`` would become ``"": not found`` for the model. A
+placeholder is therefore extended by
+
+- quotes or brackets around it, and a sign that touches it (``#``, ``%``, currency signs);
+- a colon or comma behind it, if it begins the line;
+- a comma before it, if it ends a clause.
+
+Placeholders with only punctuation between them are merged.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ CLAUSE_END = re.compile(r"\s*[.!?…]")
 
 
 def widen_placeholders(parts: list[Segment], *, escaped: bool) -> list[Segment]:
-    """Return the segments with extended placeholders; of text only ``text`` remains valid."""
+    """Return the segments with extended placeholders; `raw` of text segments becomes invalid."""
     parts = _together(parts)
     worded = [at for at, part in enumerate(parts) if has_word(part.text)]
     first, last = (worded[0], worded[-1]) if worded else (len(parts), -1)

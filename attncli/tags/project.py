@@ -1,9 +1,9 @@
 """Insertion of the tags of a line into its translation.
 
-Spaces stay as the source had them: tight where a tag touched its word, and one where it did not.
-Text is written with entities if the source was. The output has exactly the tags of the source.
-Where text of the model would itself be read as a tag (an invented placeholder), its braces and
-percent signs become spaces.
+Spaces follow the source: none between a word and a tag that touched it, one space otherwise.
+Entities are used if the source used them. The output has exactly the tags of the source. If the
+model writes text that would be read as a tag, such as a placeholder of its own, the braces and
+percent signs of this text become spaces.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Writer:
         self.written.append(tag.raw)
 
     def _join(self) -> None:
-        """Let a line break replace the space beside it."""
+        """Replace the space next to a line break by the line break."""
         if self.written:
             self.written[-1] = self.written[-1].rstrip()
         self.joined, self.spaced = True, False

@@ -5,9 +5,9 @@ the words a to b, all of them free, that maximise
 
     sum over t from a to b of m(t) - 1/2
 
-so a word between two aligned words is covered, and an aligned word far away is not. A cut is placed
-where most words aligned with the source before it precede it, and most others follow it. Where
-nothing is aligned, the relative position decides.
+A word between two aligned words is thus covered, and an aligned word far away is not. A cut is
+placed such that target words aligned with the source before it mostly precede it, and the others
+mostly follow it. If no word is aligned, the relative position decides.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _free(within: Span, taken: Sequence[Span]) -> Iterator[Span]:
 
 
 def _best(shares: list[float], start: int, end: int, origin: int) -> tuple[float, int, int]:
-    """Return gain, length and minus the start of the best run of words: the longest, then first."""
+    """Return (gain, length, -start) of the best run of words: of equals the longest, first."""
     best = (0.0, 0, -start)
     gain, first = 0.0, start
     for word in range(start, end):

@@ -1,6 +1,6 @@
 """The settings of a training run: model, tokenizer, data, training and search in one.
 
-Written whole into the run folder as config.toml, and read back from there.
+Stored completely in the run folder, as config.toml.
 """
 
 from __future__ import annotations

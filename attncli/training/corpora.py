@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from attncli.plurals import counted
 from models.errors import ModelError
 from models.languages import parse_direction
 from models.settings import option
@@ -75,7 +76,7 @@ def check_corpora(corpora: Iterable[CorpusConfig], *, name: str, most: int) -> N
             raise ModelError(f"languages '{corpus.languages}' in {name}", "two languages")
         if not 1 <= len(corpus.files) <= most:
             raise ModelError(
-                f"{len(corpus.files)} files for {corpus.languages} in {name}",
+                f"{counted(len(corpus.files), 'file')} for {corpus.languages} in {name}",
                 "one TSV, or source and target",
             )
 

@@ -66,7 +66,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
 
 
 def _extremes(plan: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the batch of most sentences, and the one of fewest, which are the longest."""
+    """Return the batch with the most sentences, and the one with the fewest, longest ones."""
     return [max(plan, key=len), min(plan, key=len)]
 
 
@@ -83,8 +83,8 @@ def fixed_bytes(state: State) -> int:
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
     """Return the bytes of tensors that the forward pass of a batch keeps for the backward pass.
 
-    They are counted on a few sentences and on twice as many, and extrapolated linearly: a part,
-    such as the weights cast to bf16, does not grow with the number of sentences.
+    The bytes are measured for a few sentences of the batch and for twice as many, and extrapolated
+    linearly, because a part of them, such as weights cast to bf16, is the same for any number.
     """
     rows, few = len(batch.source), min(SAMPLE_ROWS, len(batch.source))
     kept = kept_bytes(state, _first(batch, few), dtype)

@@ -29,7 +29,7 @@ METRICS = {
 
 
 def value_of(scores: Scores, metric: str) -> float:
-    """Return the value of a metric such that higher is better; of the loss if it is missing."""
+    """Return a metric's value, negated if lower is better; if it is missing, that of the loss."""
     found = getattr(scores, metric)
     if found is None:
         return -scores.loss

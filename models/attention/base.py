@@ -240,14 +240,15 @@ def softmax(scores: Tensor) -> Tensor:
 
 
 class RowSoftmax(torch.autograd.Function):
-    """Softmax on a CPU, row lengths as they come.
+    """Softmax on a CPU for rows of any length.
 
-    PyTorch's own is six times slower where a row is short and no multiple of 16, as sentences are.
+    PyTorch's softmax is six times slower for short rows whose length is not a multiple of 16; most
+    sentences are such rows.
     """
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor) -> Tensor:
-        """exp(score) / sum of exp(scores), from the row's highest score down."""
+        """Return exp(score) / sum of exp(scores), with the row's highest score subtracted first."""
         powers = (scores - scores.amax(-1, keepdim=True)).exp_()
         weights = powers.div_(powers.sum(-1, keepdim=True))
         ctx.save_for_backward(weights)

@@ -100,8 +100,7 @@ def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
         stored = {name: tensor for name, tensor in stored.items() if name in wanted}
     if odd := misfits(stored, wanted):
         raise ConfigurationError(
-            f"{len(odd)} weights of the model in {folder} do not fit these settings "
-            f"(first {odd[0]})",
+            f"the model in {folder} has weights that do not fit these settings (first {odd[0]})",
             "settings with the same shape for every weight",
             "leave out settings that change sizes or parts of the model",
         )
@@ -171,7 +170,7 @@ def without_shared(tensors: dict[str, Tensor], folder: Path, shared: Shared) -> 
     theirs = _read_shared(folder, shared)
     if odd := misfits(ours, theirs) or [n for n in ours if not torch.equal(ours[n], theirs[n])]:
         raise ConfigurationError(
-            f"{len(odd)} weights differ from those of {shared.bundle} (first {odd[0]})",
+            f"weights differ from those of {shared.bundle} ({len(odd)}, first {odd[0]})",
             "equal weights, because they are shared",
             "train from that model with its image network frozen, or do not share",
         )

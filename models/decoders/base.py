@@ -42,7 +42,7 @@ class DecoderOutput(NamedTuple):
 
 
 class Decoder(nn.Module, Generic[P, S]):
-    """Target prefix and memory to features, from which the output layer predicts the next token."""
+    """Map from target prefix and memory to features; the output layer predicts tokens from them."""
 
     attends = True  # False if there are no attention weights
     attention_shape = (1, 1)  # layers that attend to the memory, and heads of each

@@ -4,9 +4,9 @@ a_i = v^T tanh(W_x x_t + W_s h~_{t-1} + W_h h_i),  i < t
 [h~_t; c~_t] = sum_i softmax(a)_i [h_i; c_i]
 h_t, c_t = LSTM(x_t, [h~_t; c~_t])       Cheng, Dong and Lapata 2016
 
-The summary h~ replaces the cell's last state, so a step does not depend on that state to represent
-the whole past. A GRU works in the same way, without c. The paper reads from left to right; here
-each direction has its own recurrence.
+h~ is a weighted mean of all earlier states h_i. The cell takes h~ as its previous state in place of
+h_{t-1}, so that one state need not represent the whole past. A GRU has no c. The paper reads from
+left to right only; here each direction has its own recurrence.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def expected(model: Path, paths: list[Path], search: SearchConfig = SEARCH) -> l
 
 def all_cut(count: int) -> str:
     """Return the message after `count` captions, all of which are cut."""
-    limit = "their length limit (--max-caption raises it)"
-    return f"attn: {count} of {count} captions were cut at {limit}"
+    raised = "(--max-caption raises the limit)"
+    return f"attn: captions cut at their length limit: {count} of {count} {raised}"
 
 
 def rows(paths: list[Path], captions: list[str]) -> str:

@@ -135,7 +135,7 @@ def test_a_run_in_plain_lines_and_again(
     lines = err.splitlines()
     summary = next(line for line in lines if line.startswith("transformer-nano: "))
     assert " parameters, 330 joint tokens, 60 sentence pairs, 12 for dev; cpu, " in summary
-    assert "attn: 1 sentence pairs are excluded: 1 with an empty side" in err
+    assert "attn: sentence pairs excluded: 1 with an empty side" in err
     assert "update 14  epoch" in err and "ended after 14 updates: 14 updates done" in err
     assert lines[-1] == f"try: echo ... | attn translate -m '{tmp_path}/a run'"
     assert out == "" and "\r" not in err and "\x1b" not in err

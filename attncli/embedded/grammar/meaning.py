@@ -48,7 +48,7 @@ class Adjunct(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """Who does what, when and where; with `predicate` and no verb, who is how."""
+    """Subject, verb, objects and adjuncts; or, with `predicate`, a subject and its property."""
 
     subject: Nominal
     verb: Verb | None = None

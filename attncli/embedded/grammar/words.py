@@ -4,10 +4,13 @@ A word is its text and a set of concepts, one bit each. Words that share a conce
 
     links = {(i, j) : source[i].concepts & target[j].concepts}
 
-The rules for words without a counterpart: both halves of a negation are the negation; English "do"
-and "be" and a German separated prefix are the verb; a perfect's auxiliary is the past, as are the
-English past form and "did"; an infinitive's "to" is the verb; an article that the other language
-leaves out is its noun; "est-ce que" and commas are nothing.
+Words without a counterpart express these concepts:
+
+- both halves of a negation: the negation;
+- English "do" and "be", the "to" of an infinitive, and a German separated prefix: the verb;
+- the auxiliary of a perfect, the English past form and "did": the past;
+- an article that the other language leaves out: its noun;
+- "est-ce que" and commas: none.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from attncli.data.caption_examples import CaptionExamples, CaptionStages
 from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.image_index import ImageIndex, content_hash, open_images
 from attncli.data.tokens import Dropped
+from attncli.plurals import counted
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.data import Data, Prepared, Progress
 from attncli.training.encoder_choice import start_advice, uses_shipped_network
@@ -253,10 +254,12 @@ def notes(manifest: Manifest) -> tuple[str, ...]:
     found = []
     if manifest.missing:
         names = abbreviate(manifest.missing)
-        found.append(f"{len(manifest.missing):,} captioned images are missing: {names}")
+        found.append(
+            f"{counted(len(manifest.missing), 'captioned image')} cannot be found: {names}"
+        )
     if manifest.broken:
         reasons = abbreviate(f"{name} ({reason})" for name, reason in manifest.broken.items())
-        found.append(f"{len(manifest.broken):,} images cannot be decoded: {reasons}")
+        found.append(f"{counted(len(manifest.broken), 'image')} cannot be decoded: {reasons}")
     return tuple(f"{note}; their captions are excluded" for note in found)
 
 

@@ -54,7 +54,7 @@ class DevDirections:
         return found
 
     def _shifted(self, report: Report, number: int) -> Report:
-        """Return a callback that takes the progress in one direction as progress in all."""
+        """Return a callback that converts progress in one direction into progress in all."""
         return lambda share: report((number + share) / len(self.parts))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:

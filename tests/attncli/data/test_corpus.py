@@ -127,7 +127,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 def test_a_table_has_as_many_columns_in_each_line(tmp_path: Path) -> None:
     assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
-    assert ", line 2 has 3 columns and line 1 has 2" in refusal(
+    assert ", line 2 has 3 columns, line 1 has 2" in refusal(
         [write(tmp_path / "y", "a\tA\nb\tB\tBB\n")]
     )
 

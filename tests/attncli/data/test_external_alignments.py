@@ -80,8 +80,8 @@ def test_our_own_json_lines(tmp_path: Path) -> None:
         ("x y ||| 0-5\nz w ||| \n", "line 1: 0-5 in a pair of 2 and 2 words"),
         ("x y ||| 0.1,0.9 0.5\nz w ||| \n", "no table of weights"),
         ("x y ||| 0,0,0,0 0,0,0,0\nz w ||| \n", "weights of 4 source tokens, the text 2 words"),
-        ("x y ||| zero\nz w ||| \n", "'zero' is no alignment"),
-        ("{}\n{}\n", "line 1 is no alignment"),
+        ("x y ||| zero\nz w ||| \n", "'zero' is not an alignment"),
+        ("{}\n{}\n", "line 1 is not an alignment"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:

@@ -82,7 +82,7 @@ def test_without_links_a_batch_has_none(tiny_tokenizer: Tokenizer, tmp_path: Pat
         ("0-0\n\n1-1\n2-2\n", "more than 3 pairs"),
         ("1-1\n\n2-2\n", "names no first word"),
         ("\n\n\n", "has no links"),
-        ("0-0\nx\n1-1\n", "line 2: 'x' is no link"),
+        ("0-0\nx\n1-1\n", "line 2: 'x' is not a link"),
         ("0-0\n\n3-1\n", "line 3: 3-1 is outside the pair"),
         ("0-0\n0-0 0-1\n\n", "ok"),
     ],

@@ -90,7 +90,7 @@ def test_gold_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> 
 
 @pytest.mark.parametrize("text", ["0-" + "1" * 5000, "0-0:1e", "²-0"])
 def test_pharaoh_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ModelError, match="is no link"):
+    with pytest.raises(ModelError, match="is not a link"):
         read_links(written(tmp_path, text + "\n"), index="0")
 
 

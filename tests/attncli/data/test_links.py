@@ -66,7 +66,7 @@ def test_a_link_out_of_range_names_its_line_or_is_counted(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("text", ["0-0 1_2\n", "0-0 x\n", "1 2\n", "0-0:x\n", "1 1 1\n1 1\n"])
 def test_what_is_no_link_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ModelError, match=r"line \d: .* is no link"):
+    with pytest.raises(ModelError, match=r"line \d: .* is not a link"):
         read_links(written(tmp_path, text))
 
 

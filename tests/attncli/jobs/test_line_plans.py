@@ -112,7 +112,7 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     several = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
     messages = list(report.messages([outcome_of(9, "no " * 9), *several, outcome_of(10, "a b")]))
     assert messages[0] == "line 9: the output repeats 'no' 9 times in a row (score -0.50)"
-    assert messages[1].startswith("line 1: the output was cut at its length limit, after 1 tokens")
+    assert messages[1].startswith("line 1: the output was cut at its length limit, after 1 token ")
     assert len(messages) == 1 + REPORTED
-    total = f"{REPORTED + 2} outputs in all were cut at their length limit"
+    total = f"outputs cut at their length limit: {REPORTED + 2} in all"
     assert list(report.summary()) == [total]
