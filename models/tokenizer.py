@@ -65,10 +65,6 @@ class Tokenizer:
         """Return target ids as SentencePiece pieces, with the space mark U+2581."""
         return tuple(self.target.id_to_piece(i) for i in ids)
 
-    def source_pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Return source ids as SentencePiece pieces, with the space mark U+2581."""
-        return tuple(self.source.id_to_piece(i) for i in ids)
-
     def files(self) -> dict[str, bytes]:
         """Return file names and contents as stored in a bundle."""
         source, target = self._models

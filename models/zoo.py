@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from models.config import ModelConfig
 from models.errors import ConfigurationError, unknown_name
-from models.registry import source_name
 from models.settings import from_dict
 
 
@@ -329,8 +328,3 @@ def usual_preset(family: str) -> str:
 def model_config(name: str) -> ModelConfig:
     """Return the model configuration of a preset."""
     return from_dict(ModelConfig, preset(name).model, where="model")
-
-
-def reads_images(name: str) -> bool:
-    """Return True if a preset's models caption images."""
-    return source_name(model_config(name).family) == "image"

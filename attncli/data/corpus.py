@@ -54,12 +54,6 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[Pair]:
         yield Pair(source, tuple(references))
 
 
-def count_lines(path: Path | str) -> int:
-    """Return the number of lines of a file."""
-    with open_text(path) as lines:
-        return sum(1 for _ in lines)
-
-
 def fingerprint(paths: Sequence[Path | str]) -> str:
     """Return a hash of a corpus that depends on its content, not on paths or compression."""
     digest = hashlib.sha256()

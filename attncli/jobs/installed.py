@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from models.bundle.about import About, Facts, read_about, read_facts
 from models.bundle.settings import CARD, WEIGHTS, Precision, Shared, read_settings
-from models.errors import ModelError
+from models.errors import ConfigurationError, ModelError
 from models.files import write_folder
 from models.installed import Installed, find_model, installed, is_bundle, user_folder
+from models.sources import source_of
 
 if TYPE_CHECKING:
     from models.model import EncoderDecoder
 
-IMAGE_NETWORK = "encoder.body."  # names of the weights that captioners share
 ARCHIVE = ".zip"
 
 
@@ -131,8 +131,22 @@ def _save(source: Path, folder: Path, packing: Packing) -> None:
         card=_card(packing.card or source / CARD, packing.card is not None),
         weights=packing.weights,
         about=about.to_dict(),
-        shared=Shared(packing.share, IMAGE_NETWORK) if packing.share else None,
+        shared=_shared(bundle.model.config.family, packing.share),
     )
+
+
+def _shared(family: str, bundle: str) -> Shared | None:
+    """Return which weights of a family's model are those of another bundle; None without one."""
+    if not bundle:
+        return None
+    source = source_of(family)
+    if not source.shared_weights:
+        raise ConfigurationError(
+            f"a model of family {family}, which {source.ability}",
+            "a model with an image network, which several models can share",
+            "leave out --share",
+        )
+    return Shared(bundle, source.shared_weights)
 
 
 def _forget_paths(model: EncoderDecoder) -> None:

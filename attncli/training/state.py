@@ -139,12 +139,6 @@ def restore(state: State, path: Path) -> None:
     state.counters = counters
 
 
-def read_counters(path: Path) -> Counters:
-    """Return the counters of a checkpoint, without reading the weights."""
-    with _intact(path), safe_open(path, framework="pt") as file:
-        return _counters(file)
-
-
 def _counters(file: Any) -> Counters:
     counters = Counters(**parse_json(file.metadata()["counters"]))
     return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))

@@ -25,7 +25,6 @@ from models.errors import unknown_name
 from models.settings import limits_of, within
 
 METHODS = SYMMETRISE
-FLAVOURS = limits_of(AlignConfig, "flavour").choices
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 

@@ -79,21 +79,11 @@ def save(
     """
     from safetensors.torch import save as to_bytes
 
-    settings: dict[str, Any] = {
-        "format": FORMAT,
-        "model": to_dict(bundle.model.config),
-        "tokenizer": to_dict(bundle.tokenizer_config),
-        "search": to_dict(bundle.search),
-        "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
-    }
-    if bundle.alignment != AlignConfig():
-        settings["alignment"] = to_dict(bundle.alignment)
-    if weights != "fp32":
-        settings["weights"] = weights
-    if about:
-        settings["about"] = dict(about)
-    if shared:
-        settings["shared"] = shared._asdict()
+    settings = settings_of(bundle) | _given(
+        weights=weights if weights != "fp32" else "",
+        about=dict(about or {}),
+        shared=shared._asdict() if shared else {},
+    )
     tensors = stored_as(weights, weights_of(bundle.model))
     if shared:
         tensors = without_shared(tensors, folder, shared)
@@ -106,6 +96,24 @@ def save(
     write_files(folder, contents)
     if shared:
         add_digest(folder, shared.file)
+
+
+def settings_of(bundle: Bundle) -> dict[str, Any]:
+    """Return the settings of a bundle as stored in its config.json."""
+    chosen = bundle.alignment != AlignConfig()
+    return {
+        "format": FORMAT,
+        "model": to_dict(bundle.model.config),
+        "tokenizer": to_dict(bundle.tokenizer_config),
+        "search": to_dict(bundle.search),
+        "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
+        **_given(alignment=to_dict(bundle.alignment) if chosen else {}),
+    }
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Return the values that are not empty."""
+    return {name: value for name, value in values.items() if value}
 
 
 def read(folder: Path) -> Bundle:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,13 +13,15 @@ from PIL import Image
 from torch import Tensor
 
 from models.bundle import Bundle, read
-from models.config import BATCH_IMAGES, ModelConfig, SearchConfig
+from models.config import BATCH_IMAGES, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_square, to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished
 from models.inference.search import search
+from models.inference.trained import TorchModel
 from models.sources import check_source
+from models.sources.image import image_encoder
 from models.tokenizer import END
 from models.types import Hypothesis, Memory
 
@@ -57,7 +58,7 @@ class EncodedImages(NamedTuple):
     memory: Memory
 
 
-class Captioner:
+class Captioner(TorchModel):
     """A captioner on a device. Its output for an image does not depend on the batch."""
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
@@ -73,36 +74,9 @@ class Captioner:
         return cls(read(Path(folder)), device)
 
     @property
-    def config(self) -> ModelConfig:
-        """Configuration of the model."""
-        return self.model.config
-
-    @property
     def encoder(self) -> ImageEncoder:
         """The image encoder."""
-        assert isinstance(self.model.encoder, ImageEncoder)
-        return self.model.encoder
-
-    @property
-    def read_mode(self) -> str:
-        """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
-        return self.model.read_mode
-
-    def with_search(self, search: SearchConfig) -> Captioner:
-        """Return this model with other default search settings; the weights are shared."""
-        other = copy.copy(self)
-        other.search = search
-        return other
-
-    def with_read_mode(self, decode: str, *, seed: int = 1) -> Captioner:
-        """Return this model with another read mode of its hard attention; the weights are shared.
-
-        decode: argmax, sample or expected. seed: of the samples. Raises ModelError if the
-        attention is not hard.
-        """
-        other = copy.copy(self)
-        other.model = self.model.with_read_mode(decode, seed=seed)
-        return other
+        return image_encoder(self.model)
 
     def caption(
         self,
@@ -233,14 +207,9 @@ class Captioner:
         )
 
     def _hypothesis(self, found: Finished) -> Hypothesis:
-        return Hypothesis(
-            text=self.tokenizer.decode(found.ids).strip(),
-            score=found.score,
-            log_prob=found.log_prob,
-            tokens=self.tokenizer.pieces(found.ids),
-            ids=found.ids,
-            truncated=found.truncated,
-        )
+        """Return an output as text, tokens and scores; spaces around the text are removed."""
+        hypothesis = super()._hypothesis(found)
+        return hypothesis._replace(text=hypothesis.text.strip())
 
 
 def image_key(pixels: Tensor) -> str:

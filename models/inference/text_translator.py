@@ -21,9 +21,10 @@ from models.config import (
 from models.errors import ConfigurationError, InputError
 from models.inference.batching import in_order, length_batches, windows
 from models.inference.hypotheses import Finished
+from models.inference.trained import TrainedModel
 from models.languages import check_direction, is_zero_shot
 from models.tokenizer import Tokenizer
-from models.types import EMPTY, Hypothesis, Translation
+from models.types import EMPTY, Translation
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,7 +40,7 @@ class EncodedText(NamedTuple):
     ids: list[int]  # end mark included; none for an empty text
 
 
-class TextTranslator:
+class TextTranslator(TrainedModel):
     """A trained text model ready for use: texts in, translations with scores out."""
 
     to = ""  # target language of a multilingual model; see `for_direction`
@@ -76,12 +77,6 @@ class TextTranslator:
     def read_mode(self) -> str:
         """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
         return "soft"
-
-    def with_search(self, search: SearchConfig) -> Self:
-        """Return this model with other default search settings; the weights are shared."""
-        other = copy.copy(self)
-        other.search = search
-        return other
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
         """Raise ConfigurationError, because the attention is not hard."""
@@ -209,16 +204,6 @@ class TextTranslator:
             for index, source, outputs in zip(batch, chosen, found, strict=True):
                 hypotheses = tuple(map(self._hypothesis, outputs))
                 yield index, Translation(source.text, hypotheses, source.to)
-
-    def _hypothesis(self, found: Finished) -> Hypothesis:
-        return Hypothesis(
-            text=self.tokenizer.decode(found.ids),
-            score=found.score,
-            log_prob=found.log_prob,
-            tokens=self.tokenizer.pieces(found.ids),
-            ids=found.ids,
-            truncated=found.truncated,
-        )
 
 
 def _report(on_batch: Callable[[int], None], before: int, done: int) -> None:

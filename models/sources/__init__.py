@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from models.errors import ConfigurationError
-from models.registry import find, names, source_name
+from models.registry import find, source_name
 from models.sources.base import Source
 from models.types import VocabularySizes
 
@@ -41,8 +41,3 @@ def check_source(family: str, wanted: str) -> None:
             f"a model that {expected.ability}",
             f"use `attn {found.task}`",
         )
-
-
-def families_reading(source: str) -> list[str]:
-    """Return the registered families that read inputs of one kind."""
-    return [family for family in names("family") if source_name(family) == source]

@@ -16,8 +16,8 @@ class Source:
     task: ClassVar[str]  # the command that runs such a model: "translate"
     ability: ClassVar[str]  # for messages: "reads texts"
     runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
+    shared_weights: ClassVar[str] = ""  # prefix of weights that models may share; empty: none
     ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
-
     unused_settings: ClassVar[tuple[str, ...]] = ()  # of search and tokenizer, without effect
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:

@@ -11,14 +11,20 @@ from torch import Tensor
 from models.bundle import build
 from models.config import ImageConfig, ModelConfig
 from models.model import EncoderDecoder
+from models.registry import source_name
 from models.tokenizer import END, PAD, START
 from models.types import Batch, VocabularySizes
-from models.zoo import model_config, reads_images
+from models.zoo import model_config
 
 VOCABULARY = 30
 FIRST_WORD = END + 1
 IMAGES = ImageConfig(encoder="small-cnn", weights="none", size=32)  # 4 x 4 cells of 64
 FEATURES = 64
+
+
+def reads_images(preset: str) -> bool:
+    """Return True if a preset's models caption images."""
+    return source_name(model_config(preset).family) == "image"
 
 
 def small_config(preset: str) -> ModelConfig:

@@ -14,8 +14,8 @@ from models.inference.search import search
 from models.model import EncoderDecoder
 from models.tokenizer import PAD
 from models.types import Batch
-from models.zoo import PRESETS, reads_images
-from tests.models.small import FIRST_WORD, VOCABULARY, imaged, pairs, small_model
+from models.zoo import PRESETS
+from tests.models.small import FIRST_WORD, VOCABULARY, imaged, pairs, reads_images, small_model
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 LENGTHS = [4, 7, 2]

@@ -9,14 +9,14 @@ from models.config import ModelConfig
 from models.errors import ModelError
 from models.families.captioner import ShowAttendTell
 from models.registry import TABLES, find, names, source_name
-from models.sources import check_source, families_reading, source_of, vocabulary_sizes
+from models.sources import check_source, find_source, source_of, vocabulary_sizes
 from models.types import VocabularySizes
 
 
 @pytest.mark.parametrize("family", names("family"))
 def test_the_source_of_a_family_is_the_one_its_class_states(family: str) -> None:
     assert source_name(family) == find("family", family).source
-    assert family in families_reading(source_name(family))
+    assert source_of(family) is find_source(source_name(family))
 
 
 def test_images_have_no_source_vocabulary() -> None:

@@ -107,7 +107,7 @@ def test_marks_are_dropped_when_decoding(tiny_tokenizer: Tokenizer) -> None:
 def test_pieces_spell_the_text(tiny_tokenizer: Tokenizer, separate: Tokenizer) -> None:
     for tokenizer in (tiny_tokenizer, separate):
         target = tokenizer.pieces(tokenizer.encode_target("Der Hund sieht")[:-1])
-        source = tokenizer.source_pieces(tokenizer.encode("The dog sees")[:-1])
+        source = tokenizer.source.id_to_piece(tokenizer.encode("The dog sees")[:-1])
         assert "".join(target) == "\u2581Der\u2581Hund\u2581sieht"
         assert "".join(source) == "\u2581The\u2581dog\u2581sees"
 

@@ -15,8 +15,8 @@ from models.registry import names
 from models.settings import fields_of, limits_of
 from models.types import VocabularySizes
 from models.unused_settings import unused_settings
-from models.zoo import PRESETS, model_config, reads_images
-from tests.models.small import VOCABULARY, small_config
+from models.zoo import PRESETS, model_config
+from tests.models.small import VOCABULARY, reads_images, small_config
 
 PRESET = {model_config(name).family: name for name in PRESETS}
 

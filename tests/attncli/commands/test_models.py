@@ -17,6 +17,7 @@ from models import build, registry, zoo
 from models.config import AttentionConfig
 from models.settings import fields_of
 from tests.fixtures.before_restructuring import make
+from tests.models.small import reads_images
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -50,7 +51,7 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFix
     values = from_toml(text, "shown")
     assert run_config(values.pop("preset"), values) == run_config(name)
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
-    pieces = "500" if zoo.reads_images(name) else "500 joint"
+    pieces = "500" if reads_images(name) else "500 joint"
     assert f"# {size:,} parameters with {pieces} tokens\n" in text
 
 

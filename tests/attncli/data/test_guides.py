@@ -38,7 +38,7 @@ def test_linked_words_link_all_their_pieces_but_no_marks(tiny_tokenizer: Tokeniz
         if words[0][s, word] and words[1][t, word]
     }
     stops = [
-        tiny_tokenizer.source_pieces(source).index("."),
+        tiny_tokenizer.source.id_to_piece(source).index("."),
         tiny_tokenizer.pieces(target).index("."),
     ]
     assert not any(s == stops[0] or t == stops[1] for s, t in found)

@@ -77,7 +77,7 @@ def test_fp32_gives_the_same_outputs_and_int8_a_small_file(
 
 
 def test_captioners_share_an_image_network_in_a_folder(
-    soft_captioner: Path, tmp_path: Path, spots: Path
+    soft_captioner: Path, tiny_bundle: Path, tmp_path: Path, spots: Path
 ) -> None:
     pack(soft_captioner, tmp_path / "photos", Packing())
     shared = pack(soft_captioner, tmp_path / "hard", Packing(share="photos"))
@@ -86,6 +86,8 @@ def test_captioners_share_an_image_network_in_a_folder(
     assert load(add(whole)).config == load(shared.path).config
     with pytest.raises(ModelError, match="a folder; leave out --share"):
         pack(soft_captioner, tmp_path / "x.zip", Packing(share="photos"))
+    with pytest.raises(ModelError, match="reads texts; expected a model with an image network"):
+        pack(tiny_bundle, tmp_path / "text", Packing(share="photos"))
     text = (tmp_path / "photos" / "config.json").read_text()
     assert json.loads(text)["model"]["image"]["weights"] in ("DEFAULT", "none")
 

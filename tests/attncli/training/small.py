@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from safetensors import safe_open
 from safetensors.torch import load_file
 
 from attncli.embedded.grammar import generate
@@ -16,7 +17,6 @@ from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
 from attncli.training.settings import settings
-from attncli.training.state import read_counters
 
 TIMES = {"seconds", "tokens_per_second"}
 SMALL = (
@@ -60,7 +60,8 @@ def run(
 def outcome(path: Path) -> dict[str, Any]:
     """All that a run leaves but for times: what resumed and unbroken runs must agree on."""
     folder = RunFolder(path)
-    counters = dataclasses.asdict(read_counters(folder.checkpoint))
+    with safe_open(folder.checkpoint, framework="pt") as checkpoint:
+        counters = json.loads(checkpoint.metadata()["counters"])
     return {
         "files": sorted(str(file.relative_to(path)) for file in path.rglob("*")),
         "counters": {k: v for k, v in counters.items() if k not in ("seconds", "log_bytes")},

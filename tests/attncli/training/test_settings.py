@@ -23,7 +23,8 @@ from attncli.training.settings import ImageOptions, settings
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
 from models.settings import from_dict
-from models.zoo import PRESETS, reads_images
+from models.zoo import PRESETS
+from tests.models.small import reads_images
 
 
 @pytest.mark.parametrize("preset", PRESETS)

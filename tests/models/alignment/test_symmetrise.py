@@ -7,11 +7,12 @@ import itertools
 import pytest
 
 from models.alignment import symmetrise
-from models.alignment.symmetrise import FLAVOURS, METHODS
+from models.alignment.symmetrise import METHODS
 from models.config import AlignConfig
 from models.errors import ModelError
-from models.settings import from_dict
+from models.settings import from_dict, limits_of
 
+FLAVOURS = limits_of(AlignConfig, "flavour").choices
 FORWARD = {(0, 1), (1, 0)}  # (source, target)
 REVERSE = {(0, 1), (1, 1), (2, 0)}
 ALL = FORWARD | REVERSE

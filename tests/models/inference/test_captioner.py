@@ -33,8 +33,8 @@ from models.model import EncoderDecoder
 from models.registry import names
 from models.tokenizer import Tokenizer
 from models.types import Batch, VocabularySizes
-from models.zoo import PRESETS, reads_images
-from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, small_config
+from models.zoo import PRESETS
+from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, reads_images, small_config
 
 SIZES = VocabularySizes(0, VOCABULARY, False)
 SOFT, HARD = "show-attend-tell-soft-nano", "show-attend-tell-hard-nano"
