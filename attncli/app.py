@@ -140,8 +140,10 @@ def load_command(name: str) -> Any:
     module, _, attribute = COMMANDS[name].partition(":")
     function = getattr(importlib.import_module(module), attribute)
     about, example = _help_and_example(function)
+    from attncli.help_page import HelpPage  # reads the settings classes
+
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    command_class = getattr(function, "command_class", None)
+    command_class = getattr(function, "command_class", HelpPage)
     app.command(name, cls=command_class, help=about + _nested(name), epilog=example)(function)
     return typer.main.get_command(app)
 
@@ -149,7 +151,8 @@ def load_command(name: str) -> Any:
 def _nested(name: str) -> str:
     """Return the commands under a command, as a paragraph of its help."""
     names = [other for other in COMMANDS if other.startswith(f"{name} ")]
-    lines = "".join(f"\n  attn {other}  {summary(other)}" for other in names)
+    width = max(map(len, names), default=0)
+    lines = "".join(f"\n  attn {other:{width}}  {summary(other)}" for other in names)
     return f"\n\n\b\nCommands:{lines}" if names else ""
 
 

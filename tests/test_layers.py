@@ -35,7 +35,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.alignment"],
     ["models"],
     ["attncli.escapes", "attncli.plurals"],
-    ["attncli.console", "attncli.overrides"],
+    ["attncli.console", "attncli.overrides", "attncli.help_page"],
     ["attncli.tags"],
     ["attncli.embedded"],
     ["attncli.data"],

@@ -58,7 +58,7 @@ Models = Annotated[
         "-m",
         envvar=MODEL,
         help="Model: its name (`attn models` lists them) or the folder of a run or bundle; without "
-        "it, the model shipped for text. Not needed to --view. Given again: the heat maps of the "
+        "it, the model shipped for text. Not needed with --view. Given again: the heat maps of the "
         "models are drawn side by side.",
     ),
 ]
@@ -80,10 +80,12 @@ Output = Annotated[
 ]
 Show = Annotated[bool, typer.Option("--show", help="Draw heat maps in the terminal.")]
 PictureFile = Annotated[
-    Path | None, typer.Option(help="Draw into a file too: .svg, .png, .pdf or .html.")
+    Path | None,
+    typer.Option(help="Also draw heat maps into a file: .svg, .png, .pdf or .html."),
 ]
 Chosen = Annotated[
-    str | None, typer.Option("--pairs", metavar="1-20,35", help="Which pairs to draw.")
+    str | None,
+    typer.Option("--pairs", metavar="1-20,35", help="Pairs to draw (default: the first)."),
 ]
 ExternalFiles = Annotated[
     list[Path] | None,
@@ -94,7 +96,8 @@ ExternalFiles = Annotated[
     ),
 ]
 ViewIndex = Annotated[
-    Index | None, typer.Option(help="First word number in --view, if the file does not show it.")
+    Index | None,
+    typer.Option(help="Index of the first word in --view, if the file does not show it."),
 ]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out links of --view to words that do not exist.")

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
-from typer.core import TyperCommand
 
 from attncli import console
 from attncli.commands.train import Set, Stop, memory_advice, stopping
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import DEV, spread
 from attncli.data.streams import open_output
+from attncli.help_page import HelpPage
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from attncli.jobs.measure import Sets
 
 TRAIN, TEST, GOLD = "--train", "--test", "--gold"
-PRESET, NANO = "rnnsearch-small", "rnnsearch-nano"  # with files, and for the embedded grammar
-ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine want keys of the query's size
-MINUTE = (  # the embedded grammar's budget, where the user sets none
+PRESET, NANO = "rnnsearch-small", "rnnsearch-nano"  # for files; for the embedded grammar
+ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine need keys of the query's size
+MINUTE = (  # default budget for the embedded grammar
     *("train.batch_tokens=2048", "train.steps=1000", "train.evaluate_every=250"),
     "train.patience=0",
 )
 
 
-class CompareCommand(TyperCommand):
+class CompareCommand(HelpPage):
     """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -53,13 +53,16 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="MECHANISM...",
-        help=f"What to compare, before the options. By default: {' '.join(LITERATURE)}.",
+        help="Mechanisms to compare; give them before the options. Default: "
+        f"{' '.join(LITERATURE)}.",
     ),
 ]
 Train = Annotated[
     list[Path] | None,
     typer.Option(
-        TRAIN, metavar="FILE...", help="Source and target, or one TSV; none: the embedded grammar."
+        TRAIN,
+        metavar="FILE...",
+        help="Source and target, or one TSV. Default: the embedded grammar.",
     ),
 ]
 Dev = Annotated[
@@ -73,26 +76,31 @@ Gold = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Links between the words of the test set, or of dev if there is none: Pharaoh or "
-        "NAACL. AER then.",
+        help="Gold links between the words of the test set (without one: of the dev set), in "
+        "Pharaoh or NAACL format. AER is then measured.",
     ),
 ]
 GoldIndex = Annotated[
     Literal["0", "1"] | None,
-    typer.Option(help="First word number in --gold, if the file does not show it."),
+    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Runs of each mechanism, from train.seed upwards.")]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="Runs of each mechanism, with seeds from train.seed upwards.")
+]
 Best = Annotated[
     int,
     typer.Option(
-        min=0, help="Number of mechanisms, the best by dev BLEU, that get further seeds (0: all)."
+        min=0,
+        help="Run further seeds for this many mechanisms only, the best by dev BLEU (0: all).",
     ),
 ]
 Preset = Annotated[
     str | None,
     typer.Option(
-        "--preset", "-p", help=f"What the names change: {PRESET}; {NANO} for the embedded grammar."
+        "--preset",
+        "-p",
+        help=f"Preset that a mechanism modifies. Default: {PRESET}, or {NANO} without files.",
     ),
 ]
 
@@ -115,20 +123,24 @@ def compare(
 ) -> None:
     """Train attention mechanisms and compare their scores.
 
-    All train on the same data with the same budget. The results are a table, a CSV file, a JSON
-    file and a picture.
+    All mechanisms are trained on the same data with the same budget. The results are a table, a
+    CSV file, a JSON file and a plot. The table states which differences exceed the noise between
+    seeds. AER is measured if gold links are known: for the embedded grammar, and with --gold.
 
-    A mechanism is a part of the attention (dot, local_p, sparsemax, hard), several with commas
-    between (dot,local_p), settings of it (score=cosine,heads=4), any setting by its whole name
-    (model.encoder_attention=intra), `none` for the same sizes without attention, or a preset.
+    \b
+    A mechanism is one of
+      dot, local_p, sparsemax, hard     a part of the attention
+      dot,local_p                       several parts
+      score=cosine,heads=4              settings of the attention
+      model.encoder_attention=intra     any setting
+      none                              the same sizes without attention
+      transformer-tiny                  a preset
 
-    The encoder reads in one direction, as Luong's, so that every score fits; -s
-    model.bidirectional=true makes it read in both, where no dot, scaled_dot or cosine is compared.
+    The encoder is unidirectional, as in Luong et al. 2015, so that every score can be used. With
+    `-s model.bidirectional=true`, dot, scaled_dot and cosine cannot be compared.
 
-    Each run has a folder of its own in the output folder, MECHANISM/seed-N. The same command goes
-    on where it was broken off, and more names or seeds add to what is finished. The table says
-    which differences between mechanisms are no more than noise. AER is measured where the true
-    links are known: on the embedded grammar, and with --gold.
+    Each run is stored in MECHANISM/seed-N in the output folder. The same command resumes an
+    interrupted comparison. Further mechanisms or seeds are added to the finished runs.
 
     Example:
       attn models compare none dot additive score=cosine,window=local_p -s train.steps=400

@@ -93,7 +93,7 @@ def evaluate(
     chrF and TER are computed by sacreBLEU. Exact match is the share of outputs that equal a
     reference, the error rate is edits per reference token, and ROUGE-L is the F1 of the longest
     common subsequence of words; all in percent. Search settings default to those saved with the
-    model. Several models and --hypotheses are compared, a row each. Lengths are counted in words
+    model. Several models and --hypotheses give a row each. Lengths are counted in words
     between spaces; the ratio is output length over reference length. Multilingual models need
     --to LANGUAGE.
 

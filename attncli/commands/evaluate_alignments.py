@@ -25,11 +25,14 @@ Gold = Annotated[
     Path, typer.Option(help="Gold links between words: Pharaoh or NAACL, sure and possible.")
 ]
 GoldIndex = Annotated[
-    Index | None, typer.Option(help="First word number in the gold, if the file does not show it.")
+    Index | None,
+    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
 HypothesisIndex = Annotated[
     Index | None,
-    typer.Option("--index", help="First word number in --hypotheses, if it does not show."),
+    typer.Option(
+        "--index", help="Index of the first word in --hypotheses, if the file does not show it."
+    ),
 ]
 Hypotheses = Annotated[
     list[Path] | None, typer.Option(help="Links of another program. May be repeated.")

@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[Path] | None,
-    typer.Argument(help="Source and target, or one TSV; or a TOML file, as a run's config.toml."),
+    typer.Argument(
+        help="Source and target, or one TSV; or a TOML file such as the config.toml of a run."
+    ),
 ]
 Dev = Annotated[
     list[Path] | None,
     typer.Option(
         "--dev",
         metavar="FILE...",
-        help="Dev source and target, or one TSV; more files or columns are more references.",
+        help="Dev source and target, or one TSV; further files or columns are further references.",
     ),
 ]
 Corpora = Annotated[
@@ -199,7 +201,7 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
         except (Interrupted, KeyboardInterrupt) as interruption:
             display.close()
             saved = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
-            console.say(f"stopped; {saved}the same command goes on from here")
+            console.say(f"stopped; {saved}the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
     if not isinstance(event, Finished):
         example = training_source(config.model.family).example_input
@@ -222,7 +224,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.status = 0
-        self.looked_at = False  # whether anybody asks; until then nothing needs to be saved
+        self.looked_at = False  # True once a run can be saved; until then it ends at once
         self.said = False
 
     def __call__(self) -> bool:
@@ -288,5 +290,5 @@ def out_of_memory(error: Exception, config: TrainConfig) -> ModelError | None:
         "the memory is exhausted",
         "smaller batches",
         f"lower train.batch_tokens (now {config.batch_tokens}), raise train.accumulate "
-        f"(now {config.accumulate}) by as much, and choose another -o",
+        f"(now {config.accumulate}) by the same factor, and choose another -o",
     )

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand
+
+from attncli.help_page import HelpPage
 
 DEV = "--dev"
 TABLES = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zst")
 
 
-class TrainCommand(TyperCommand):
+class TrainCommand(HelpPage):
     """A command whose ``--dev`` takes all values that follow."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

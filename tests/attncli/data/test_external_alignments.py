@@ -76,7 +76,7 @@ def test_our_own_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x ||| 0-0\n", "alignments of 1 pairs"),
+        ("x ||| 0-0\n", "alignments of 1 pair"),
         ("x y ||| 0-5\nz w ||| \n", "line 1: 0-5 in a pair of 2 and 2 words"),
         ("x y ||| 0.1,0.9 0.5\nz w ||| \n", "no table of weights"),
         ("x y ||| 0,0,0,0 0,0,0,0\nz w ||| \n", "weights of 4 source tokens, the text 2 words"),
