@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -15,13 +16,16 @@ from attncli.data.streams import open_output
 from attncli.help_page import HelpPage
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms
+from attncli.jobs.mechanisms import LITERATURE, Mechanism, mechanisms, with_grid
 from attncli.options import Device, Threads
 from attncli.plurals import counted
+from attncli.render.columns import columns
 from attncli.render.comparison import (
     WRITERS,
+    Format,
     draw_comparison,
 )
+from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import Row
 from attncli.training.config import RunConfig
 from attncli.training.events import Interrupted
@@ -105,9 +109,27 @@ Preset = Annotated[
 ]
 
 
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE,VALUE",
+        help="Try every value of a setting with every mechanism. Repeated: all combinations.",
+    ),
+]
+FormatOption = Annotated[
+    Format,
+    typer.Option("--format", help="Table on standard output; the folder gets all of them."),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="List the runs and time a few updates of each; no results."),
+]
+
+
 def compare(
     names: Names = None,
     *,
+    grid: Grid = None,
     train: Train = None,
     dev: Dev = None,
     test: Test = None,
@@ -118,14 +140,17 @@ def compare(
     best: Best = 0,
     preset: Preset = None,
     set: Set = None,
+    format: FormatOption = "txt",
+    dry_run: DryRun = False,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train attention mechanisms and compare their scores.
+    """Train with different mechanisms or settings and compare.
 
-    All mechanisms are trained on the same data with the same budget. The results are a table, a
-    CSV file, a JSON file and a plot. The table states which differences exceed the noise between
-    seeds. AER is measured if gold links are known: for the embedded grammar, and with --gold.
+    All mechanisms are trained on the same data with the same budget. The folder gets the results as
+    tables (text, Markdown, LaTeX, HTML, CSV, JSON) and as plots (PNG, SVG, PDF). The table states
+    which differences exceed the noise between seeds. AER is measured if gold links are known: for
+    the embedded grammar, and with --gold.
 
     \b
     A mechanism is one of
@@ -133,8 +158,13 @@ def compare(
       dot,local_p                       several parts
       score=cosine,heads=4              settings of the attention
       model.encoder_attention=intra     any setting
+      heads=2,lr=0.0005                 settings of model and training
       none                              the same sizes without attention
       transformer-tiny                  a preset
+      transformer-tiny,lr=0.0005        a preset with other settings
+
+    --grid tries all values of a setting. --dry-run estimates the time by a few updates of each
+    mechanism, on this machine.
 
     The encoder is unidirectional, as in Luong et al. 2015, so that every score can be used. With
     `-s model.bidirectional=true`, dot, scaled_dot and cosine cannot be compared.
@@ -144,16 +174,24 @@ def compare(
 
     Example:
       attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
+      attn models compare model.heads=2 model.heads=4 --preset transformer-nano
+      attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
     """
     measured = Measured(test or [], gold, gold_index)
     base = base_config(train or [], dev or [], measured, preset, set or [])
-    found = mechanisms(names or LITERATURE, base, set or [])
+    chosen = with_grid(names or ([] if grid else LITERATURE), grid or [])
+    found = mechanisms(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
+    if dry_run:
+        with tempfile.TemporaryDirectory() as folder:
+            work = prepare(found, base, measured, output, seeds, texts=Path(folder))
+            show_times(work, best, where)
+        return
     work = prepare(found, base, measured, output, seeds)
     rows, failed = run(work, best, output, where)
     with open_output(None) as write:
-        write(WRITERS["txt"](rows).encode())
+        write(WRITERS[format](rows).encode())
     if failed:
         raise typer.Exit(1)
 
@@ -200,17 +238,58 @@ def base_config(
 
 
 def prepare(
-    found: list[Mechanism], base: RunConfig, measured: Measured, output: Path, seeds: int
+    found: list[Mechanism],
+    base: RunConfig,
+    measured: Measured,
+    output: Path,
+    seeds: int,
+    *,
+    texts: Path | None = None,
 ) -> Work:
-    """Return the planned runs; check everything that can be checked before the first run."""
+    """Return the planned runs; check everything that can be checked before the first run.
+
+    texts: folder for sentences of the embedded grammar; by default that of the output.
+    """
     from attncli.jobs import compare as job  # imports torch
 
     job.check_all(found)
-    texts = job.Texts(base.data, *measured)
+    files = job.Texts(base.data, *measured)
     if not base.data.train:
-        texts = job.embedded(base, output)
-    sets = job.read_sets(texts)
-    return Work(job.plan(found, texts.data, seeds, output), sets)
+        files = job.embedded(base, texts or output)
+    sets = job.read_sets(files)
+    return Work(job.plan(found, files.data, seeds, output), sets)
+
+
+def show_times(work: Work, best: int, device: str) -> None:
+    """Write the runs that are not measured yet and their time, a row for each mechanism."""
+    from attncli.jobs.compare_time import planned_times
+
+    rows, total = [["mechanism", "runs", "parameters", "updates", "ms/update", "time"]], 0.0
+    with Display(work.runs[0].config.train) as display:
+        for found in planned_times(work.runs, work.sets, device=device, progress=display.progress):
+            total += found.seconds
+            rows.append(
+                [
+                    found.mechanism,
+                    str(found.runs),
+                    f"{found.parameters:,}",
+                    f"{found.updates:,}" if found.updates else "no limit",
+                    f"{1000 * found.per_update:,.1f}",
+                    duration(found.seconds) if found.updates else "unknown",
+                ]
+            )
+    with open_output(None) as write:
+        write(columns([*rows, ["total", *[""] * 4, duration(total)]]).encode())
+    early = (
+        "; --best and early stopping make it shorter" if best else "; early stopping shortens it"
+    )
+    console.say(f"training at most, without evaluations{early}")
+
+
+def duration(seconds: float) -> str:
+    """Return a time as h:mm:ss."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], int]:
@@ -234,7 +313,7 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], in
                     case Row():
                         display.close()
                         rows.append(event)
-                        write_files(output, rows)
+                        write_tables(output, rows)
                     case job.Begun():
                         display.close()
                         seed = event.run.config.train.seed
@@ -250,6 +329,8 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], in
         except (Interrupted, KeyboardInterrupt):
             display.close()
             stopped(stop, rows, work, output)
+        finally:
+            draw(output, rows)
     return rows, failed
 
 
@@ -262,8 +343,13 @@ def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
     raise typer.Exit(stop.status or 130) from None
 
 
-def write_files(output: Path, rows: list[Row]) -> None:
-    """Write table, CSV, JSON and chart of the finished runs."""
+def write_tables(output: Path, rows: list[Row]) -> None:
+    """Write the tables of the finished runs, one file for each format."""
     for suffix, write in WRITERS.items():
         write_text(output / f"comparison.{suffix}", write(rows))
-    draw_comparison(output / "comparison.png", rows)
+
+
+def draw(output: Path, rows: list[Row]) -> None:
+    """Draw the finished runs, if there are any."""
+    for suffix in FORMATS if rows else ():
+        draw_comparison(output / f"comparison{suffix}", rows)

@@ -206,7 +206,7 @@ def share_data(run: Planned, runs: Sequence[Planned]) -> None:
         return
     for other in runs:
         source = RunFolder(other.folder).data
-        if source.exists() and _same_data(other.config, run.config):
+        if source.exists() and same_data(other.config, run.config):
             with locked(run.folder):
                 write_folder(
                     place,
@@ -219,7 +219,7 @@ def _copy(source: Path, part: Path) -> None:
     shutil.copytree(source, part, dirs_exist_ok=True)
 
 
-def _same_data(one: RunConfig, other: RunConfig) -> bool:
+def same_data(one: RunConfig, other: RunConfig) -> bool:
     """Return True if two runs tokenise the same data in the same way.
 
     Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.

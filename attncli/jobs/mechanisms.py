@@ -4,12 +4,15 @@ dot                      a part by its name: score, window, normalise or read
 dot,local_p              parts joined by commas
 score=cosine,heads=4     settings of model.attention
 train.attention.coverage=see,coverage=true    a name with dots is any setting
+model.heads=4,lr=0.001   settings of other tables; without a section of model, then of train
 none                     the same sizes without attention
 transformer-tiny         a preset, with its own recipe under the same budget
+none,lr=0.001            settings of these
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,7 +20,7 @@ from typing import NamedTuple
 
 from attncli.training.config import RunConfig, TrainConfig, check
 from models import registry, zoo
-from models.config import AttentionConfig
+from models.config import AttentionConfig, ModelConfig
 from models.errors import ConfigurationError, unknown_name
 from models.settings import fields_of, merged, overridden
 from models.sources import source_of
@@ -65,30 +68,53 @@ def mechanisms(
 
 def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechanism:
     """Return the mechanism of one name."""
-    if name in zoo.PRESETS:
-        mechanism = Mechanism(name, of_preset(name, base, assignments))
-    elif name == NONE:
+    first, *parts = [part.strip() for part in name.split(",")]
+    if first in zoo.PRESETS:
+        start, called = of_preset(first, base, assignments), [first]
+    elif first == NONE:
         model = replace(base.model, family="seq2seq", attention=AttentionConfig())
-        mechanism = Mechanism(name, replace(base, model=model))
-    elif base.model.family not in ATTEND:
-        raise ConfigurationError(
-            f"mechanism '{name}' in preset {base.preset} of family {base.model.family}",
-            f"a family whose attention can be chosen, {' or '.join(ATTEND)}",
-            "choose another --preset",
-        )
+        start, called = replace(base, model=model), [first]
     else:
-        settings = [setting(part.strip()) for part in name.split(",")]
-        assigned = [f"{place}={value}" for place, value in settings]
-        mechanism = Mechanism(canonical(settings), overridden(base, assigned))
-    for preset, config in ((base.preset, base), (name, mechanism.config)):
-        source = source_of(config.model.family)
+        start, called, parts = base, [], [first, *parts]
+    settings = [setting(part, family_in(parts, start.model.family), start) for part in parts]
+    config = overridden(start, [f"{place}={value}" for place, value in settings])
+    mechanism = Mechanism(",".join([*called, *canonical(settings)]), config)
+    for preset, compared in ((base.preset, base), (name, config)):
+        source = source_of(compared.model.family)
         if source.task != "translate":
             raise ConfigurationError(
                 f"preset {preset}, which {source.ability}, in a comparison of translations",
                 "presets for texts",
             )
-    check(mechanism.config)
+    check(config)
     return mechanism
+
+
+def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
+    """Return every name with every combination of the grid's values; without names, these alone.
+
+    grid: settings with their values, `KEY=VALUE,VALUE`.
+    """
+    axes = []
+    for axis in grid:
+        key, equals, values = axis.partition("=")
+        chosen = [value.strip() for value in values.split(",")]
+        if not (key.strip() and equals and all(chosen)):
+            raise ConfigurationError(
+                f"--grid {axis}", "KEY=VALUE,VALUE", "as in --grid train.lr=0.001,0.0005"
+            )
+        axes.append([f"{key.strip()}={value}" for value in chosen])
+    combinations = [",".join(chosen) for chosen in itertools.product(*axes)]
+    if not names or not grid:
+        return list(names) or combinations
+    return [f"{name},{combination}" for name in names for combination in combinations]
+
+
+def family_in(parts: Iterable[str], family: str) -> str:
+    """Return the family that parts of a name set, else the given one."""
+    found = [part.partition("=") for part in parts]
+    named = [value for key, _, value in found if key in ("family", "model.family")]
+    return named[-1] if named else family
 
 
 def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConfig:
@@ -101,11 +127,21 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
     return replace(config, train=replace(config.train, **budget))
 
 
-def setting(part: str) -> tuple[str, str]:
-    """Return the setting and the value for one part of a mechanism's name."""
+def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
+    """Return the setting and the value for one part of a mechanism's name.
+
+    A setting without a section is one of model.attention if the family's attention can be chosen,
+    else of model, else of train.
+    """
     key, equals, value = part.partition("=")
     if equals:
-        return (key if "." in key else f"model.attention.{key}"), value
+        return _place(key.strip(), family), value.strip()
+    if family not in ATTEND and any(part in registry.names(kind) for kind in PARTS):
+        raise ConfigurationError(
+            f"mechanism '{part}' in preset {base.preset} of family {family}",
+            f"a family whose attention can be chosen, {' or '.join(ATTEND)}",
+            "choose another --preset",
+        )
     for kind in PARTS:
         if part in registry.names(kind):
             return f"model.attention.{kind}", part
@@ -113,11 +149,28 @@ def setting(part: str) -> tuple[str, str]:
     raise unknown_name("mechanism", part, [NONE, *known, *zoo.PRESETS])
 
 
-def canonical(settings: Iterable[tuple[str, str]]) -> str:
-    """Return the canonical name of a mechanism, which does not depend on the order of parts."""
+def _place(key: str, family: str) -> str:
+    """Return the whole name of a setting."""
+    if key.startswith("data."):
+        raise ConfigurationError(
+            f"setting {key} of a mechanism", "the same data for all", "change it with -s"
+        )
+    if "." in key:
+        return key
+    tables: dict[str, type] = {"model.attention": AttentionConfig} if family in ATTEND else {}
+    tables |= {"model": ModelConfig, "train": TrainConfig}
+    for section, config_class in tables.items():
+        if key in fields_of(config_class):
+            return f"{section}.{key}"
+    known = [name for config_class in tables.values() for name in fields_of(config_class)]
+    raise unknown_name("setting", key, known)
+
+
+def canonical(settings: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the canonical names of settings, which do not depend on their order."""
     order = {f"model.attention.{key}": n for n, key in enumerate(fields_of(AttentionConfig))}
     last = sorted(dict(settings).items(), key=lambda item: order.get(item[0], len(order)))
-    return ",".join(_said(place, value) for place, value in last)
+    return [_said(place, value) for place, value in last]
 
 
 def _said(place: str, value: str) -> str:

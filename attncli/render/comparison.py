@@ -1,4 +1,4 @@
-"""Writers of a comparison: a table for people, CSV and JSON for programs, and a plot."""
+"""Writers of a comparison: tables for people and papers, CSV and JSON for programs, and plots."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.escapes import cell
 from attncli.render.columns import columns
+from attncli.render.comparison_tables import Table, latex, markdown, page
 from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import Row, ranked, spread, verdict
@@ -49,13 +50,25 @@ def draw_comparison(path: Path, rows: Sequence[Row]) -> None:
 
 def _text(rows: Sequence[Row]) -> str:
     """Return mean ± standard deviation over seeds, best mechanism first, and the noise."""
-    if not rows:
-        return ""
+    return f"{columns(_table(rows))}\n{_said(rows)}" if rows else ""
+
+
+def _table(rows: Sequence[Row]) -> list[list[str]]:
+    """Return the names of the columns, and a row for each mechanism, best first."""
     shown = _shown(rows)
     table = [["mechanism", "seeds", *(column.name for column in shown)]]
     for name, group in ranked(rows).items():
         table.append([name, str(len(group)), *(_cell(column, group) for column in shown)])
-    return f"{columns(table)}\n{verdict(rows)}\n{_notes(rows)}"
+    return table
+
+
+def _said(rows: Sequence[Row]) -> str:
+    """Return what follows the table: the noise, and notes on the numbers."""
+    return f"{verdict(rows)}\n{_notes(rows)}"
+
+
+def _from_table(write: Callable[[Table, str], str]) -> Callable[[Sequence[Row]], str]:
+    return lambda rows: write(_table(rows), _said(rows)) if rows else ""
 
 
 def _csv(rows: Sequence[Row]) -> str:
@@ -116,4 +129,16 @@ def _notes(rows: Sequence[Row]) -> str:
     return "".join(f"{note}\n" for note in notes)
 
 
-WRITERS: dict[str, Callable[[Sequence[Row]], str]] = {"txt": _text, "csv": _csv, "json": _json}
+WRITERS: dict[str, Callable[[Sequence[Row]], str]] = {  # by format, which is also the suffix
+    "txt": _text,
+    "csv": _csv,
+    "json": _json,
+    "md": _from_table(markdown),
+    "tex": _from_table(latex),
+    "html": _from_table(page),
+}
+
+if TYPE_CHECKING:
+    Format = str
+else:  # for the command line
+    Format = Literal[tuple(WRITERS)]

@@ -10,7 +10,9 @@ import pytest
 
 from attncli import app
 from attncli.jobs import compare
-from attncli.jobs.mechanisms import LITERATURE, find, mechanisms
+from attncli.jobs.mechanisms import LITERATURE, find, mechanisms, with_grid
+from attncli.render.comparison import WRITERS
+from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import Row
 from attncli.training.config import RunConfig, run_config
 from models.alignment import diagonal
@@ -39,6 +41,57 @@ def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
     preset = find("transformer-nano", BASE, ["train.lr=0.1"]).config
     assert preset.model.family == "transformer" and preset.model.bidirectional
     assert preset.train.steps == 7 and preset.train.lr == 0.1 and preset.train.warmup == 400
+
+
+def test_any_setting_of_any_family_is_a_mechanism() -> None:
+    transformer = run_config("transformer-nano")
+    named = find("lr=0.01,heads=2", transformer)
+    assert named.config.model.heads == 2 and named.config.train.lr == 0.01
+    assert set(named.name.split(",")) == {"model.heads=2", "train.lr=0.01"}
+    assert find("model.heads=2,train.lr=0.01", transformer).config == named.config
+    other = find("family=luong,general,heads=2", transformer).config.model
+    assert other.family == "luong" and other.attention.score == "general"
+    assert other.attention.heads == 2 and other.heads == transformer.model.heads
+    preset = find("transformer-nano,lr=0.01", BASE, ["train.lr=0.1"])
+    assert preset.name == "transformer-nano,train.lr=0.01" and preset.config.train.lr == 0.01
+    assert find("none,lr=0.01", BASE).config.model.family == "seq2seq"
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [("dot", "preset transformer-nano"), ("data.noise=0.1", "same data"), ("hads=2", "heads")],
+)
+def test_what_a_transformer_has_not_is_refused(name: str, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        find(name, run_config("transformer-nano"))
+
+
+def test_a_grid_is_every_combination() -> None:
+    grid = ["train.lr=0.1,0.2", "dropout=0,0.3"]
+    assert with_grid([], grid) == [
+        "train.lr=0.1,dropout=0",
+        "train.lr=0.1,dropout=0.3",
+        "train.lr=0.2,dropout=0",
+        "train.lr=0.2,dropout=0.3",
+    ]
+    assert with_grid(["none", "dot"], grid[:1])[1:3] == ["none,train.lr=0.2", "dot,train.lr=0.1"]
+    assert with_grid(["dot"], []) == ["dot"]
+    for wrong in ("train.lr", "=1", "train.lr=0.1,"):
+        with pytest.raises(ModelError, match="KEY=VALUE"):
+            with_grid([], [wrong])
+
+
+def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
+    rows = [
+        Row(name, seed, bleu, None, 2.0, None, "", 1000, 10, 5.0, 1.0)
+        for name, seed, bleu in (("a_b", 1, 10.0), ("a_b", 2, 12.0), ("<c|d>", 1, 5.0))
+    ]
+    markdown, latex, page = (WRITERS[name](rows) for name in ("md", "tex", "html"))
+    assert "| a_b | 2 | 11.00 ± 1.41 |" in markdown and "<c\\|d> | 1 | 5.00 |" in markdown
+    assert "a\\_b & 2 & 11.00 $\\pm$ 1.41 &" in latex and latex.count("\\\\\n") == 3
+    assert "<td>a_b</td><td>2</td><td>11.00 ± 1.41</td>" in page and "&lt;c|d&gt;" in page
+    assert all("Best: a_b" in text for text in (markdown, latex, page))
+    assert all(write([]) == "" or name in ("csv", "json") for name, write in WRITERS.items())
 
 
 @pytest.mark.parametrize("name, said", [("dott", "dot"), ("heds=2", "heads"), ("heads=x", "whole")])
@@ -71,7 +124,10 @@ def test_a_comparison_goes_on_and_adds(tmp_path: Path, capsys: pytest.CaptureFix
         *(("none", "1"), ("dot", "1"), ("none", "2"), ("dot", "2"))
     ]
     assert len(json.loads((out / "comparison.json").read_text())["mechanisms"]) == 2
-    assert (out / "comparison.png").exists()
+    assert {path.suffix for path in out.glob("comparison.*")} == {
+        *(f".{name}" for name in WRITERS),
+        *FORMATS,
+    }
     before = (out / "dot" / "seed-1" / "measured.json").stat().st_mtime_ns
     assert app.run([*command[:4], "cosine", *command[4:], *data, *SETTINGS, "--seeds", "1"]) == 0
     conversation = capsys.readouterr().err
@@ -79,6 +135,25 @@ def test_a_comparison_goes_on_and_adds(tmp_path: Path, capsys: pytest.CaptureFix
     assert (out / "dot" / "seed-1" / "measured.json").stat().st_mtime_ns == before
     assert app.run([*command, *data, *SETTINGS, "-s", "train.steps=9"]) == 1
     assert "holds another run" in capsys.readouterr().err
+
+
+def test_a_dry_run_shows_the_time_of_what_is_not_measured_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts, out = write_texts(tmp_path), tmp_path / "out"
+    data = ["--train", str(texts.train), "--dev", str(texts.dev), "-o", str(out)]
+    command = ["models", "compare", "-p", "transformer-nano", *data, *SETTINGS, "--seeds", "1"]
+    command += ["-s", "train.steps=2"]
+    assert app.run([*command, "heads=2", "heads=4", "--dry-run"]) == 0
+    head, *rows, total = capsys.readouterr().out.splitlines()
+    assert "time" in head and total.startswith("total")
+    assert [row.split()[:2] for row in rows] == [["model.heads=2", "1"], ["model.heads=4", "1"]]
+    assert not out.exists()
+    assert app.run([*command, "heads=2", "--format", "md"]) == 0
+    assert capsys.readouterr().out.startswith("| mechanism | seeds | dev BLEU |")
+    assert app.run([*command, "--grid", "heads=2,4", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "model.heads=4" in said and "model.heads=2" not in said
 
 
 def test_the_best_by_dev_get_further_seeds(

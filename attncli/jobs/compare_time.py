@@ -1,0 +1,84 @@
+"""Time that a comparison takes: a few updates of every mechanism are timed, nothing is kept."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from attncli.data.batching import epoch_plan
+from attncli.jobs.compare import Planned, same_data
+from attncli.jobs.measure import Sets, measured
+from attncli.training import hardware
+from attncli.training.config import RunConfig
+from attncli.training.data import Prepared, Progress
+from attncli.training.events import Stepped
+from attncli.training.loop import fit
+from attncli.training.run import fresh_state
+from attncli.training.sources import training_source
+
+UNTIMED, TIMED = 2, 5  # first updates, which are slower; updates that are timed
+
+
+class PlannedTime(NamedTuple):
+    """Runs of one mechanism that are not measured yet, and their time."""
+
+    mechanism: str
+    parameters: int
+    runs: int
+    updates: int  # of a run at most; 0: only early stopping ends it
+    per_update: float  # seconds
+
+    @property
+    def seconds(self) -> float:
+        """Return the time of all runs at most, in seconds, without evaluations."""
+        return self.runs * self.updates * self.per_update
+
+
+def planned_times(
+    runs: Sequence[Planned], sets: Sets, *, device: str, progress: Progress
+) -> Iterator[PlannedTime]:
+    """Yield the time of each mechanism with runs to train; their data are prepared only once."""
+    with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as folder:
+        known: list[tuple[RunConfig, Prepared]] = []
+        for first in (run for run in runs if run.first):
+            own = [run for run in runs if run.mechanism == first.mechanism]
+            missing = [run for run in own if measured(run.folder, sets) is None]
+            if not missing:
+                continue
+            config = first.config
+            prepared = next((data for other, data in known if same_data(other, config)), None)
+            if prepared is None:
+                source = training_source(config.model.family)
+                place = Path(folder, str(len(known)))
+                place.mkdir()
+                prepared = source.load(config, place, progress).prepared
+                known.append((config, prepared))
+            yield _timed(first.mechanism, len(missing), config, prepared, torch.device(device))
+
+
+def _timed(
+    name: str, runs: int, config: RunConfig, prepared: Prepared, device: torch.device
+) -> PlannedTime:
+    train = config.train
+    state = fresh_state(config, prepared, device)
+    dtype = hardware.precision(train, device)
+    events = fit(state, prepared.examples, None, train, dtype, prepared.reward_loss)
+    steps = [event for event in itertools.islice(events, UNTIMED + TIMED) if type(event) is Stepped]
+    timed = steps[UNTIMED:] or steps
+    plan = epoch_plan(prepared.examples, train.batch_tokens, seed=train.seed, epoch=0)
+    epoch_updates = -(-len(plan) // train.accumulate)
+    per_token = sum(step.seconds for step in timed) / sum(step.tokens for step in timed)
+    tokens = int(prepared.examples.lengths[1].sum()) / epoch_updates  # of an update, on average
+    limits = [train.steps, train.epochs * epoch_updates]
+    return PlannedTime(
+        mechanism=name,
+        parameters=state.model.parameter_count(),
+        runs=runs,
+        updates=min(filter(None, limits), default=0),
+        per_update=per_token * tokens,
+    )
