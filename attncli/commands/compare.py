@@ -145,7 +145,7 @@ def compare(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train with different mechanisms or settings and compare.
+    """Train with several mechanisms or settings and compare.
 
     All mechanisms are trained on the same data with the same budget. The folder gets the results as
     tables (text, Markdown, LaTeX, HTML, CSV, JSON) and as plots (PNG, SVG, PDF). The table states
