@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -148,10 +148,8 @@ def compare(
     best: number of mechanisms that are trained with further seeds; 0: all. Raises Interrupted like
     `train`; the same call continues from there.
     """
-    first = [run for run in runs if run.first]
-    going = min(best or len(first), len(first))
-    total = len(first) + (len(runs) - len(first)) * going // len(first)
-    claimed(first if best else runs)
+    claimed([run for run in runs if run.first or not best])
+    total = planned_count(runs, best)
     rows: list[Row] = []
     for number, run in enumerate(in_turn(runs, rows, best), 1):
         row = measured(run.folder, sets)
@@ -161,22 +159,29 @@ def compare(
                 if best and not run.first:
                     claimed([run])
                 share_data(run, runs)
-                yield from train(
-                    run.config,
-                    run.folder,
-                    device=device,
-                    progress=progress,
-                    stop_requested=stop_requested,
-                )
-                report = reporter(progress, stop_requested)
-                row = measure(
-                    run.mechanism, run.config, run.folder, sets, device=device, report=report
-                )
+                row = yield from train_and_measure(run, sets, device, progress, stop_requested)
             except ModelError as error:
                 yield Failed(run, error)
                 continue
         rows.append(row)
         yield row
+
+
+def train_and_measure(
+    run: Planned, sets: Sets, device: str, progress: Progress, stop_requested: StopRequested
+) -> Generator[RunEvent, None, Row]:
+    """Train one run, yielding its events, and return its scores."""
+    yield from train(
+        run.config, run.folder, device=device, progress=progress, stop_requested=stop_requested
+    )
+    report = reporter(progress, stop_requested)
+    return measure(run.mechanism, run.config, run.folder, sets, device=device, report=report)
+
+
+def planned_count(runs: Sequence[Planned], best: int) -> int:
+    """Return the number of runs if the `best` mechanisms get further seeds; 0: all of them."""
+    first = sum(run.first for run in runs)
+    return first + (len(runs) - first) * min(best or first, first) // first
 
 
 def in_turn(runs: Sequence[Planned], rows: Sequence[Row], best: int) -> Iterator[Planned]:

@@ -52,26 +52,40 @@ def fit(
             epoch=counters.epoch,
             both_sides=config.sort == "both_sides",
         )
-        # a run can be resumed at any point of this loop, also before an evaluation that is due
-        while True:
-            if evaluate and due(counters, len(plan), config):
-                yield judged(state, evaluate(state), config)
-            if counters.ended or stops_here(counters, len(plan), config):
-                break
-            group = plan[counters.batch : counters.batch + config.accumulate]
-            counters.batch += len(group)
-            batches = [gather(seen, numbers, stepper.device) for numbers in group]
-            progress = counters.batch / len(plan)
-            if reward_loss and counters.epoch + 1 >= config.self_critical_from:
-                yield stepper.update_by_reward(
-                    reward_loss, list(zip(batches, group, strict=True)), progress
-                )
-            else:
-                yield stepper.update(batches, progress)
+        yield from fit_epoch(stepper, seen, plan, evaluate, reward_loss)
         if counters.batch >= len(plan):
             counters.epoch, counters.batch = counters.epoch + 1, 0
         counters.ended = counters.ended or limit_reached(counters, config)
     yield Ended(counters.step, counters.ended)
+
+
+def fit_epoch(
+    stepper: Stepper,
+    examples: Examples,
+    plan: list[np.ndarray],
+    evaluate: Evaluate | None,
+    reward_loss: RewardLoss | None,
+) -> Iterator[Event]:
+    """Train on the batches of the plan that are left; yield the events.
+
+    A run can be resumed at any point of the loop, also before an evaluation that is due.
+    """
+    state, config = stepper.state, stepper.config
+    counters = state.counters
+    while True:
+        if evaluate and due(counters, len(plan), config):
+            yield judged(state, evaluate(state), config)
+        if counters.ended or stops_here(counters, len(plan), config):
+            return
+        group = plan[counters.batch : counters.batch + config.accumulate]
+        counters.batch += len(group)
+        batches = [gather(examples, numbers, stepper.device) for numbers in group]
+        progress = counters.batch / len(plan)
+        if reward_loss and counters.epoch + 1 >= config.self_critical_from:
+            numbered = list(zip(batches, group, strict=True))
+            yield stepper.update_by_reward(reward_loss, numbered, progress)
+        else:
+            yield stepper.update(batches, progress)
 
 
 def set_encoder_frozen(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:

@@ -60,19 +60,14 @@ def settings(
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
-    data = [path for path in files if path.suffix != ".toml"]
-    named: dict[str, Any] = {
-        name: [str(path) for path in paths]
-        for name, paths in (("train", data), ("dev", dev))
-        if paths
+    data = {
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        "corpora": [to_dict(corpus) for corpus in corpora],
+        "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
+        **{name: str(path or "") for name, path in images._asdict().items() if name in DATA},
     }
-    named |= {name: str(path) for name, path in images._asdict().items() if path and name in DATA}
-    named |= {
-        name: [to_dict(corpus) for corpus in given]
-        for name, given in (("corpora", corpora), ("dev_corpora", dev_corpora))
-        if given
-    }
-    if named:
+    if named := {name: value for name, value in data.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
     image = {"encoder": images.encoder, "weights": images.encoder_weights}
     assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
