@@ -94,7 +94,7 @@ class LossyStream:
             pass
 
 
-class Progress(Protocol):
+class ShowProgress(Protocol):
     """Function that shows the progress of a piece of work."""
 
     def __call__(self, done: float, note: str = "") -> None:
@@ -104,7 +104,7 @@ class Progress(Protocol):
 @contextmanager
 def progress(
     label: str, *, total: float | None = None, interval: float = 10.0
-) -> Iterator[Progress]:
+) -> Iterator[ShowProgress]:
     """Show how far the work is: a bar on a terminal, else a line every ``interval`` seconds.
 
     Yield a function of the amount done so far, in the unit of ``total`` (None: not known), and of
@@ -116,7 +116,7 @@ def progress(
 
 
 @contextmanager
-def _bar(label: str, total: float | None) -> Iterator[Progress]:
+def _bar(label: str, total: float | None) -> Iterator[ShowProgress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -144,7 +144,7 @@ def _bar(label: str, total: float | None) -> Iterator[Progress]:
 
 
 @contextmanager
-def _lines(label: str, total: float | None, interval: float) -> Iterator[Progress]:
+def _lines(label: str, total: float | None, interval: float) -> Iterator[ShowProgress]:
     last_time, last_line, current = time.monotonic(), "", ""
 
     def advance(done: float, note: str = "") -> None:

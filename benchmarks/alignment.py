@@ -30,10 +30,11 @@ from typing import TYPE_CHECKING
 
 from hansard_text import Data, Pair, prepare
 
-from attncli.data.links import Link, Links, read_links
+from attncli.data.links import PairLinks, read_links
 from attncli.render.columns import columns
 from attncli.scoring.alignments import score_alignments
 from models.config import AlignConfig
+from models.types import Link
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator
@@ -126,7 +127,7 @@ def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Fo
 
 
 def by_attention(
-    model: Path, reverse: Path, pairs: list[Pair], gold: list[Links], training: list[Pair]
+    model: Path, reverse: Path, pairs: list[Pair], gold: list[PairLinks], training: list[Pair]
 ) -> dict[str, Found]:
     """Return the links of both models: plain, alone, agreed and chosen on gold."""
     from models import load_translator
@@ -178,7 +179,7 @@ def crossed(
     there: Translator,
     back: Translator,
     pairs: list[Pair],
-    gold: list[Links],
+    gold: list[PairLinks],
     learned: Sequence[int],
     scored: Sequence[int],
 ) -> dict[str, Found]:
@@ -199,7 +200,7 @@ def crossed(
 def chosen_links(
     translator: Translator,
     pairs: list[Pair],
-    gold: list[Links],
+    gold: list[PairLinks],
     learned: Sequence[int],
     scored: Sequence[int],
     *,
@@ -235,7 +236,7 @@ def both(forward: Found, reverse: Found, method: str) -> Found:
     return [symmetrise(a, b, method) for a, b in zip(forward, reverse, strict=True)]
 
 
-def table(found: dict[str, Found], gold: Sequence[Links]) -> str:
+def table(found: dict[str, Found], gold: Sequence[PairLinks]) -> str:
     """Print a row for each aligner, in percent."""
     rows = [["", "AER", "precision", "recall", "F", "links"]]
     for name, links in found.items():

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+Link = tuple[int, int]  # source unit, target unit, counted from 0
+Span = tuple[int, int]  # first character of a text, and the one after the last
+
+
 class VocabularySizes(NamedTuple):
     """Numbers of tokens; `joint` if source and target share one vocabulary."""
 

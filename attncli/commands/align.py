@@ -317,7 +317,7 @@ def _reported(pair: AlignedPair) -> bool:
 
 
 @contextmanager
-def _progress(*, shown: bool) -> Iterator[console.Progress]:
+def _progress(*, shown: bool) -> Iterator[console.ShowProgress]:
     """Show the number of aligned pairs if results go to a file."""
     if not shown:
         yield lambda done, note="": None

@@ -34,7 +34,14 @@ from attncli.options import (
 )
 from attncli.overrides import SearchOverrides
 from attncli.plurals import counted
-from attncli.render.captions import CaptionedImage, Format, Layout, closing, opening, rendered
+from attncli.render.captions import (
+    CaptionedImage,
+    CaptionLayout,
+    Format,
+    closing,
+    opening,
+    rendered,
+)
 from attncli.render.screen import current_screen
 from models.config import BATCH_IMAGES
 
@@ -117,7 +124,9 @@ def caption(
     with open_attention(attention, alone=alone) as draw:
         options = OpenOptions(device, threads, hard_decode, overrides)
         captioner = loading.open_captioners(model, options)
-        layout = Layout(format, alone, captioner.search.nbest > 1, scores, captioner.read_mode)
+        layout = CaptionLayout(
+            format, alone, captioner.search.nbest > 1, scores, captioner.read_mode
+        )
         results = caption_images(
             _groups(names, recursive),
             captioner,
@@ -174,7 +183,10 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[ImageFile]]:
 
 
 def _write_all(
-    results: Iterator[list[CaptionedImage]], layout: Layout, to: Sinks, advance: console.Progress
+    results: Iterator[list[CaptionedImage]],
+    layout: CaptionLayout,
+    to: Sinks,
+    advance: console.ShowProgress,
 ) -> int:
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
@@ -197,7 +209,7 @@ def _write_all(
     return failed
 
 
-def _shown(outcomes: list[CaptionedImage], layout: Layout) -> bytes:
+def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
     """Return the rows, each followed by its attention maps."""
     from attncli.render.image_attention.terminal import maps_as_text
 
@@ -218,7 +230,9 @@ def _is_away(output: Path | None) -> bool:
 
 
 @contextmanager
-def _progress(names: Sequence[str], recursive: bool, *, shown: bool) -> Iterator[console.Progress]:
+def _progress(
+    names: Sequence[str], recursive: bool, *, shown: bool
+) -> Iterator[console.ShowProgress]:
     """Show the number of captioned images if the results are not on the terminal."""
     if not shown:
         yield lambda done, note="": None

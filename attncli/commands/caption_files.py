@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.data.streams import open_output
-from attncli.render.captions import CaptionedImage, Layout, closing, opening, rendered
+from attncli.render.captions import CaptionedImage, CaptionLayout, closing, opening, rendered
 from models.errors import ModelError
 from models.files import write_bytes, write_text
 
@@ -90,7 +90,7 @@ class _Files:
 
 @contextmanager
 def _page(path: Path) -> Iterator[Draw]:
-    layout = Layout("html")
+    layout = CaptionLayout("html")
     with open_output(path) as write:
         write(opening(layout))
         yield lambda outcomes: write(rendered(outcomes, layout))

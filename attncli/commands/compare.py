@@ -26,7 +26,7 @@ from attncli.render.comparison import (
     draw_comparison,
 )
 from attncli.render.plots import FORMATS
-from attncli.scoring.comparison import Row
+from attncli.scoring.comparison import RunScores
 from attncli.training.config import RunConfig
 from attncli.training.events import Interrupted
 from attncli.training.settings import settings
@@ -292,11 +292,11 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], int]:
+def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
     from attncli.jobs import compare as job
 
-    rows: list[Row] = []
+    rows: list[RunScores] = []
     failed = 0
     config = work.runs[0].config.train
     with stopping() as stop, Display(config) as display, memory_advice(config):
@@ -310,7 +310,7 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], in
                 stop_requested=stop,
             ):
                 match event:
-                    case Row():
+                    case RunScores():
                         display.close()
                         rows.append(event)
                         write_tables(output, rows)
@@ -334,7 +334,7 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[Row], in
     return rows, failed
 
 
-def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
+def stopped(stop: Stop, rows: list[RunScores], work: Work, output: Path) -> None:
     """Leave after an interruption."""
     console.say(
         f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
@@ -343,13 +343,13 @@ def stopped(stop: Stop, rows: list[Row], work: Work, output: Path) -> None:
     raise typer.Exit(stop.status or 130) from None
 
 
-def write_tables(output: Path, rows: list[Row]) -> None:
+def write_tables(output: Path, rows: list[RunScores]) -> None:
     """Write the tables of the finished runs, one file for each format."""
     for suffix, write in WRITERS.items():
         write_text(output / f"comparison.{suffix}", write(rows))
 
 
-def draw(output: Path, rows: list[Row]) -> None:
+def draw(output: Path, rows: list[RunScores]) -> None:
     """Draw the finished runs, if there are any."""
     for suffix in FORMATS if rows else ():
         draw_comparison(output / f"comparison{suffix}", rows)

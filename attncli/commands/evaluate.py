@@ -23,10 +23,10 @@ from attncli.options import BatchTokens, Device, From, HardDecode, Threads, To, 
 from attncli.overrides import SearchOverrides
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.render.scores import WRITERS
-from attncli.scoring.translations import Evaluation, Lengths, Scoring, Tokenizer
+from attncli.scoring.translations import BleuTokenizer, Evaluation, LengthRanges, Scoring
 from models.config import MAX_BATCH_TOKENS
 
-STEP, QUANTILES = Lengths()
+STEP, QUANTILES = LengthRanges()
 
 Files = Annotated[
     list[Path] | None,
@@ -43,7 +43,7 @@ Source = Annotated[
     Path | None, typer.Option(help="Source, for scores by length of --hypotheses alone.")
 ]
 Tokenize = Annotated[
-    Tokenizer,
+    BleuTokenizer,
     typer.Option(help="Tokens of BLEU and error rate: sacreBLEU's tokenizer; none: spaces."),
 ]
 Confidence = Annotated[
@@ -103,7 +103,7 @@ def evaluate(
       attn evaluate -m runs/demo runs/demo/test.tsv
     """
     folders = folders_of(model, hypotheses)
-    lengths = Lengths(length_step, length_quantiles) if by_length or plot else None
+    lengths = LengthRanges(length_step, length_quantiles) if by_length or plot else None
     check_overrides(overrides)
     if not files:
         raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
@@ -132,7 +132,7 @@ def evaluate(
         write(write_table(scores.evaluations, len(scores.test_set.references)).encode())
 
 
-def _check_source(folders: list[Path], source: Path | None, lengths: Lengths | None) -> None:
+def _check_source(folders: list[Path], source: Path | None, lengths: LengthRanges | None) -> None:
     """Refuse a source that is not needed, and lengths without a source."""
     if folders and source:
         raise typer.BadParameter(

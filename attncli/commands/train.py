@@ -19,7 +19,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options import Device, Threads
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import parse_corpus
-from attncli.training.events import Finished, Interrupted
+from attncli.training.events import AlreadyFinished, Interrupted
 from attncli.training.settings import ImageOptions, settings
 from attncli.training.sources import training_source
 from models.errors import ModelError
@@ -203,7 +203,7 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
             saved = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
             console.say(f"stopped; {saved}the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
-    if not isinstance(event, Finished):
+    if not isinstance(event, AlreadyFinished):
         example = training_source(config.model.family).example_input
         console.say(f"try: {example} -m {shlex.quote(str(folder))}")
 

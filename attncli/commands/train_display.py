@@ -9,10 +9,10 @@ from attncli import console
 from attncli.plurals import counted
 from attncli.training.config import TrainConfig
 from attncli.training.events import (
+    AlreadyFinished,
     Ended,
     Evaluated,
     FinalModel,
-    Finished,
     RunEvent,
     Started,
     Stepped,
@@ -30,7 +30,7 @@ class Display:
         self.config = config
         self.stack = ExitStack()
         self.label, self.metric = "", ""
-        self.advance: console.Progress = lambda done, note="": None
+        self.advance: console.ShowProgress = lambda done, note="": None
         self.forget()
 
     def forget(self) -> None:
@@ -82,7 +82,7 @@ class Display:
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
-            case Finished():
+            case AlreadyFinished():
                 console.say(
                     f"finished before, after {counted(event.step, 'update')} ({event.reason}); "
                     f"kept: {_kept(event.kept, self.config)}"

@@ -40,7 +40,7 @@ from attncli.options import (
 from attncli.overrides import AlignOverrides, SearchOverrides
 from attncli.plurals import counted
 from attncli.render.alignment.writers import Style, written
-from attncli.render.hypotheses import Format, Layout, rendered
+from attncli.render.hypotheses import Format, TranslationLayout, rendered
 from attncli.render.screen import Screen, current_screen
 from models.config import MAX_BATCH_TOKENS
 from models.inference.engines import ComputePrecision, Engine
@@ -218,7 +218,9 @@ def translate(
                 for name, member in zip(names, _in_torch(translator), strict=True)
             ]
             outcomes = with_alignments(outcomes, aligners)
-        layout = Layout(format, translator.search.nbest > 1, scores, translator.read_mode, align)
+        layout = TranslationLayout(
+            format, translator.search.nbest > 1, scores, translator.read_mode, align
+        )
         shown = Shown(layout, Picture(drawing), current_screen() if show else None)
         with open_output(output) as write, _progress(stream, shown=output is not None) as advance:
             refused = _write_all(outcomes, shown, write, advance)
@@ -242,7 +244,7 @@ def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManage
 class Shown(NamedTuple):
     """Layout of the lines, and the pictures drawn of them."""
 
-    layout: Layout
+    layout: TranslationLayout
     picture: Picture
     screen: Screen | None  # for heat maps among the lines
 
@@ -269,7 +271,10 @@ def _check_alignment(aligned: bool, keep_tags: bool, units: str | None) -> None:
 
 
 def _write_all(
-    results: Iterable[list[TranslatedLine]], shown: Shown, write: Write, advance: console.Progress
+    results: Iterable[list[TranslatedLine]],
+    shown: Shown,
+    write: Write,
+    advance: console.ShowProgress,
 ) -> int:
     """Write and report lines as they finish; return the number of refused lines."""
     size = count = refused = 0
@@ -292,7 +297,7 @@ def _write_all(
 
 
 @contextmanager
-def _progress(source: BinaryIO, *, shown: bool) -> Iterator[console.Progress]:
+def _progress(source: BinaryIO, *, shown: bool) -> Iterator[console.ShowProgress]:
     """Show the number of bytes translated if results go to a file."""
     if not shown:
         yield lambda done, note="": None

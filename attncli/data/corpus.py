@@ -36,14 +36,14 @@ MARK = b"\xef\xbb\xbf"  # a byte order mark
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
-class Pair(NamedTuple):
+class CorpusPair(NamedTuple):
     """A source line and its reference translations."""
 
     source: str
     references: tuple[str, ...]  # at least one
 
 
-def read_pairs(paths: Sequence[Path | str]) -> Iterator[Pair]:
+def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
     """Yield the pairs of a corpus, in order.
 
     paths: one file for the source and one for each reference, or a single table. Raises ModelError
@@ -51,7 +51,7 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[Pair]:
     """
     columns = _table(Path(paths[0])) if len(paths) == 1 else aligned([Path(path) for path in paths])
     for source, *references in columns:
-        yield Pair(source, tuple(references))
+        yield CorpusPair(source, tuple(references))
 
 
 def fingerprint(paths: Sequence[Path | str]) -> str:

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.corpus import BARS, open_text
-from attncli.data.links import NUMBER, Index, Link, parse_pharaoh, read_links
+from attncli.data.links import NUMBER, Index, parse_pharaoh, read_links
 from attncli.data.panels import Panel
 from attncli.plurals import counted
 from models.errors import ModelError
 from models.parsing import parse_json
+from models.types import Link
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +40,7 @@ class ExternalAlignments(NamedTuple):
     note: str = ""  # how the file was read
 
 
-class Row(NamedTuple):
+class AlignmentLine(NamedTuple):
     """Alignment text of one line."""
 
     line: int  # from 1
@@ -65,7 +66,9 @@ def read_external_alignments(
     if any(text.startswith("A-") and FAIRSEQ.fullmatch(text) for text in texts):
         rows, found = _fairseq(texts)
     elif BARS in first:
-        rows = [Row(number, text.rpartition(BARS)[2]) for number, text in enumerate(texts, 1)]
+        rows = [
+            AlignmentLine(number, text.rpartition(BARS)[2]) for number, text in enumerate(texts, 1)
+        ]
         found = ()
     else:
         links = read_links(path, lengths, index=index, option="--index", skip_bad=skip_bad)
@@ -81,14 +84,14 @@ def read_external_alignments(
     return ExternalAlignments(tuple(panels), found)
 
 
-def _fairseq(texts: Iterable[str]) -> tuple[list[Row], tuple[tuple[str, str], ...]]:
+def _fairseq(texts: Iterable[str]) -> tuple[list[AlignmentLine], tuple[tuple[str, str], ...]]:
     """Return alignments in order of their numbers; and the text pairs, if all are present."""
-    known: dict[str, dict[int, Row]] = {kind: {} for kind in "ASTH"}
+    known: dict[str, dict[int, AlignmentLine]] = {kind: {} for kind in "ASTH"}
     for number, text in enumerate(texts, 1):
         match = FAIRSEQ.fullmatch(text)
         if match and match[1] in known:
             rest = match[3].rpartition("\t")[2]  # without the score of an H- line
-            known[match[1]].setdefault(int(match[2]), Row(number, rest))
+            known[match[1]].setdefault(int(match[2]), AlignmentLine(number, rest))
     order = sorted(known["A"])
     outputs = known["H"] or known["T"]
     if not all(n in known["S"] and n in outputs for n in order):
@@ -97,7 +100,7 @@ def _fairseq(texts: Iterable[str]) -> tuple[list[Row], tuple[tuple[str, str], ..
     return [known["A"][n] for n in order], pairs
 
 
-def _panel(path: Path, row: Row, source: int, target: int) -> Panel:
+def _panel(path: Path, row: AlignmentLine, source: int, target: int) -> Panel:
     """Return the alignment of one line, for a pair with so many words on each side."""
     where = f"{path}, line {row.line}"
     if "," in row.text or SOFT.fullmatch(row.text):

@@ -21,7 +21,7 @@ from models.files import open_regular
 from models.limits import ARCHIVE_MEMBERS, IMAGE_BYTES
 
 
-class Place(NamedTuple):
+class FileRange(NamedTuple):
     """Position of an image's bytes in a file."""
 
     file: Path
@@ -48,10 +48,10 @@ class ImageIndex:
     """The files of a folder or TAR file by their names in it, with / between folders."""
 
     path: Path
-    places: dict[str, Place]
+    places: dict[str, FileRange]
     alone: dict[str, list[str]] = field(repr=False)  # names without folders: the whole ones
 
-    def find(self, name: str) -> Place | None:
+    def find(self, name: str) -> FileRange | None:
         """Return the place of an image, by its whole name or the last part of it; None if missing.
 
         Two files of one name in several folders are a ModelError, unless the folder is named too.
@@ -94,21 +94,21 @@ def content_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _folder(path: Path) -> Iterator[tuple[str, Place]]:
+def _folder(path: Path) -> Iterator[tuple[str, FileRange]]:
     for folder, folders, files in os.walk(path, followlinks=False):
         folders.sort()
         for name in sorted(files):
             file = Path(folder, name)
-            yield file.relative_to(path).as_posix(), Place(file)
+            yield file.relative_to(path).as_posix(), FileRange(file)
 
 
-def _archive(path: Path) -> Iterator[tuple[str, Place]]:
+def _archive(path: Path) -> Iterator[tuple[str, FileRange]]:
     expected = "a folder, or a TAR file that is not compressed"
     try:
         with tarfile.open(path, "r:") as archive:
             for member in archive:
                 if member.isreg() and not member.issparse():
-                    yield _plain(member.name), Place(path, member.offset_data, member.size)
+                    yield _plain(member.name), FileRange(path, member.offset_data, member.size)
     except (OSError, tarfile.TarError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelError(f"{path} cannot be read as images ({reason})", expected) from None

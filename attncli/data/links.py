@@ -22,8 +22,8 @@ from attncli.data.corpus import open_text
 from attncli.plurals import counted
 from models.errors import ModelError
 from models.limits import DIGITS, SENTENCES
+from models.types import Link
 
-Link = tuple[int, int]  # source word, target word, counted from 0
 Lengths = tuple[int | None, int | None]  # words of a source and of its target, where known
 Index = Literal["0", "1"]
 
@@ -36,7 +36,7 @@ UNKNOWN: Lengths = (None, None)
 SIDES = ("source", "target")
 
 
-class Links(NamedTuple):
+class PairLinks(NamedTuple):
     """The links of a sentence pair."""
 
     sure: frozenset[Link]
@@ -44,13 +44,13 @@ class Links(NamedTuple):
     probabilities: Mapping[Link, float] = {}
 
 
-NO_LINKS = Links(frozenset(), frozenset())
+NO_LINKS = PairLinks(frozenset(), frozenset())
 
 
 class LinkFile(NamedTuple):
     """The links of a file, a row for each sentence pair, and how it was read."""
 
-    rows: tuple[Links, ...]
+    rows: tuple[PairLinks, ...]
     base: int  # index of the first word: 0 or 1
     reason: str  # how that is known
     left_out: int = 0  # number of links to words that do not exist
@@ -225,17 +225,17 @@ def _fault(written: RawLink, base: int, lengths: Sequence[Lengths] | None) -> st
     return ""
 
 
-def _rows(links: Iterable[RawLink], pairs: int, base: int) -> tuple[Links, ...]:
+def _rows(links: Iterable[RawLink], pairs: int, base: int) -> tuple[PairLinks, ...]:
     by_pair: dict[int, list[RawLink]] = {}
     for written in links:
         by_pair.setdefault(written.pair, []).append(written)
     return tuple(_row(by_pair[n], base) if n in by_pair else NO_LINKS for n in range(pairs))
 
 
-def _row(links: list[RawLink], base: int) -> Links:
+def _row(links: list[RawLink], base: int) -> PairLinks:
     """Return the links of one pair, counted from 0."""
     places = [(one.link[0] - base, one.link[1] - base) for one in links]
-    return Links(
+    return PairLinks(
         frozenset(place for place, one in zip(places, links, strict=True) if one.sure),
         frozenset(places),
         {

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from attncli.data.image_index import Place
+from attncli.data.image_index import FileRange
 from attncli.data.lines import read_chunks
 from models.errors import ModelError
 from models.limits import IMAGE_BYTES
@@ -28,12 +28,12 @@ class ImageFile(NamedTuple):
     """A requested image."""
 
     name: str  # as the user gave it, or as a folder has it
-    source: Path | bytes | Place = b""
+    source: Path | bytes | FileRange = b""
     fault: str = ""  # why the image cannot be opened; empty if it may
 
     def content(self) -> Path | bytes:
         """Return the image's path or its bytes; a ModelError if they cannot be read."""
-        return self.source.read() if isinstance(self.source, Place) else self.source
+        return self.source.read() if isinstance(self.source, FileRange) else self.source
 
     @property
     def path(self) -> Path | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from attncli.render.image_attention.maps import AttentionMaps
-    from models.inference.captioner import Caption, Captioner, ImageInputs
+    from models.inference.captioner import Caption, Captioner, CaptionerInput
 
 SIDE = 448  # minimum side of an image that maps are drawn over, in pixels
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
@@ -106,7 +106,7 @@ def _captioned(
 class Opened(NamedTuple):
     """An image reduced to the sizes needed, so that only one is in memory at its full size."""
 
-    shown: ImageInputs  # the square that the model receives; of an ensemble, one for each model
+    shown: CaptionerInput  # the square that the model receives; of an ensemble, one for each model
     larger: Image | None  # the same square, large enough to draw attention maps over it
 
 

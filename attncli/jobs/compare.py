@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data import corpus
-from attncli.data.links import Index, Links, read_links
+from attncli.data.links import Index, PairLinks, read_links
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
 from attncli.jobs.train import StopRequested, fingerprints, reporter, train
-from attncli.scoring.comparison import Row
+from attncli.scoring.comparison import RunScores
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Progress
 from attncli.training.events import RunEvent
@@ -60,7 +60,7 @@ class Texts(NamedTuple):
 
     data: DataConfig  # for training and dev
     test: Sequence[Path]
-    gold: tuple[Links, ...] | Path | None = None  # of the test set, or of dev if there is none
+    gold: tuple[PairLinks, ...] | Path | None = None  # of the test set, or of dev if there is none
     gold_index: Index | None = None  # first word number in the file, if given
 
 
@@ -74,7 +74,7 @@ def embedded(base: RunConfig, out: Path) -> Texts:
     train, dev, test = paths
     named = replace(data, train=(str(train),), dev=(str(dev),))
     links = [frozenset(pair.links) for pair in parts.test]
-    return Texts(named, [test], tuple(Links(sure, sure) for sure in links))
+    return Texts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
 
 
 def write_same(path: Path, text: str) -> None:
@@ -104,7 +104,7 @@ def read_sets(texts: Texts) -> Sets:
     return Sets(dev, test, gold, mark)
 
 
-def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[Links, ...]:
+def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[PairLinks, ...]:
     """Return the gold links between sources and their first references."""
     texts = zip(pairs.sources, pairs.references[0], strict=True)
     lengths = [(len(source.split()), len(target.split())) for source, target in texts]
@@ -142,15 +142,15 @@ def compare(
     device: str,
     progress: Progress,
     stop_requested: StopRequested,
-) -> Iterator[RunEvent | Begun | Row | Failed]:
-    """Train and measure the runs not measured yet; yield a Row for each run, or Failed.
+) -> Iterator[RunEvent | Begun | RunScores | Failed]:
+    """Train and measure the runs not measured yet; yield the scores of each run, or Failed.
 
     best: number of mechanisms that are trained with further seeds; 0: all. Raises Interrupted like
     `train`; the same call continues from there.
     """
     claimed([run for run in runs if run.first or not best])
     total = planned_count(runs, best)
-    rows: list[Row] = []
+    rows: list[RunScores] = []
     for number, run in enumerate(in_turn(runs, rows, best), 1):
         row = measured(run.folder, sets)
         if row is None:
@@ -169,7 +169,7 @@ def compare(
 
 def train_and_measure(
     run: Planned, sets: Sets, device: str, progress: Progress, stop_requested: StopRequested
-) -> Generator[RunEvent, None, Row]:
+) -> Generator[RunEvent, None, RunScores]:
     """Train one run, yielding its events, and return its scores."""
     yield from train(
         run.config, run.folder, device=device, progress=progress, stop_requested=stop_requested
@@ -184,7 +184,7 @@ def planned_count(runs: Sequence[Planned], best: int) -> int:
     return first + (len(runs) - first) * min(best or first, first) // first
 
 
-def in_turn(runs: Sequence[Planned], rows: Sequence[Row], best: int) -> Iterator[Planned]:
+def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> Iterator[Planned]:
     """Yield the first seed of every mechanism, then the further seeds of the best ones.
 
     best: number of mechanisms with the highest dev BLEU in `rows`, which is complete by then; 0:

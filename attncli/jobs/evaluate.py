@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli import console
-from attncli.console import Progress
+from attncli.console import ShowProgress
 from attncli.data.corpus import aligned, open_text, read_pairs
 from attncli.data.lines import Line
 from attncli.data.streams import open_output
@@ -20,7 +20,7 @@ from attncli.plurals import counted
 from attncli.scoring.translations import (
     Evaluation,
     EvaluationSet,
-    Lengths,
+    LengthRanges,
     Scoring,
     System,
     evaluate_systems,
@@ -48,7 +48,7 @@ def evaluate_texts(
     hypotheses: Sequence[Path] = (),
     source: Path | None = None,
     scoring: Scoring | None = None,
-    lengths: Lengths | None = None,
+    lengths: LengthRanges | None = None,
     save: Path | None = None,
     options: OpenOptions | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
@@ -117,7 +117,7 @@ def translate_test_set(
     *,
     search: SearchConfig,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
-    advance: Progress = lambda done, note="": None,
+    advance: ShowProgress = lambda done, note="": None,
 ) -> System:
     """Translate a test set without normalisation; only lines too long for the model are split.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli import console
-from attncli.console import Progress
+from attncli.console import ShowProgress
 from attncli.data.captions import has_parts, read_captions
 from attncli.data.corpus import open_text
 from attncli.data.image_index import ImageIndex, open_images
@@ -97,7 +97,7 @@ def caption_test_set(
     captioner: Captioner,
     *,
     search: SearchConfig,
-    advance: Progress = lambda done, note="": None,
+    advance: ShowProgress = lambda done, note="": None,
 ) -> CaptionSystem:
     """Caption the images of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []

@@ -8,9 +8,9 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.links import Links
+from attncli.data.links import PairLinks
 from attncli.scoring.alignments import score_alignments
-from attncli.scoring.comparison import Row
+from attncli.scoring.comparison import RunScores
 from attncli.training.config import RunConfig
 from attncli.training.data import Report
 from attncli.training.evaluation import dev_loss
@@ -33,7 +33,7 @@ class Sets(NamedTuple):
 
     dev: DevTexts
     test: DevTexts | None
-    gold: tuple[Links, ...] | None  # the links of the test set, or of dev if there is none
+    gold: tuple[PairLinks, ...] | None  # the links of the test set, or of dev if there is none
     mark: str  # hash of the sets and links
 
     @property
@@ -42,12 +42,12 @@ class Sets(NamedTuple):
         return self.test or self.dev
 
 
-def measured(folder: Path, sets: Sets) -> Row | None:
+def measured(folder: Path, sets: Sets) -> RunScores | None:
     """Return the stored row of the same sets; None if there is none."""
     path = folder / NAME
     try:
         record = parse_json(path.read_text("utf-8"))
-        return Row(**record["row"]) if record["mark"] == sets.mark else None
+        return RunScores(**record["row"]) if record["mark"] == sets.mark else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -58,13 +58,13 @@ def measured(folder: Path, sets: Sets) -> Row | None:
 
 def measure(
     mechanism: str, config: RunConfig, path: Path, sets: Sets, *, device: str, report: Report
-) -> Row:
+) -> RunScores:
     """Return the row of a finished run, and write it to the run folder."""
     progress = read_progress(RunFolder(path))
     assert progress is not None, "a finished run"
     translator = load_translator(path, device=device)
     aer, aligned_by = alignment(translator, sets)
-    row = Row(
+    row = RunScores(
         mechanism=mechanism,
         seed=config.train.seed,
         dev_bleu=dev_bleu(translator, progress.kept, config, sets.dev, report),

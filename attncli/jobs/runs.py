@@ -23,7 +23,7 @@ from models.errors import ModelError, NotFoundError
 from models.files import is_leftover, try_lock, write_errors
 from models.installed import BOX, RUNS, is_bundle
 
-State = Literal["training", "finished", "stopped", "damaged"]
+RunState = Literal["training", "finished", "stopped", "damaged"]
 DEPTH = 4  # folders below ./runs that are searched: runs/compare/dot/seed-1
 PACKED = (".gz", ".xz", ".zst")
 
@@ -32,7 +32,7 @@ class RunSummary(NamedTuple):
     """A run folder in a list."""
 
     path: Path
-    state: State
+    state: RunState
     data: str  # names of the training files
     languages: str  # en-de; empty if unknown
     score: str
@@ -87,7 +87,7 @@ def is_run(path: Path) -> bool:
     return folder.config.is_file() and folder.inputs.is_file()
 
 
-def state_of(folder: RunFolder) -> State:
+def state_of(folder: RunFolder) -> RunState:
     """Return training if a process trains there, finished if the run has ended, else stopped."""
     if _is_locked(folder.path):
         return "training"

@@ -13,7 +13,7 @@ from models.types import EMPTY, Hypothesis, Translation
 if TYPE_CHECKING:
     from models.inference.translator import Translator
 
-Aligner = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
+AlignTranslations = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
 
 
 class InParts(NamedTuple):
@@ -24,7 +24,7 @@ class InParts(NamedTuple):
     joined: Translation  # of all parts
 
 
-def with_tags(lines: Sequence[InParts], align: Aligner) -> Iterator[Translation]:
+def with_tags(lines: Sequence[InParts], align: AlignTranslations) -> Iterator[Translation]:
     """Yield the translation of each line with the tags of the line in all outputs.
 
     Only lines with tags are aligned, all at once. A line without words is returned unchanged.

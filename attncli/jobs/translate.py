@@ -7,7 +7,7 @@ from typing import Protocol
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
-from attncli.jobs.tags import Aligner, InParts, with_tags
+from attncli.jobs.tags import AlignTranslations, InParts, with_tags
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.text_translator import WINDOW
 from models.types import EMPTY, Hypothesis, Translation
@@ -37,7 +37,7 @@ def translate_lines(
     search: SearchConfig,
     options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
-    aligner: Aligner | None = None,
+    aligner: AlignTranslations | None = None,
     on_batch: Callable[[int], None] = lambda done: None,
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
@@ -86,7 +86,7 @@ def _with_tags(
     plans: list[LinePlan],
     parts: list[list[Translation]],
     outcomes: list[TranslatedLine],
-    aligner: Aligner,
+    aligner: AlignTranslations,
 ) -> list[TranslatedLine]:
     """Return the outcomes with the tags of their lines in every output."""
     lines = [

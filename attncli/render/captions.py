@@ -41,7 +41,7 @@ class CaptionedImage(NamedTuple):
         return one_line(self.hypotheses[0].text) if self.hypotheses else ""
 
 
-class Layout(NamedTuple):
+class CaptionLayout(NamedTuple):
     """Layout of the output."""
 
     format: str = "text"  # a key of WRITERS
@@ -51,7 +51,7 @@ class Layout(NamedTuple):
     read: str = ""  # read mode of the model
 
 
-def opening(layout: Layout) -> bytes:
+def opening(layout: CaptionLayout) -> bytes:
     """Return the bytes that precede the first result."""
     if layout.format != "html":
         return b""
@@ -60,7 +60,7 @@ def opening(layout: Layout) -> bytes:
     return HEAD.encode()
 
 
-def rendered(outcomes: Sequence[CaptionedImage], layout: Layout) -> bytes:
+def rendered(outcomes: Sequence[CaptionedImage], layout: CaptionLayout) -> bytes:
     """Return the rows of some results; file names that are not valid UTF-8 keep their bytes."""
     write = WRITERS[layout.format]
     rows = "".join(f"{row}\n" for outcome in outcomes for row in write(outcome, layout))
@@ -68,7 +68,7 @@ def rendered(outcomes: Sequence[CaptionedImage], layout: Layout) -> bytes:
     return rows.encode("utf-8", "surrogateescape" if named else "replace")
 
 
-def closing(layout: Layout) -> bytes:
+def closing(layout: CaptionLayout) -> bytes:
     """Return the bytes that follow the last result."""
     if layout.format != "html":
         return b""
@@ -87,7 +87,7 @@ def _name(outcome: CaptionedImage) -> str:
     return printable(one_line(outcome.file.name), keep_surrogates=True)
 
 
-def _text(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
+def _text(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
     name = "" if layout.alone else f"{_name(outcome)}\t"
     for hypothesis in outcome.hypotheses if layout.nbest else outcome.hypotheses[:1]:
         score = f"{hypothesis.score:.4f}\t" if layout.scores or layout.nbest else ""
@@ -96,7 +96,7 @@ def _text(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
         yield name + ("\t" if layout.scores or layout.nbest else "")
 
 
-def _tsv(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
+def _tsv(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
     name = _name(outcome)
     read = f"\t{layout.read}" if layout.read.startswith("hard") else ""
     for hypothesis in outcome.hypotheses:
@@ -105,7 +105,7 @@ def _tsv(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
         yield f"{name}\t\t{read}"
 
 
-def _jsonl(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
+def _jsonl(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
     record: dict[str, object] = {
         "image": outcome.file.name,
         "caption": outcome.hypotheses[0].text if outcome.hypotheses else None,
@@ -118,7 +118,7 @@ def _jsonl(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
     yield as_json_line(record)
 
 
-def _html(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
+def _html(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
     from attncli.render.image_attention.page import Other, fault, figure
 
     if outcome.attention:
@@ -128,7 +128,7 @@ def _html(outcome: CaptionedImage, layout: Layout) -> Iterator[str]:
         yield fault(outcome.file.name, outcome.note)
 
 
-WRITERS: dict[str, Callable[[CaptionedImage, Layout], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[CaptionedImage, CaptionLayout], Iterator[str]]] = {
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,

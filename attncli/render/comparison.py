@@ -13,14 +13,14 @@ from attncli.render.columns import columns
 from attncli.render.comparison_tables import Table, latex, markdown, page
 from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
-from attncli.scoring.comparison import Row, ranked, spread, verdict
+from attncli.scoring.comparison import RunScores, ranked, spread, verdict
 
 
 class Column(NamedTuple):
     """One number of a row: its name, its value and its number format."""
 
     name: str
-    value: Callable[[Row], float | None]
+    value: Callable[[RunScores], float | None]
     form: str
 
 
@@ -36,7 +36,7 @@ COLUMNS = (
 )
 
 
-def draw_comparison(path: Path, rows: Sequence[Row]) -> None:
+def draw_comparison(path: Path, rows: Sequence[RunScores]) -> None:
     """Plot BLEU, AER and speed of every run if they are known; the best mechanism is at the top."""
     groups = ranked(rows)
     bleu = "dev BLEU" if any(row.test_bleu is None for row in rows) else "test BLEU"
@@ -48,12 +48,12 @@ def draw_comparison(path: Path, rows: Sequence[Row]) -> None:
     strips(path, list(groups), panels)
 
 
-def _text(rows: Sequence[Row]) -> str:
+def _text(rows: Sequence[RunScores]) -> str:
     """Return mean ± standard deviation over seeds, best mechanism first, and the noise."""
     return f"{columns(_table(rows))}\n{_said(rows)}" if rows else ""
 
 
-def _table(rows: Sequence[Row]) -> list[list[str]]:
+def _table(rows: Sequence[RunScores]) -> list[list[str]]:
     """Return the names of the columns, and a row for each mechanism, best first."""
     shown = _shown(rows)
     table = [["mechanism", "seeds", *(column.name for column in shown)]]
@@ -62,25 +62,25 @@ def _table(rows: Sequence[Row]) -> list[list[str]]:
     return table
 
 
-def _said(rows: Sequence[Row]) -> str:
+def _said(rows: Sequence[RunScores]) -> str:
     """Return what follows the table: the noise, and notes on the numbers."""
     return f"{verdict(rows)}\n{_notes(rows)}"
 
 
-def _from_table(write: Callable[[Table, str], str]) -> Callable[[Sequence[Row]], str]:
+def _from_table(write: Callable[[Table, str], str]) -> Callable[[Sequence[RunScores]], str]:
     return lambda rows: write(_table(rows), _said(rows)) if rows else ""
 
 
-def _csv(rows: Sequence[Row]) -> str:
+def _csv(rows: Sequence[RunScores]) -> str:
     """Return a line for each run."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
+    writer.writerow(RunScores._fields)
     writer.writerows([cell(value) for value in row] for row in rows)
     return text.getvalue()
 
 
-def _json(rows: Sequence[Row]) -> str:
+def _json(rows: Sequence[RunScores]) -> str:
     """Return the runs, their means and deviations by mechanism, and the verdict."""
     record = {
         "mechanisms": [_summary(name, group) for name, group in ranked(rows).items()],
@@ -90,16 +90,16 @@ def _json(rows: Sequence[Row]) -> str:
     return as_json(record)
 
 
-def _shown(rows: Sequence[Row]) -> list[Column]:
+def _shown(rows: Sequence[RunScores]) -> list[Column]:
     """Return the columns for which at least one row has a number."""
     return [column for column in COLUMNS if any(column.value(row) is not None for row in rows)]
 
 
-def _values(column: Column, rows: Sequence[Row]) -> list[float]:
+def _values(column: Column, rows: Sequence[RunScores]) -> list[float]:
     return [value for row in rows if (value := column.value(row)) is not None]
 
 
-def _cell(column: Column, rows: Sequence[Row]) -> str:
+def _cell(column: Column, rows: Sequence[RunScores]) -> str:
     values = _values(column, rows)
     if not values:
         return ""
@@ -108,7 +108,7 @@ def _cell(column: Column, rows: Sequence[Row]) -> str:
     return f"{mean:{column.form}}" + ("" if sure else f" ± {deviation:{column.form}}")
 
 
-def _summary(name: str, rows: Sequence[Row]) -> dict[str, object]:
+def _summary(name: str, rows: Sequence[RunScores]) -> dict[str, object]:
     record: dict[str, object] = {"mechanism": name, "seeds": [row.seed for row in rows]}
     for column in _shown(rows):
         values = _values(column, rows)
@@ -116,7 +116,7 @@ def _summary(name: str, rows: Sequence[Row]) -> dict[str, object]:
     return record
 
 
-def _notes(rows: Sequence[Row]) -> str:
+def _notes(rows: Sequence[RunScores]) -> str:
     """Return notes on the numbers: read modes, and mechanisms without attention."""
     alone = sorted({row.mechanism for row in rows if row.aligned_by == "diagonal"})
     hard = dict.fromkeys((row.mechanism, row.read) for row in rows if row.read.startswith("hard"))
@@ -129,7 +129,7 @@ def _notes(rows: Sequence[Row]) -> str:
     return "".join(f"{note}\n" for note in notes)
 
 
-WRITERS: dict[str, Callable[[Sequence[Row]], str]] = {  # by format, which is also the suffix
+WRITERS: dict[str, Callable[[Sequence[RunScores]], str]] = {  # by format, which is also the suffix
     "txt": _text,
     "csv": _csv,
     "json": _json,

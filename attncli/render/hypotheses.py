@@ -26,7 +26,7 @@ from models.inference.repetition import repetition
 from models.types import Hypothesis
 
 
-class Layout(NamedTuple):
+class TranslationLayout(NamedTuple):
     """Layout of the output."""
 
     format: str = "text"  # a key of WRITERS
@@ -36,14 +36,14 @@ class Layout(NamedTuple):
     align: bool = False  # True if links follow each output
 
 
-def rendered(outcomes: list[TranslatedLine], layout: Layout) -> bytes:
+def rendered(outcomes: list[TranslatedLine], layout: TranslationLayout) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its source."""
     write = WRITERS[layout.format]
     rows = [row + outcome.line.ending for outcome in outcomes for row in write(outcome, layout)]
     return "".join(rows).encode("utf-8", "replace")
 
 
-def _text(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
+def _text(outcome: TranslatedLine, layout: TranslationLayout) -> Iterator[str]:
     hypotheses = _hypotheses(outcome)
     if layout.nbest:
         index = outcome.line.number - 1
@@ -59,7 +59,7 @@ def _text(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
     yield text + _links(outcome, 0, layout, " ||| ")
 
 
-def _tsv(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
+def _tsv(outcome: TranslatedLine, layout: TranslationLayout) -> Iterator[str]:
     source = _one_cell(outcome.line.text)
     for rank, hypothesis in enumerate(_hypotheses(outcome)):
         links = _links(outcome, rank, layout, "\t") or "\t" * layout.align
@@ -68,7 +68,7 @@ def _tsv(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
         yield f"{source}\t\t" + "\t" * layout.align
 
 
-def _jsonl(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
+def _jsonl(outcome: TranslatedLine, layout: TranslationLayout) -> Iterator[str]:
     record: dict[str, object] = {
         "source": outcome.line.text,
         "hypotheses": [_record(outcome, rank) for rank in range(len(_hypotheses(outcome)))],
@@ -80,7 +80,7 @@ def _jsonl(outcome: TranslatedLine, layout: Layout) -> Iterator[str]:
     yield as_json_line(record)
 
 
-WRITERS: dict[str, Callable[[TranslatedLine, Layout], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[TranslatedLine, TranslationLayout], Iterator[str]]] = {
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,
@@ -114,7 +114,7 @@ def _record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
     return record
 
 
-def _links(outcome: TranslatedLine, rank: int, layout: Layout, separator: str) -> str:
+def _links(outcome: TranslatedLine, rank: int, layout: TranslationLayout, separator: str) -> str:
     """Return the links that follow an aligned output; an empty line stays empty."""
     if not layout.align or not outcome.alignments:
         return ""

@@ -8,7 +8,7 @@ from typing import Protocol
 from attncli.plurals import counted
 from attncli.render.columns import columns
 from attncli.render.json import as_json
-from attncli.scoring.translations import Bucket, Evaluation, Score, System
+from attncli.scoring.translations import Bucket, Evaluation, MetricScore, System
 
 
 def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
@@ -49,7 +49,7 @@ def _score_table(evaluations: Sequence[Evaluation]) -> str:
     return columns(rows)
 
 
-def _score(score: Score) -> str:
+def _score(score: MetricScore) -> str:
     interval = "" if score.interval is None else f" ± {score.interval:.2f}"
     chance = "" if score.p_value is None else f" (p = {score.p_value:.3f})"
     return f"{score.value:.2f}{interval}{chance}"
@@ -99,7 +99,7 @@ def _is_hard(system: System) -> bool:
     return system.read.startswith("hard")
 
 
-def _score_record(score: Score) -> dict[str, object]:
+def _score_record(score: MetricScore) -> dict[str, object]:
     record = {
         "score": score.value,
         "signature": score.signature,

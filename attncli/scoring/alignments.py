@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from attncli.data.links import Link, Links
+from attncli.data.links import PairLinks
+from models.types import Link
 
 
 class AlignmentScores(NamedTuple):
@@ -37,7 +38,7 @@ class GoldSummary(NamedTuple):
 
 
 def score_alignments(
-    name: str, found: Iterable[frozenset[Link]], gold: Sequence[Links], note: str = ""
+    name: str, found: Iterable[frozenset[Link]], gold: Sequence[PairLinks], note: str = ""
 ) -> AlignmentScores:
     """Return the scores of the links of all pairs; found and gold have an item for each pair."""
     links = sure = hits = certain = 0

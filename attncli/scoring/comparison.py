@@ -16,7 +16,7 @@ from typing import NamedTuple
 T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)  # 97.5 %, df 1 to 10
 
 
-class Row(NamedTuple):
+class RunScores(NamedTuple):
     """One finished run."""
 
     mechanism: str
@@ -56,9 +56,9 @@ class Noise(NamedTuple):
         return t_quantile(self.freedom) * self.deviation * math.sqrt(1 / runs + 1 / others)
 
 
-def ranked(rows: Iterable[Row]) -> dict[str, list[Row]]:
+def ranked(rows: Iterable[RunScores]) -> dict[str, list[RunScores]]:
     """Return the runs of each mechanism, the best mechanism first."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[RunScores]] = {}
     for row in rows:
         groups.setdefault(row.mechanism, []).append(row)
     return dict(sorted(groups.items(), key=lambda item: -fmean(row.bleu for row in item[1])))
@@ -84,7 +84,7 @@ def t_quantile(freedom: int) -> float:
     return T_QUANTILES[freedom - 1] if freedom <= 10 else 1.96 + 2.7 / freedom
 
 
-def verdict(rows: Sequence[Row]) -> str:
+def verdict(rows: Sequence[RunScores]) -> str:
     """Return sentences that tell which differences in BLEU are significant."""
     groups = ranked(rows)
     found = noise([[row.bleu for row in group] for group in groups.values()])

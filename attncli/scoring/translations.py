@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.significance import Result
 
-Tokenizer = Literal[
+BleuTokenizer = Literal[
     "none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200"
 ]
 RESAMPLES = 1000  # of the bootstrap
@@ -51,7 +51,7 @@ class Scoring(NamedTuple):
     confidence: bool = False
 
 
-class Score(NamedTuple):
+class MetricScore(NamedTuple):
     """One score and its signature."""
 
     metric: str
@@ -71,7 +71,7 @@ class Bucket(NamedTuple):
     ratio: float  # output length over reference length
 
 
-class Lengths(NamedTuple):
+class LengthRanges(NamedTuple):
     """Ranges of source lengths."""
 
     step: int = 5  # words per range
@@ -82,7 +82,7 @@ class Evaluation(NamedTuple):
     """A system and its scores."""
 
     system: System
-    scores: tuple[Score, ...]
+    scores: tuple[MetricScore, ...]
     buckets: tuple[Bucket, ...] = ()
 
 
@@ -90,7 +90,7 @@ def evaluate_systems(
     systems: Sequence[System],
     test_set: EvaluationSet,
     scoring: Scoring,
-    lengths: Lengths | None = None,
+    lengths: LengthRanges | None = None,
 ) -> list[Evaluation]:
     """Return the scores of each system, and BLEU by source length if lengths are given."""
     return [
@@ -112,7 +112,7 @@ def metrics(scoring: Scoring) -> list[Metric]:
 
 def score(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
-) -> list[tuple[Score, ...]]:
+) -> list[tuple[MetricScore, ...]]:
     """Return the scores of each system, BLEU first."""
     if scoring.confidence:
         found = _resampled(systems, test_set, scoring)
@@ -143,7 +143,7 @@ def has_short_references(test_set: EvaluationSet, scoring: Scoring) -> bool:
 
 
 def score_by_length(
-    system: System, test_set: EvaluationSet, scoring: Scoring, lengths: Lengths
+    system: System, test_set: EvaluationSet, scoring: Scoring, lengths: LengthRanges
 ) -> tuple[Bucket, ...]:
     """Return BLEU by source length, as in Figure 2 of Bahdanau et al. 2015."""
     words = [len(source.split()) for source in test_set.sources]
@@ -159,7 +159,7 @@ def score_by_length(
     return tuple(buckets)
 
 
-def spans(words: Sequence[int], lengths: Lengths) -> list[range]:
+def spans(words: Sequence[int], lengths: LengthRanges) -> list[range]:
     """Return ranges of lengths that cover every sentence; none is empty."""
     ordered = sorted(words)
     if lengths.quantiles:
@@ -192,17 +192,17 @@ def _bleu(scoring: Scoring, effective_order: bool = False) -> BLEU:
         raise ModelError(f"tokenizer {scoring.tokenize} cannot be used: {reason}") from None
 
 
-def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[Score, ...]:
+def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[MetricScore, ...]:
     scores = []
     for metric in metrics(scoring):
         result = metric.corpus_score(system.hypotheses, test_set.references)
-        scores.append(Score(result.name, result.score, str(metric.get_signature())))
+        scores.append(MetricScore(result.name, result.score, str(metric.get_signature())))
     return tuple(scores)
 
 
 def _sequence_scores(
     system: System, test_set: EvaluationSet, scoring: Scoring
-) -> tuple[Score, ...]:
+) -> tuple[MetricScore, ...]:
     """Return exact match, error rate and ROUGE-L."""
     cased = str.lower if scoring.lowercase else str
     outputs = [cased(text) for text in system.hypotheses]
@@ -211,15 +211,15 @@ def _sequence_scores(
     sign = f"nrefs:{len(test_set.references)}|case:{'lc' if scoring.lowercase else 'mixed'}"
     words = f"nrefs:{len(test_set.references)}|case:lc|tok:words|beta:1"
     return (
-        Score("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
-        Score("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
-        Score("ROUGE-L", rouge_l(outputs, references), words),
+        MetricScore("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
+        MetricScore("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
+        MetricScore("ROUGE-L", rouge_l(outputs, references), words),
     )
 
 
 def _resampled(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
-) -> list[tuple[Score, ...]]:
+) -> list[tuple[MetricScore, ...]]:
     from sacrebleu.significance import PairedTest
 
     test = PairedTest(
@@ -234,7 +234,7 @@ def _resampled(
     return list(zip(*columns, strict=True))
 
 
-def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[Score]:
+def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[MetricScore]:
     """Return the score of each system by one metric.
 
     For two systems with equal statistics, sacreBLEU reports a significant difference, because no
@@ -247,5 +247,5 @@ def _compared(signature: str, results: Sequence[Result | str], metric: str) -> l
         p_value = result.p_value
         if p_value is not None and result.score == found[0].score:
             p_value = 1.0
-        scores.append(Score(metric, float(result.score), signature, interval, p_value))
+        scores.append(MetricScore(metric, float(result.score), signature, interval, p_value))
     return scores

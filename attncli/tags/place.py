@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from attncli.tags.parse import Tag, TaggedLine
 from attncli.tags.spans import WeightIndex, WordWeights
-from attncli.tags.words import Span, words
+from attncli.tags.words import words
+from models.types import Span
 
 NUMBER = re.compile(
     r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE

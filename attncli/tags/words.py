@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-Span = tuple[int, int]  # first character, and the one behind the last
+from models.types import Span
 
 UNSPACED = re.compile(  # Thai to Khmer, kana, Han
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from attncli.embedded.grammar import LANGUAGES
-from attncli.scoring.translations import Tokenizer
+from attncli.scoring.translations import BleuTokenizer
 from attncli.training.corpora import CorpusConfig
 from models.config import (
     MAX_SEED,
@@ -174,7 +174,7 @@ class TrainConfig:
     bleu_tokenizer: str = option(
         "13a",
         "sacreBLEU's tokenizer, for BLEU and the token error rate; none: tokens between spaces",
-        choices=get_args(Tokenizer),
+        choices=get_args(BleuTokenizer),
     )
     patience: int = option(
         10, "evaluations without improvement before training stops (0: never stop early)"

@@ -84,7 +84,7 @@ class FinalModel(NamedTuple):
     metric: str = ""  # of the score; "" in runs of earlier versions
 
 
-class Finished(NamedTuple):
+class AlreadyFinished(NamedTuple):
     """The folder holds this run, which was finished before."""
 
     step: int
@@ -93,7 +93,7 @@ class Finished(NamedTuple):
 
 
 Event = Stepped | Evaluated | Ended
-RunEvent = Started | Event | FinalModel | Finished
+RunEvent = Started | Event | FinalModel | AlreadyFinished
 
 
 class Interrupted(Exception):

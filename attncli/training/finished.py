@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.training.events import FinalModel, Finished
+from attncli.training.events import AlreadyFinished, FinalModel
 from attncli.training.folder import RunFolder
 from models.errors import ModelError
 from models.files import write_text
@@ -47,12 +47,12 @@ def read_progress(folder: RunFolder) -> RunProgress | None:
         ) from None
 
 
-def finished_run(folder: RunFolder) -> Finished | None:
+def finished_run(folder: RunFolder) -> AlreadyFinished | None:
     """Return the event of a finished run; None for one that has not finished."""
     progress = read_progress(folder)
     if progress is None or progress.kept is None:
         return None
-    return Finished(progress.step, progress.ended, progress.kept)
+    return AlreadyFinished(progress.step, progress.ended, progress.kept)
 
 
 def write_finished(folder: RunFolder) -> None:

@@ -32,13 +32,13 @@ from models.types import Batch, Memory
 
 END_WORD = "endofcaption"  # word that represents the end mark in rewards
 
-Captions = list[list[tuple[int, ...]]]  # token ids of every caption of each image
+CaptionIds = list[list[tuple[int, ...]]]  # token ids of every caption of each image
 
 
 class Sampled(NamedTuple):
     """Sampled captions of P images, K of each, with rewards and baseline."""
 
-    captions: Captions
+    captions: CaptionIds
     reward: Tensor  # (P, K)
     baseline: Tensor  # (P, K), or (P, 1)
 
@@ -109,7 +109,7 @@ class SelfCritical:
         greedy = self.decode(model, memory, SearchConfig(method="greedy"))
         return Sampled(sampled, reward, self.rewards(greedy, images).to(reward.device))
 
-    def decode(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Captions:
+    def decode(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> CaptionIds:
         """Return the token ids of the captions found for each image, without the end mark."""
         count = len(memory.mask)
         found = search(
@@ -117,7 +117,7 @@ class SelfCritical:
         )
         return [[caption.ids for caption in captions] for captions in found]
 
-    def rewards(self, captions: Captions, images: list[int]) -> Tensor:
+    def rewards(self, captions: CaptionIds, images: list[int]) -> Tensor:
         """Return the reward of every caption of each image, (P, K)."""
         texts = [[self.text(ids) for ids in of_image] for of_image in captions]
         return torch.tensor(list(map(self.reward, texts, images)))

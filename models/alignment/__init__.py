@@ -12,11 +12,12 @@ from models.alignment.align import (
     align_translations,
     head_weights,
 )
-from models.alignment.links import Link, Links
+from models.alignment.links import Links
 from models.alignment.score import GoldLinks, diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
 from models.alignment.tune import Agreement, Trial, agree, mutual_trials, trials, tune
 from models.config import AlignConfig
+from models.types import Link
 
 __all__ = [
     "Agreement",

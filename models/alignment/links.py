@@ -18,8 +18,8 @@ from torch import Tensor
 
 from models.config import AlignConfig
 from models.errors import unknown_name
+from models.types import Link
 
-Link = tuple[int, int]  # source unit, target unit, counted from 0
 Links = frozenset[Link]
 
 ROUNDS = 25  # of Sinkhorn's algorithm

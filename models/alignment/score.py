@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import NamedTuple
 
-from models.alignment.links import Link
+from models.types import Link
 
 
 class GoldLinks(NamedTuple):

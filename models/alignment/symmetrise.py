@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 
-from models.alignment.links import Link, Links
+from models.alignment.links import Links
 from models.config import SYMMETRISE, AlignConfig
 from models.errors import unknown_name
 from models.settings import limits_of, within
+from models.types import Link
 
 METHODS = SYMMETRISE
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]

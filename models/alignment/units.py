@@ -18,11 +18,10 @@ from torch import Tensor
 from models.config import AlignConfig
 from models.errors import unknown_name
 from models.settings import limits_of
+from models.types import Span
 
 KINDS = limits_of(AlignConfig, "units").choices
 JOINER = "\u200d"  # between the characters of one emoji
-
-Span = tuple[int, int]  # first character of a text, and the one after the last
 
 
 class Units(NamedTuple):

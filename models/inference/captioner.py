@@ -26,7 +26,7 @@ from models.tokenizer import END
 from models.types import Hypothesis, Memory
 
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
-ImageInputs = ImageInput | tuple[ImageInput, ...]  # an ensemble may be given one image per model
+CaptionerInput = ImageInput | tuple[ImageInput, ...]  # an ensemble may be given one image per model
 
 
 class ImageAttention(NamedTuple):
@@ -80,7 +80,7 @@ class Captioner(TorchModel):
 
     def caption(
         self,
-        images: Sequence[ImageInputs],
+        images: Sequence[CaptionerInput],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -91,7 +91,7 @@ class Captioner(TorchModel):
 
     def stream(
         self,
-        images: Iterable[ImageInputs],
+        images: Iterable[CaptionerInput],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -117,12 +117,12 @@ class Captioner(TorchModel):
         )
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 
-    def _pixels(self, image: ImageInputs) -> Tensor:
+    def _pixels(self, image: CaptionerInput) -> Tensor:
         """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
         image = image[0] if isinstance(image, tuple) else image
         return to_tensor(image, self.config.image) if isinstance(image, Image.Image) else image
 
-    def reduced(self, image: Image.Image) -> ImageInputs:
+    def reduced(self, image: Image.Image) -> CaptionerInput:
         """Return the part of an image that the model reads, in its size, for `stream`."""
         return to_square(image, self.config.image)
 
@@ -149,7 +149,7 @@ class Captioner(TorchModel):
         return EncodedImages(features, memory)
 
     def _search(
-        self, images: Sequence[ImageInputs], config: SearchConfig
+        self, images: Sequence[CaptionerInput], config: SearchConfig
     ) -> tuple[list[list[Finished]], EncodedImages]:
         """Return the outputs of each image, best first, and what attention maps are made from."""
         pixels = [self._pixels(image) for image in images]
@@ -160,7 +160,7 @@ class Captioner(TorchModel):
 
     @torch.inference_mode()
     def _caption(
-        self, images: Sequence[ImageInputs], config: SearchConfig, attention: bool
+        self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         outputs, encoded = self._search(images, config)
         maps: list[ImageAttention | None] = [None] * len(outputs)

@@ -12,10 +12,10 @@ from models.config import SearchConfig
 from models.images import to_square
 from models.inference.captioner import (
     Captioner,
+    CaptionerInput,
     EncodedImages,
     ImageAttention,
     ImageInput,
-    ImageInputs,
 )
 from models.inference.ensemble import (
     EnsembleBackend,
@@ -73,7 +73,7 @@ class EnsembleCaptioner(Captioner):
         return max(member.image_size for member in self.members)
 
     def _search(
-        self, images: Sequence[ImageInputs], config: SearchConfig
+        self, images: Sequence[CaptionerInput], config: SearchConfig
     ) -> tuple[list[list[Finished]], EncodedImages]:
         of_members = [
             [image[n] if isinstance(image, tuple) else image for image in images]

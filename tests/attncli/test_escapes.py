@@ -6,7 +6,7 @@ import json
 
 from attncli.data.named_images import ImageFile
 from attncli.escapes import cell, printable
-from attncli.render.captions import CaptionedImage, Layout, rendered
+from attncli.render.captions import CaptionedImage, CaptionLayout, rendered
 from attncli.training.log import read_log
 from models.types import Hypothesis
 
@@ -15,9 +15,9 @@ def test_names_of_images_are_escaped_in_every_format() -> None:
     name = "a\x1b[2J\x9b31m\u202egpj\udcff.png"
     outcome = CaptionedImage(ImageFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
     for kind in ("text", "tsv"):
-        row = rendered([outcome], Layout(kind))
+        row = rendered([outcome], CaptionLayout(kind))
         assert row.startswith(b"a\\x1b[2J\\x9b31m\\u202egpj\xff.png\t")
-    row = rendered([outcome], Layout("jsonl"))
+    row = rendered([outcome], CaptionLayout("jsonl"))
     assert printable(row.decode().rstrip("\n")) == row.decode().rstrip("\n")
     assert json.loads(row)["image"] == name.replace("\udcff", "?")
 

@@ -34,7 +34,7 @@ class Said(NamedTuple):
     concepts: list[int]
 
 
-class Splits(NamedTuple):
+class PairSplits(NamedTuple):
     """Training pairs, and two held-out sets without sentences of the training pairs."""
 
     train: list[Pair]
@@ -72,7 +72,7 @@ def split(
     target: str = "de",
     seed: int = 1,
     tokenised: bool = False,
-) -> Splits:
+) -> PairSplits:
     """Return sets of pairs; no held-out source sentence occurs twice or in the training pairs."""
     _check(source, target)
     pairs = _pairs(source, target, seed, tokenised)
@@ -82,7 +82,7 @@ def split(
         held_out[pair.source] = pair
     kept = list(held_out.values())
     unseen = (pair for pair in pairs if pair.source not in held_out)
-    return Splits(list(islice(unseen, train)), kept[:dev], kept[dev:])
+    return PairSplits(list(islice(unseen, train)), kept[:dev], kept[dev:])
 
 
 def say(sentence: Sentence, language: str, *, tokenised: bool = False) -> Said:

@@ -37,7 +37,14 @@ from attncli.embedded.grammar.lexicon import (
     Time,
     Verb,
 )
-from attncli.embedded.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Report, Sentence
+from attncli.embedded.grammar.meaning import (
+    Adjunct,
+    Clause,
+    Nominal,
+    Phrase,
+    ReportingClause,
+    Sentence,
+)
 from attncli.embedded.grammar.reference import reference
 
 Random = Callable[[], float]
@@ -223,11 +230,11 @@ def _time(random: Random, tense: str, polarity: str, needed: bool) -> Time | Non
     return _pick(random, _TIMES_OF[tense, bool(polarity)])
 
 
-def _report(random: Random, told: Nominal) -> Report:
+def _report(random: Random, told: Nominal) -> ReportingClause:
     subject: Nominal = _pick(random, NAMES) if random() < 0.4 else _pick(random, PRONOUNS)
     if subject is told and isinstance(subject, Name):
         subject = ME
-    return Report(subject, _pick(random, REPORTS))
+    return ReportingClause(subject, _pick(random, REPORTS))
 
 
 def _reason(random: Random, clause: Clause) -> Clause | None:

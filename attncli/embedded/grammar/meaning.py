@@ -76,7 +76,7 @@ class Clause(NamedTuple):
         return habit or self.frequency is not None or self.polarity == "never"
 
 
-class Report(NamedTuple):
+class ReportingClause(NamedTuple):
     """The "I think" of "I think that ..."."""
 
     subject: Nominal
@@ -88,5 +88,5 @@ class Sentence(NamedTuple):
 
     clause: Clause
     question: bool = False
-    report: Report | None = None
+    report: ReportingClause | None = None
     reason: Clause | None = None

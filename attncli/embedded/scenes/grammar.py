@@ -62,7 +62,7 @@ class Thing(NamedTuple):
         return ("a", self.size, self.colour, self.shape)
 
 
-class Caption(NamedTuple):
+class SceneCaption(NamedTuple):
     """Words, and the thing that each word describes."""
 
     words: tuple[str, ...]
@@ -80,19 +80,19 @@ class Scene(NamedTuple):
     things: tuple[Thing, ...]
 
     @property
-    def captions(self) -> tuple[Caption, ...]:
+    def captions(self) -> tuple[SceneCaption, ...]:
         """Return all captions of the scene."""
         if len(self.things) == 1:
             [thing] = self.things
-            return (Caption(thing.words, (thing,) * 4),)
+            return (SceneCaption(thing.words, (thing,) * 4),)
         return tuple(
-            Caption((*one.words, join, *two.words), (*(one,) * 4, None, *(two,) * 4))
+            SceneCaption((*one.words, join, *two.words), (*(one,) * 4, None, *(two,) * 4))
             for one, two in itertools.permutations(self.things)
             for join in JOINS
         )
 
 
-class Splits(NamedTuple):
+class SceneSplits(NamedTuple):
     """Training scenes, and two held-out sets without training scenes."""
 
     train: list[Scene]
@@ -100,10 +100,10 @@ class Splits(NamedTuple):
     test: list[Scene]
 
 
-def split(train: int, dev: int, test: int, *, seed: int) -> Splits:
+def split(train: int, dev: int, test: int, *, seed: int) -> SceneSplits:
     """Return different scenes for each part."""
     scenes = generate(seed)
-    return Splits(*(list(itertools.islice(scenes, count)) for count in (train, dev, test)))
+    return SceneSplits(*(list(itertools.islice(scenes, count)) for count in (train, dev, test)))
 
 
 def generate(seed: int) -> Iterator[Scene]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from attncli.data.links import Link
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.json import as_json_line
+from models.types import Link
 
 DIGITS = 4
 

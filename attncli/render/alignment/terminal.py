@@ -23,7 +23,7 @@ GREY, BLUE = (115, 125, 140), (0, 95, 255)  # colours of weight 0 and 1
 SCREEN = Screen()
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """Lines of text, and the width of the longest in columns."""
 
     lines: list[str]
@@ -53,7 +53,7 @@ def _arranged(pair: AlignedPair, screen: Screen) -> list[str]:
     return lines[:-1]
 
 
-def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[Block]:
+def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[TextBlock]:
     """Return a panel as one block, or as several if it is wider than the terminal."""
     for cell in (NUMBERS, SHADES):
         block = _block(pair, panel, range(len(pair.source)), cell, screen)
@@ -75,7 +75,7 @@ def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[Block]:
 
 def _block(
     pair: AlignedPair, panel: Panel, columns: Sequence[int], cell: int, screen: Screen
-) -> Block:
+) -> TextBlock:
     """Return some columns of a panel below their words."""
     room = max(screen.width // 3, 4)
     margin = min(max(map(width, pair.target)), room)
@@ -88,7 +88,7 @@ def _block(
         lines.append(f"{label} {cells}{' ' * (size - len(columns) * cell)}")
     named = any(other.name for other in pair.panels)
     title = [padded(fitted(panel.name, margin + 1 + size), margin + 1 + size)] if named else []
-    return Block([*title, *lines], margin + 1 + size)
+    return TextBlock([*title, *lines], margin + 1 + size)
 
 
 def _header(names: Sequence[str], cell: int) -> list[str]:
@@ -136,7 +136,7 @@ def _coloured(text: str, weight: float, screen: Screen) -> str:
     return f"\x1b[97;{colour_code(colour, screen, GROUND)}m{text}\x1b[0m"
 
 
-def _beside(blocks: Sequence[Block]) -> list[str]:
+def _beside(blocks: Sequence[TextBlock]) -> list[str]:
     """Return blocks of equal height as one block, side by side."""
     return [GAP.join(parts) for parts in zip(*(block.lines for block in blocks), strict=True)]
 

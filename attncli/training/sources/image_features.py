@@ -25,7 +25,7 @@ from models.images import open_image, to_tensor
 
 CHUNK = 32  # images whose rows are stored at a time
 
-Read = Callable[[str], bytes]  # content hash to file content; raises ModelError
+ReadImage = Callable[[str], bytes]  # content hash to file content; raises ModelError
 Broken = dict[str, str]  # content hash of an image that cannot be decoded: reason
 
 
@@ -91,7 +91,11 @@ def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureS
 
 
 def add_missing(
-    store: FeatureStore, keys: Iterable[str], read: Read, config: ImageConfig, progress: Progress
+    store: FeatureStore,
+    keys: Iterable[str],
+    read: ReadImage,
+    config: ImageConfig,
+    progress: Progress,
 ) -> Broken:
     """Compute the rows of images, given by content hash, that the store does not have."""
     keys = list(keys)
@@ -102,7 +106,7 @@ def add_missing(
 
 
 def _compute(
-    store: FeatureStore, keys: list[str], read: Read, config: ImageConfig, progress: Progress
+    store: FeatureStore, keys: list[str], read: ReadImage, config: ImageConfig, progress: Progress
 ) -> Broken:
     """Compute and store the missing rows, a chunk at a time.
 

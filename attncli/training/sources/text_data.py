@@ -65,7 +65,7 @@ def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
         write_text(folder / f"{name}.links", as_links(pairs))
 
 
-def sample_grammar(data: DataConfig, seed: int) -> grammar.Splits:
+def sample_grammar(data: DataConfig, seed: int) -> grammar.PairSplits:
     """Sample a training set and two held-out sets from the embedded grammar."""
     return grammar.split(
         data.demo_pairs,

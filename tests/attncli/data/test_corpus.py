@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from attncli.data.corpus import Pair, fingerprint, open_text, read_pairs
+from attncli.data.corpus import CorpusPair, fingerprint, open_text, read_pairs
 from models.errors import ModelError
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
@@ -90,7 +90,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     stream = io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n")))
     monkeypatch.setattr(sys, "stdin", stream)
     other = write(tmp_path / "x", "A\nB\n")
-    assert list(read_pairs(["-", other])) == [Pair("a", ("A",)), Pair("b", ("B",))]
+    assert list(read_pairs(["-", other])) == [CorpusPair("a", ("A",)), CorpusPair("b", ("B",))]
     assert refusal(["-", "-"]).startswith("standard input is given twice")
 
 
@@ -98,10 +98,10 @@ def test_aligned_files_and_a_table_are_the_same_corpus(tmp_path: Path) -> None:
     source = write(tmp_path / "en", "a\nb\n")
     first, second = write(tmp_path / "de", "A\r\nB\r\n"), write(tmp_path / "fr", "AA\nBB")
     table = write(tmp_path / "tsv", "a\tA\tAA\nb\tB\tBB\n")
-    pairs = [Pair("a", ("A", "AA")), Pair("b", ("B", "BB"))]
+    pairs = [CorpusPair("a", ("A", "AA")), CorpusPair("b", ("B", "BB"))]
     assert list(read_pairs([source, first, second])) == pairs
     assert list(read_pairs([table])) == pairs
-    assert list(read_pairs([source, first])) == [Pair("a", ("A",)), Pair("b", ("B",))]
+    assert list(read_pairs([source, first])) == [CorpusPair("a", ("A",)), CorpusPair("b", ("B",))]
 
 
 @pytest.mark.parametrize("texts", [("a\nb\nc\n", "A\nB\n"), ("a\nb\n", "A\nB\nC\n")])

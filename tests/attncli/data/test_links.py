@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.links import Links, read_links
+from attncli.data.links import PairLinks, read_links
 from models.errors import ModelError
 
 
@@ -19,7 +19,7 @@ def written(folder: Path, text: str) -> Path:
 def test_pharaoh_with_possible_links_and_probabilities(tmp_path: Path) -> None:
     found = read_links(written(tmp_path, "0-0 1p2 2?1\n\n0-1:0.25 1-0:1e-3\n"))
     assert found.rows[0].sure == {(0, 0)} and found.rows[0].possible == {(0, 0), (1, 2), (2, 1)}
-    assert found.rows[1] == Links(frozenset())
+    assert found.rows[1] == PairLinks(frozenset())
     assert found.rows[2].probabilities == {(0, 1): 0.25, (1, 0): 0.001}
     assert (found.base, found.reason) == (0, "line 1 has 0-0")
 

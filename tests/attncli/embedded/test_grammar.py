@@ -31,7 +31,7 @@ from attncli.embedded.grammar.lexicon import (
     Time,
     Verb,
 )
-from attncli.embedded.grammar.meaning import Adjunct, Clause, Phrase, Report, Sentence
+from attncli.embedded.grammar.meaning import Adjunct, Clause, Phrase, ReportingClause, Sentence
 from attncli.embedded.grammar.words import linked
 from models.errors import ModelError
 
@@ -103,7 +103,7 @@ EXAMPLES = {
     "verb last in a subordinate clause, elided que": (
         Sentence(
             Clause(name("Anna"), verb("call"), object=phrase("the teacher")),
-            report=Report(ME, REPORTS[0]),
+            report=ReportingClause(ME, REPORTS[0]),
         ),
         "I think that Anna is calling the teacher.",
         "Ich denke, dass Anna den Lehrer anruft.",

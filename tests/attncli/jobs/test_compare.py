@@ -13,7 +13,7 @@ from attncli.jobs import compare
 from attncli.jobs.mechanisms import LITERATURE, find, mechanisms, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
-from attncli.scoring.comparison import Row
+from attncli.scoring.comparison import RunScores
 from attncli.training.config import RunConfig, run_config
 from models.alignment import diagonal
 from models.errors import ModelError
@@ -83,7 +83,7 @@ def test_a_grid_is_every_combination() -> None:
 
 def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     rows = [
-        Row(name, seed, bleu, None, 2.0, None, "", 1000, 10, 5.0, 1.0)
+        RunScores(name, seed, bleu, None, 2.0, None, "", 1000, 10, 5.0, 1.0)
         for name, seed, bleu in (("a_b", 1, 10.0), ("a_b", 2, 12.0), ("<c|d>", 1, 5.0))
     ]
     markdown, latex, page = (WRITERS[name](rows) for name in ("md", "tex", "html"))
@@ -163,9 +163,9 @@ def test_the_best_by_dev_get_further_seeds(
     texts, out = write_texts(tmp_path), tmp_path / "out"
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
 
-    def measure(mechanism: str, config: RunConfig, *_: object, **__: object) -> Row:
+    def measure(mechanism: str, config: RunConfig, *_: object, **__: object) -> RunScores:
         dev = worth[mechanism]
-        return Row(mechanism, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
+        return RunScores(mechanism, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
 
     monkeypatch.setattr(compare, "measure", measure)
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]

@@ -10,7 +10,7 @@ import pytest
 
 from attncli import app
 from attncli.jobs import runs as job
-from attncli.training.events import Finished
+from attncli.training.events import AlreadyFinished
 from attncli.training.folder import RunFolder
 from attncli.training.lock import locked
 from models import installed, load_translator
@@ -129,7 +129,7 @@ def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) 
     job.prune(tmp_path / "run")
     assert not RunFolder(tmp_path / "run").checkpoint.exists()
     [again] = run(config, tmp_path / "run")
-    assert isinstance(again, Finished) and again.kept == events[-1]
+    assert isinstance(again, AlreadyFinished) and again.kept == events[-1]
     other = small_config(texts, "train.lr=0.5")
     with pytest.raises(ModelError, match="another run"):
         run(other, tmp_path / "run")

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.jobs.tags import Aligner, token_weights
+from attncli.jobs.tags import AlignTranslations, token_weights
 from attncli.jobs.translate import Translates, translate_lines
 from attncli.tags import TokenWeights
 from attncli.tags.scan import count
@@ -36,7 +36,10 @@ def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
 
 
 def outcomes(
-    *texts: str, model: Translates | None = None, align: Aligner = one_to_one, nbest: int = 1
+    *texts: str,
+    model: Translates | None = None,
+    align: AlignTranslations = one_to_one,
+    nbest: int = 1,
 ) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)

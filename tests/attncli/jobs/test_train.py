@@ -17,10 +17,10 @@ from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.training import finish
 from attncli.training.events import (
+    AlreadyFinished,
     Ended,
     Evaluated,
     FinalModel,
-    Finished,
     Interrupted,
     Started,
     Stepped,
@@ -145,7 +145,7 @@ def test_a_finished_run_says_so_and_does_nothing(
     kept = run(config, tmp_path / "run")[-1]
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*s*")}
     monkeypatch.setattr(TextTraining, "load", None)  # the data are not read again
-    assert run(config, tmp_path / "run") == [Finished(14, "14 updates done", kept)]  # type: ignore[arg-type]
+    assert run(config, tmp_path / "run") == [AlreadyFinished(14, "14 updates done", kept)]  # type: ignore[arg-type]
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
@@ -261,7 +261,9 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_
 def test_a_moved_corpus_is_the_same_corpus(texts: Texts, tmp_path: Path) -> None:
     run(small_config(texts, "train.steps=2"), tmp_path / "run")
     moved = Texts(*(path.rename(path.with_suffix(".txt")) for path in texts))
-    assert isinstance(run(small_config(moved, "train.steps=2"), tmp_path / "run")[0], Finished)
+    assert isinstance(
+        run(small_config(moved, "train.steps=2"), tmp_path / "run")[0], AlreadyFinished
+    )
 
 
 def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -> None:
@@ -421,7 +423,7 @@ def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
     )
     [links] = read_links(tmp_path / "first", lengths, index="0").rows
     assert links.sure == frozenset(french.links)
-    assert isinstance(run(config, tmp_path / "run")[0], Finished)
+    assert isinstance(run(config, tmp_path / "run")[0], AlreadyFinished)
 
 
 def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.data.links import Links
+from attncli.data.links import PairLinks
 from attncli.scoring.alignments import score_alignments
 
 SURE = frozenset({(0, 0), (1, 2)})
-GOLD = Links(SURE, SURE | {(1, 1)})
+GOLD = PairLinks(SURE, SURE | {(1, 1)})
 
 
 def test_scores_by_hand() -> None:
@@ -21,7 +21,7 @@ def test_scores_by_hand() -> None:
 
 def test_sums_are_over_the_corpus_not_means_of_sentences() -> None:
     found = [frozenset({(0, 0)}), frozenset({(5, 5)})]
-    scores = score_alignments("x", found, [GOLD, Links(frozenset())])
+    scores = score_alignments("x", found, [GOLD, PairLinks(frozenset())])
     assert scores.precision == pytest.approx(1 / 2) and scores.recall == pytest.approx(1 / 2)
     assert scores.error_rate == pytest.approx(1 - (1 + 1) / (2 + 2))
 
