@@ -32,6 +32,7 @@ from models.errors import ModelError
 COMMANDS = {
     "train": "attncli.commands.train:train",
     "translate": "attncli.commands.translate:translate",
+    "classify": "attncli.commands.classify:classify",
     "caption": "attncli.commands.caption:caption",
     "align": "attncli.commands.align:align",
     "align tune": "attncli.commands.align_tune:tune",
@@ -40,6 +41,7 @@ COMMANDS = {
     "evaluate alignments": "attncli.commands.evaluate_alignments:alignments",
     "runs": "attncli.commands.runs:list_runs",
     "runs prune": "attncli.commands.runs:prune",
+    "evaluate labels": "attncli.commands.evaluate_labels:labels",
     "models": "attncli.commands.models:list_models",
     "models show": "attncli.commands.models:show",
     "models compare": "attncli.commands.compare:compare",
@@ -179,7 +181,7 @@ def attn(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version)
     ] = False,
 ) -> None:
-    """Train attention models; translate, caption, align, evaluate.
+    """Train attention models; translate, classify, caption, align, evaluate.
 
     Example:
       echo "The old dog sees a small house." | attn translate -m runs/demo

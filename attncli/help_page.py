@@ -13,8 +13,8 @@ from models.settings import fields_of
 FEW = 12  # options that are listed without sections
 OTHER = "Other options"
 SECTIONS = {  # section: names of options
-    "Data": "dev corpus tagged-corpus dev-corpus images captions dev-captions train test gold "
-    "gold-index hypotheses source part index skip-bad view",
+    "Data": "dev corpus tagged-corpus dev-corpus images captions dev-captions labels "
+    "dev-labels train test gold gold-index hypotheses source part index skip-bad view",
     "Model": "model reverse-model to from preset set encoder encoder-weights hard-decode",
     "Input and output": "input output format scores probabilities sidecar overwrite save json "
     "recursive long split-above normalise copy capitals keep-tags",

@@ -2,6 +2,7 @@
 
     from models import load
     load("runs/en-de").translate(["A dog runs."])[0].text
+    load("runs/intents").classify(["play some jazz"])[0].label
     load("runs/captions").caption([open_image("dog.jpg")])[0].text      (models.images.open_image)
 
 torch is imported by the functions that need it, not by this package.
@@ -19,6 +20,7 @@ from models.installed import find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
+    from models.inference.classifier import Classifier
     from models.inference.ensemble_captioner import EnsembleCaptioner
     from models.inference.ensemble_translator import EnsembleTranslator
     from models.inference.translator import Translator
@@ -32,6 +34,7 @@ __all__ = [
     "list_models",
     "load",
     "load_captioner",
+    "load_classifier",
     "load_ensemble",
     "load_translator",
 ]
@@ -62,18 +65,18 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
 
-def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner:
+def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier:
     """Open a trained model, given by its folder or name (see models.installed).
 
-    Return a Translator or a Captioner, as its family requires. Raises NotFoundError if there is no
-    such model, and DamagedError if it cannot be read.
+    Return a Translator, Captioner or Classifier, as its family requires. Raises NotFoundError if
+    there is no such model, and DamagedError if it cannot be read.
     """
     from models.bundle.settings import family_of, read_settings
     from models.sources import source_of
 
     path = find_model(model)
     family = family_of(read_settings(path))
-    opened: Translator | Captioner = source_of(family).open(path, device=device)
+    opened: Translator | Captioner | Classifier = source_of(family).open(path, device=device)
     return opened
 
 
@@ -106,3 +109,10 @@ def load_captioner(model: str | Path, *, device: str = "cpu") -> Captioner:
     from models.inference.captioner import Captioner
 
     return Captioner.read(find_model(model), device=device)
+
+
+def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
+    """Open a trained classifier, as `load` does; raise a ModelError if it is another model."""
+    from models.inference.classifier import Classifier
+
+    return Classifier.read(find_model(model), device=device)

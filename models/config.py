@@ -116,6 +116,11 @@ class AttentionLossConfig:
         "else the last)",
     )
     guide_head: int = option(1, "number of that head, counted from 1", least=1)
+    redundancy: float = option(
+        0.0,
+        "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "
+        "makes them read different slots (Lin et al. 2017)",
+    )
     baseline_decay: float = option(
         0.9,
         "hard attention: decay of the REINFORCE baseline (moving average of the reward)",
@@ -203,7 +208,14 @@ class ModelConfig:
     gate: bool = option(
         True, "captioner: multiply each context by a scalar gate beta (Xu et al. 2015, 4.2.1)"
     )
-    attention: AttentionConfig = option(AttentionConfig, "attention of the recurrent decoder")
+    pooling: str = option(
+        "learned",
+        "classifier: pooling of the slots into one vector; `attn models` lists them",
+        registry="pooling",
+    )
+    attention: AttentionConfig = option(
+        AttentionConfig, "attention of the recurrent decoder, or of a classifier's pooling"
+    )
     image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
 
 

@@ -24,7 +24,11 @@ BOX = Path(__file__).with_name("pretrained")
 RUNS = Path("runs")
 MODELS_VARIABLE = "ATTN_MODELS"
 LISTED = 8  # models named in a message
-DEFAULTS = {"translate": "everyday", "caption": "photos"}  # used where no model is given
+DEFAULTS = {
+    "translate": "everyday",
+    "caption": "photos",
+    "classify": "languages",
+}  # used where no model is given
 
 
 class Place(NamedTuple):
@@ -78,7 +82,7 @@ def chosen_model(model: str | Path | None, task: str) -> Path:
 
 
 def default_model(task: str) -> Path:
-    """Return the shipped model that a task uses where none is given: translate or caption.
+    """Return the shipped model that a task (translate, caption, classify) uses where none is given.
 
     Raises NotFoundError if it is missing; the message lists the models for the task, newest run
     first.

@@ -20,6 +20,7 @@ from torch.nn.functional import linear
 
 from models.attention.hard import Hard
 from models.config import AttentionLossConfig
+from models.decoders.pooling import PoolingDecoder
 from models.errors import ConfigurationError
 from models.model import EncoderDecoder, TeacherForcingOutput
 from models.settings import check_limits
@@ -131,6 +132,14 @@ class AttentionLoss:
         self.wants_weights = config.coverage != "none"
         self.model = model
         check_limits(config, where="train.attention")
+        if config.redundancy and not (
+            isinstance(model.decoder, PoolingDecoder) and model.decoder.attends
+        ):
+            raise ConfigurationError(
+                f"train.attention.redundancy={config.redundancy} for family {model.config.family}",
+                "a classifier whose pooling has attention",
+                "set train.attention.redundancy=0",
+            )
         if self.wants_weights and not model.decoder.attends:
             raise ConfigurationError(
                 f"train.attention.coverage={config.coverage} for a model without attention",
@@ -145,7 +154,9 @@ class AttentionLoss:
             )
 
     def want_heads(self, batch: Batch) -> tuple[int, ...]:
-        """Return the layer, counted from 0, of the guided head, as a tuple; empty if none."""
+        """Return the layer whose heads have a loss term, counted from 0, in a tuple; or ()."""
+        if self.config.redundancy:
+            return (0,)
         if batch.links is None or not self.config.guide:
             return ()
         return guided_head(self.config, self.model)[:1]
@@ -166,6 +177,8 @@ class AttentionLoss:
         if forced.heads is not None and batch.links is not None:
             _, head = guided_head(self.config, self.model)
             terms = terms + self.config.guide * guide_loss(forced.heads[:, 0, head], batch.links)
+        if forced.heads is not None and self.config.redundancy:
+            terms = terms + self.config.redundancy * redundancy(forced.heads[:, 0, :, 0])
         if forced.log_prob is None or forced.entropy is None:
             return terms, baseline
         mean = -float(nll.mean())
@@ -204,6 +217,15 @@ def guide_loss(weights: Tensor, links: Tensor) -> Tensor:
     -sum_t sum_s G_ts log a_ts                          Garg et al. 2019, section 3.3
     """
     return -(links * weights.float().clamp_min(SMALLEST).log()).sum()
+
+
+def redundancy(weights: Tensor) -> Tensor:
+    """Return the penalty on similar heads of weights A (B, H, S), summed over a batch.
+
+    |A A^T - I|^2, the squared Frobenius norm                 Lin et al. 2017, eq. 8
+    """
+    products = weights.float() @ weights.float().mT  # (B, H, H)
+    return (products - torch.eye(products.shape[1], device=products.device)).square().sum()
 
 
 def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: float) -> Tensor:

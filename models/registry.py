@@ -27,6 +27,8 @@ TABLES: dict[str, dict[str, str]] = {
         "transformer": "models.families.transformer:Transformer",
         "captioner": "models.families.captioner:ShowAttendTell",
         "captioner-transformer": "models.families.captioner_transformer:CaptionerTransformer",
+        "classifier": "models.families.classifier:RecurrentClassifier",
+        "classifier-transformer": "models.families.classifier:TransformerClassifier",
     },
     "score": {
         "additive": "models.attention.additive:Additive",
@@ -49,6 +51,13 @@ TABLES: dict[str, dict[str, str]] = {
         "sparsemax": "models.attention.sparsemax:Sparsemax",
         "entmax15": "models.attention.entmax15:Entmax15",
     },
+    "pooling": {
+        "learned": "models.pooling.learned:LearnedQuery",
+        "final": "models.pooling.final:FinalState",
+        "mean": "models.pooling.mean:Mean",
+        "max": "models.pooling.maximum:Maximum",
+        "self_attentive": "models.pooling.self_attentive:SelfAttentive",
+    },
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {
         "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",
@@ -59,6 +68,7 @@ TABLES: dict[str, dict[str, str]] = {
     "source": {
         "text": "models.sources.text:TextSource",
         "image": "models.sources.image:ImageSource",
+        "labelled_text": "models.sources.labelled_text:LabelledTextSource",
     },
 }
 DEFAULT_SOURCE = "text"

@@ -126,3 +126,33 @@ class Translation(NamedTuple):
     def text(self) -> str:
         """Text of the best output."""
         return self.hypotheses[0].text
+
+
+class LabelProbability(NamedTuple):
+    """A label and its probability."""
+
+    label: str
+    probability: float
+
+
+class WordWeight(NamedTuple):
+    """A word and its share of the attention; the weights of all words of a text sum to 1.
+
+    The window local_p is an exception: its weights sum to at most 1.
+    """
+
+    word: str
+    weight: float
+
+
+class Classification(NamedTuple):
+    """A text and its labels, most probable first."""
+
+    text: str
+    labels: tuple[LabelProbability, ...]  # none for an empty text
+    words: tuple[WordWeight, ...] = ()  # if the attention was requested
+
+    @property
+    def label(self) -> str:
+        """The most probable label; "" for an empty text."""
+        return self.labels[0].label if self.labels else ""

@@ -25,7 +25,12 @@ def unused_settings(config: ModelConfig) -> frozenset[str]:
         return frozenset()
     unused = {f"model.{name}" for name in fields_of(ModelConfig) if name not in SHARED + stated}
     if "attention" in stated:
-        unused |= {f"model.attention.{name}" for name in _unused_in_attention(config.attention)}
+        used = describe("pooling", config.pooling).options if "pooling" in stated else ()
+        unused |= {
+            f"model.attention.{name}"
+            for name in _unused_in_attention(config.attention)
+            if name not in used
+        }
     return frozenset(unused | set(source_of(config.family).unused_settings))
 
 

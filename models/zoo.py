@@ -33,6 +33,9 @@ _NANO = {
     "dropout": 0.1,
 }
 
+_BILSTM = {**_LSTM, "family": "classifier", "pooling": "final", "attention": {"score": "dot"}}
+_LABELS = {**_PLATEAU, "warmup": 50}
+
 _SHOW_ATTEND_TELL = {
     "family": "captioner",
     "cell": "lstm",
@@ -295,6 +298,41 @@ PRESETS: dict[str, Preset] = {
         },
         {**_WARM, "lr": 0.005, "warmup": 400},
     ),
+    "bilstm-attention-small": Preset(
+        "labels, Bi-LSTM of 128 with its final state as the query: thousands of texts",
+        {**_BILSTM, "embedding": 128, "hidden": 128, "dropout": 0.4},
+        {**_LABELS, "lr": 0.002},
+    ),
+    "bilstm-attention-nano": Preset(
+        "labels, Bi-LSTM of 64 with its final state as the query: for demonstrations and tests",
+        {**_BILSTM, "embedding": 64, "hidden": 64, "dropout": 0.1},
+        {**_LABELS, "lr": 0.003, "epochs": 8},
+    ),
+    "self-attentive-small": Preset(
+        "labels, Bi-LSTM of 128 with 4 learned queries (Lin et al. 2017)",
+        {
+            **_BILSTM,
+            "pooling": "self_attentive",
+            "attention": {"score": "dot", "heads": 4},
+            "embedding": 128,
+            "hidden": 128,
+            "dropout": 0.4,
+        },
+        {**_LABELS, "lr": 0.002, "attention": {"redundancy": 0.1}},
+    ),
+    "classifier-transformer-small": Preset(
+        "labels, 2 Transformer layers of 128 and a learned query: thousands of texts",
+        {
+            "family": "classifier-transformer",
+            "pooling": "learned",
+            "embedding": 128,
+            "hidden": 256,
+            "encoder_layers": 2,
+            "heads": 4,
+            "dropout": 0.3,
+        },
+        {**_WARM, "lr": 0.002, "warmup": 400},
+    ),
 }
 
 USUAL = {  # by family: the preset for data of ordinary size
@@ -304,6 +342,8 @@ USUAL = {  # by family: the preset for data of ordinary size
     "luong": "luong-small",
     "captioner": "show-attend-tell-soft-small",
     "captioner-transformer": "captioner-transformer-small",
+    "classifier": "bilstm-attention-small",
+    "classifier-transformer": "classifier-transformer-small",
 }
 
 

@@ -15,6 +15,8 @@ import torch
 from PIL import Image
 
 from attncli.embedded.grammar import Pair, generate
+from attncli.jobs.train import train as train_model
+from attncli.training.settings import LabelFiles, settings
 from models import load_translator
 from models.bundle import Bundle, build, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
@@ -25,6 +27,7 @@ from models.model import EncoderDecoder
 from models.tokenizer import END, PAD, START, Tokenizer, train
 from models.types import Batch
 from models.zoo import model_config
+from tests.attncli.labels import write_toy
 
 PAIRS = 240
 PIECES = 1000
@@ -80,6 +83,24 @@ def tiny_bundle(
 def tiny_translator(tiny_bundle: Path) -> Translator:
     """Return the tiny bundle, loaded."""
     return load_translator(tiny_bundle)
+
+
+@pytest.fixture(scope="session")
+def toy_classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the run folder of a classifier that knows tests.attncli.labels."""
+    folder = tmp_path_factory.mktemp("classifier")
+    table = write_toy(folder / "train.tsv", 500)
+    sizes = ["model.embedding=16", "model.hidden=16", "model.dropout=0", "tokenizer.size=330"]
+    budget = ["train.epochs=12", "train.batch_tokens=300", "train.lr=0.02", "train.warmup=5"]
+    config = settings(
+        [],
+        preset="bilstm-attention-nano",
+        assignments=[*sizes, *budget, "train.precision=fp32", "train.patience=3"],
+        labels=LabelFiles(table),
+    )
+    for _ in train_model(config, folder / "run", device="cpu", progress=lambda *progress: None):
+        pass
+    return folder / "run"
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,10 @@ from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, listed
 from attncli.jobs.models import Entry, Shown
 from attncli.render.columns import columns, size
+from attncli.training.sources import training_source
 from models.bundle.about import Facts
 from models.installed import Installed
+from models.types import VocabularySizes
 
 RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
 
@@ -138,6 +140,8 @@ def _usage(entry: Entry) -> str:
         case "image_encoder":
             name = "resnet50" if entry.name == "torchvision" else entry.name
             return f"attn train --preset show-attend-tell-soft -s model.image.encoder={name}"
+        case "pooling":
+            return f"attn train --preset bilstm-attention-small -s model.pooling={entry.name}"
         case "source":
             return "attn models lists the presets"
     return f"attn train --preset {RECURRENT} -s model.attention.{entry.kind}={entry.name}"
@@ -151,13 +155,12 @@ def _about(entry: Entry) -> list[str]:
 
 def _model(shown: Shown) -> str:
     """Return the settings as TOML; size, facts and card are comments above them."""
-    source, target, joint = shown.vocabulary
-    tokens = f"{source:,} joint" if joint else f"{source:,} source and {target:,} target"
-    tokens = tokens if source else f"{target:,}"
+    sizes = VocabularySizes(*shown.vocabulary)
+    tokens = training_source(shown.family.name).describe_vocabulary(sizes)
     about = [
         shown.title,
         *shown.facts,
-        f"{shown.parameters:,} parameters with {tokens} tokens",
+        f"{shown.parameters:,} parameters with {tokens}",
     ]
     about += ["", *shown.card.splitlines()] if shown.card else []
     about += ["", *_about(shown.family)]

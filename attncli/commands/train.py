@@ -20,7 +20,7 @@ from attncli.options import Device, Threads
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import parse_corpus
 from attncli.training.events import AlreadyFinished, Interrupted
-from attncli.training.settings import ImageOptions, settings
+from attncli.training.settings import ImageOptions, LabelFiles, settings
 from attncli.training.sources import training_source
 from models.errors import ModelError
 
@@ -86,6 +86,16 @@ DevCaptions = Annotated[
         metavar="FILE", help="Captions for evaluation during training, as for --captions."
     ),
 ]
+Labels = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
+]
+DevLabels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Labelled texts for evaluation during training; without it, a tenth of --labels.",
+    ),
+]
 Encoder = Annotated[
     str,
     typer.Option(metavar="NAME", help="Captioners: the image network; `attn models` lists them."),
@@ -134,6 +144,8 @@ def train(
     images: Images = None,
     captions: Captions = None,
     dev_captions: DevCaptions = None,
+    labels: Labels = None,
+    dev_labels: DevLabels = None,
     encoder: Encoder = "",
     encoder_weights: EncoderWeights = "",
     output: Output = None,
@@ -144,7 +156,7 @@ def train(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train a model on sentence pairs or captioned images.
+    """Train a model on sentence pairs, images or labelled texts.
 
     Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
     (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same
@@ -156,6 +168,7 @@ def train(
       attn train --corpus en-de=a.tsv --corpus en-fr=b.tsv --dev-corpus en-de=dev.tsv -o runs/multi
       attn train mine.en mine.de --from runs/en-de -o runs/mine -s train.lr=0.0005
       attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
+      attn train --labels intents.tsv -o runs/intents
     """
     given = ImageOptions(images, captions, dev_captions, encoder, encoder_weights)
     named = train_files(files or [], dev or [])
@@ -167,6 +180,7 @@ def train(
         set or [],
         start=start,
         images=given,
+        labels=LabelFiles(labels, dev_labels),
         corpora=corpora,
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
 
 import typer
 
 from attncli import console
 from attncli.commands.drawing import Picture, check_drawing
-from attncli.data.corpus import open_bytes
+from attncli.commands.line_streams import Input, Output, byte_progress, open_source
 from attncli.data.lines import TranslatedLine, read_chunks
-from attncli.data.streams import Write, open_output, texts_as_stream
+from attncli.data.streams import Write, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import engines
 from attncli.jobs.align import aligner_of
@@ -51,13 +49,6 @@ if TYPE_CHECKING:
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
-]
-Input = Annotated[
-    Path | None,
-    typer.Option("--input", "-i", help="File to read instead of standard input (or gz, xz, zst)."),
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
 ]
 Long = Annotated[
     LongLines,
@@ -191,7 +182,7 @@ def translate(
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
-    with _source(text, input) as stream:
+    with open_source(text, input) as stream:
         options = OpenOptions(device, threads, hard_decode, overrides, to, source)
         needs = "--keep-tags" if keep_tags else "an alignment" if aligned else ""
         translator = engines.open_text_models(
@@ -222,7 +213,10 @@ def translate(
             format, translator.search.nbest > 1, scores, translator.read_mode, align
         )
         shown = Shown(layout, Picture(drawing), current_screen() if show else None)
-        with open_output(output) as write, _progress(stream, shown=output is not None) as advance:
+        with (
+            open_output(output) as write,
+            byte_progress("translating", stream, shown=output is not None) as advance,
+        ):
             refused = _write_all(outcomes, shown, write, advance)
         shown.picture.draw()
     if refused:
@@ -233,12 +227,6 @@ def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
     """Return the models that translate; torch runs them because attention weights are needed."""
     alone = (cast("Translator", translator),)
     return cast("tuple[Translator, ...]", getattr(translator, "members", alone))
-
-
-def _source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
-    if texts and path:
-        raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
-    return nullcontext(texts_as_stream(texts)) if texts else open_bytes(path)
 
 
 class Shown(NamedTuple):
@@ -294,20 +282,3 @@ def _write_all(
     for message in report.summary():
         console.warn(message)
     return refused
-
-
-@contextmanager
-def _progress(source: BinaryIO, *, shown: bool) -> Iterator[console.ShowProgress]:
-    """Show the number of bytes translated if results go to a file."""
-    if not shown:
-        yield lambda done, note="": None
-        return
-    with console.progress("translating", total=_size(source)) as advance:
-        yield advance
-
-
-def _size(source: BinaryIO) -> int | None:
-    try:
-        return os.fstat(source.fileno()).st_size or None
-    except OSError:  # text from the command line
-        return None

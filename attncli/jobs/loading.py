@@ -18,12 +18,13 @@ from models.installed import chosen_model, find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
+    from models.inference.classifier import Classifier
     from models.inference.ctranslate2.translator import CTranslate2Translator
     from models.inference.ensemble_translator import EnsembleTranslator
     from models.inference.translator import Translator
 
     T = TypeVar("T", Translator, CTranslate2Translator, EnsembleTranslator)
-    M = TypeVar("M", Translator, CTranslate2Translator, EnsembleTranslator, Captioner)
+    M = TypeVar("M", Translator, CTranslate2Translator, EnsembleTranslator, Captioner, Classifier)
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,15 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
     options = options or OpenOptions()
     path = chosen_model(model, "caption")
     return _configured(load_captioner(path, device=open_device(options)), options)
+
+
+def open_classifier(model: Path | None, options: OpenOptions | None = None) -> Classifier:
+    """Open a classifier; see `open_translator`."""
+    from models import load_classifier
+
+    options = options or OpenOptions()
+    path = chosen_model(model, "classify")
+    return _configured(load_classifier(path, device=open_device(options)), options)
 
 
 def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> Any:

@@ -25,6 +25,7 @@ KINDS = {
     "window": "windows",
     "normalise": "normalisers",
     "read": "reads",
+    "pooling": "poolings",
     "image_encoder": "image encoders",
     "source": "kinds of input",
 }

@@ -8,8 +8,8 @@ from pathlib import Path
 from models.errors import ModelError
 
 
-def check_texts(texts: Sequence[str]) -> None:
-    """Raise ModelError if every text is the name of a file."""
+def check_texts(texts: Sequence[str], command: str = "translate") -> None:
+    """Raise ModelError if every text is the name of a file. command: the one that reads them."""
     if not texts or not all(map(_is_file, texts)):
         return
     name = texts[0]
@@ -17,9 +17,9 @@ def check_texts(texts: Sequence[str]) -> None:
     column = "; of a table, its first column: cut -f1" if Path(name).suffix == ".tsv" else ""
     raise ModelError(
         f"{name}{more}: the name of a file, where text is expected",
-        "text to translate",
-        f"read the file with -i {name}{column and f', or {column[2:]} {name} | attn translate'}; "
-        "pipe the name in to translate the name itself",
+        f"text to {command}",
+        f"read the file with -i {name}{column and f', or {column[2:]} {name} | attn {command}'}; "
+        f"pipe the name in to {command} the name itself",
     )
 
 

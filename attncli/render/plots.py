@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncli.scoring.labels import LabelEvaluation
 from models.errors import ModelError
 from models.files import write_bytes
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = "osD^vPX"
+DEV_SCORES = {"bleu": "BLEU", "accuracy": "accuracy"}  # record in the log: name in the plot
 
 
 class Curve(NamedTuple):
@@ -81,19 +83,43 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
         _curve("training", records, "train", "loss"),
         _curve("dev", records, "dev", "loss"),
     ]
-    bleu = _curve("dev", records, "dev", "bleu")
-    figure = _figure(width=10.0 if bleu.x else 6.4)
-    panels = figure.subplots(1, 2 if bleu.x else 1, squeeze=False)[0]
+    scores = {name: _curve("dev", records, "dev", key) for key, name in DEV_SCORES.items()}
+    name, score = next(((n, c) for n, c in scores.items() if c.x), ("", Curve("", (), ())))
+    figure = _figure(width=10.0 if score.x else 6.4)
+    panels = figure.subplots(1, 2 if score.x else 1, squeeze=False)[0]
     for number, curve in enumerate(loss):
         if curve.x:
             _line(panels[0], curve, number, marker="o" if curve.name == "dev" else "")
     _name(panels[0], "step", "loss")
     if any(curve.x for curve in loss):
         panels[0].legend(frameon=False)
-    if bleu.x:
-        _line(panels[1], bleu, 1, marker="o")
-        _name(panels[1], "step", "dev BLEU")
-        _mark_best(panels[1], bleu)
+    if score.x:
+        _line(panels[1], score, 1, marker="o")
+        _name(panels[1], "step", f"dev {name}")
+        _mark_best(panels[1], score)
+    _save(figure, path)
+
+
+def confusion_matrices(path: Path, evaluations: Sequence[LabelEvaluation]) -> None:
+    """Draw the confusion matrix of each system: the share of each gold label, and the counts."""
+    most = max(len(scores.labels) for _, scores in evaluations)
+    side = 2.0 + 0.45 * most
+    figure = _figure(width=side * len(evaluations), height=side)
+    panels = figure.subplots(1, len(evaluations), squeeze=False)[0]
+    for axes, (name, scores) in zip(panels, evaluations, strict=True):
+        labels = [counts.label or "(none)" for counts in scores.labels]
+        shares = [[n / max(1, sum(row)) for n in row] for row in scores.confusion]
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        for y, row in enumerate(scores.confusion):
+            for x, count in enumerate(row):
+                if count:
+                    colour = "white" if shares[y][x] > 0.5 else "black"
+                    axes.text(x, y, str(count), ha="center", va="center", color=colour, fontsize=8)
+        axes.set_xticks(range(len(labels)), labels, rotation=55, ha="right", rotation_mode="anchor")
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_xlabel("predicted")
+        axes.set_ylabel("gold")
+        axes.set_title(f"{name}: accuracy {scores.accuracy:.1f} %", fontsize=9)
     _save(figure, path)
 
 

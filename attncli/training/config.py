@@ -42,6 +42,16 @@ class DataConfig:
     captions: str = option(
         "", "captioners: rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file"
     )
+    labels: str = option("", "classifiers: rows of label, tab, text")
+    dev_labels: str = option(
+        "", "classifiers: labelled texts for evaluation during training, as for labels"
+    )
+    dev_share: float = option(
+        0.1,
+        "classifiers: share of the texts of labels, at most 2,000 of them, that are set aside for "
+        "evaluation if dev_labels is not given",
+        below=1,
+    )
     dev_captions: str = option(
         "", "captioners: captions for evaluation during training, as for captions"
     )
@@ -82,7 +92,10 @@ class DataConfig:
         256, "longest side of a training pair in tokens; longer pairs are left out", least=1
     )
     demo_pairs: int = option(
-        8000, "number of pairs sampled from the embedded grammar if no files are given", least=1
+        8000,
+        "number of pairs or labelled sentences sampled from the embedded grammar if no files are "
+        "given",
+        least=1,
     )
     demo_scenes: int = option(
         2000, "number of scenes sampled for a captioner if no images are given", least=1
@@ -97,12 +110,15 @@ class DataConfig:
     @property
     def is_given(self) -> bool:
         """Return True if there are files to train on."""
-        return bool(self.train or self.corpora or self.images or self.captions)
+        return bool(self.train or self.corpora or self.images or self.captions or self.labels)
 
     @property
     def has_dev(self) -> bool:
         """Return True if there are files for evaluation."""
-        return bool(self.dev or self.dev_corpora or self.dev_captions)
+        set_aside = self.labels and self.dev_share
+        return bool(
+            self.dev or self.dev_corpora or self.dev_captions or self.dev_labels or set_aside
+        )
 
 
 @dataclass(frozen=True)
@@ -167,9 +183,13 @@ class TrainConfig:
     metric: str = option(
         "auto",
         "metric of early stopping, measured by decoding the dev set: bleu, exact (exact match), "
-        "error_rate (of tokens), rouge_l or cider (captions); or loss; auto: exact if most dev "
-        "targets have at most 3 words, otherwise bleu",
-        choices=("auto", "bleu", "exact", "error_rate", "rouge_l", "cider", "loss"),
+        "error_rate (of tokens), rouge_l, cider (captions), accuracy or macro_f1 (labels); or "
+        "loss; auto: accuracy of labels, exact if most dev targets have at most 3 words, otherwise "
+        "bleu",
+        choices=(
+            *("auto", "bleu", "exact", "error_rate", "rouge_l", "cider"),
+            *("accuracy", "macro_f1", "loss"),
+        ),
     )
     bleu_tokenizer: str = option(
         "13a",
@@ -280,7 +300,10 @@ def check(config: RunConfig) -> None:
         raise ConfigurationError(seen, "an end")
 
 
-PATHS = ("train", "dev", "alignments", "images", "captions", "dev_captions", "features")  # of data
+PATHS = (  # of data
+    *("train", "dev", "alignments", "images", "captions", "dev_captions", "features"),
+    *("labels", "dev_labels"),
+)
 UNCHECKED = {
     "preset",
     "data.corpora",  # compared by content, like all files

@@ -51,6 +51,8 @@ class Scores(NamedTuple):
     exact: float | None = None  # percent of the outputs equal to a reference
     error_rate: float | None = None  # token error rate in percent
     rouge_l: float | None = None  # F1 in percent
+    accuracy: float | None = None  # percent of the texts with the right label
+    macro_f1: float | None = None  # mean F1 over the labels, in percent
     directions: dict[str, float] | None = None  # BLEU of each direction; `bleu` is their mean
 
     def as_record(self) -> dict[str, Any]:

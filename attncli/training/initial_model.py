@@ -19,6 +19,7 @@ from models.bundle import build, fill_from, read_settings
 from models.config import ModelConfig, TokenizerConfig
 from models.encoders.pretrained import PretrainedEncoder, pretrained_encoder
 from models.errors import ModelError
+from models.labels import read_tokenizer
 from models.model import EncoderDecoder
 from models.settings import from_dict
 from models.tokenizer import Tokenizer
@@ -27,7 +28,7 @@ from models.types import VocabularySizes
 
 def initial_tokenizer(config: RunConfig, learn: Callable[[], Tokenizer]) -> Tokenizer:
     """Return the tokenizer of the initial model, or a newly learned one."""
-    return Tokenizer.read(Path(config.start_from)) if config.start_from else learn()
+    return read_tokenizer(Path(config.start_from)) if config.start_from else learn()
 
 
 def check_initial_model(config: RunConfig) -> None:

@@ -24,6 +24,8 @@ METRICS = {
     "error_rate": Metric("token error rate", lower_is_better=True),
     "rouge_l": Metric("ROUGE-L"),
     "cider": Metric("CIDEr", digits=3),
+    "accuracy": Metric("accuracy"),
+    "macro_f1": Metric("macro F1"),
     "loss": Metric("loss", digits=3, lower_is_better=True),
 }
 

@@ -27,7 +27,10 @@ from models.installed import find_model
 from models.settings import merged, overridden, to_dict
 from models.zoo import PRESETS, usual_preset
 
-DATA = ("images", "captions", "dev_captions")  # settings of data that are one path each
+DATA = (  # settings of data that are one path each
+    *("images", "captions", "dev_captions"),
+    *("labels", "dev_labels"),
+)
 
 
 class ImageOptions(NamedTuple):
@@ -40,6 +43,13 @@ class ImageOptions(NamedTuple):
     encoder_weights: str = ""
 
 
+class LabelFiles(NamedTuple):
+    """Files of labelled texts given on the command line; None if not given."""
+
+    labels: Path | None = None
+    dev_labels: Path | None = None
+
+
 def settings(
     files: Sequence[Path],
     dev: Sequence[Path] = (),
@@ -48,6 +58,7 @@ def settings(
     *,
     start: Path | None = None,
     images: ImageOptions = ImageOptions(),  # noqa: B008  # it cannot change
+    labels: LabelFiles = LabelFiles(),  # noqa: B008
     corpora: Sequence[CorpusConfig] = (),
     dev_corpora: Sequence[CorpusConfig] = (),
 ) -> RunConfig:
@@ -66,6 +77,7 @@ def settings(
         "corpora": [to_dict(corpus) for corpus in corpora],
         "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
         **{name: str(path or "") for name, path in images._asdict().items() if name in DATA},
+        **{name: str(path or "") for name, path in labels._asdict().items()},
     }
     if named := {name: value for name, value in data.items() if value}:
         values["data"] = {**_table(values, "data"), **named}

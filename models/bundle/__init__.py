@@ -4,6 +4,7 @@ config.json          format number, model, tokenizer and search settings, vocabu
                      the alignment settings once they are tuned
 model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
+labels.txt           labels of a classifier, one a line
 card.md              model card
 
 The names below are imported on first use, so that listing bundles imports no torch.

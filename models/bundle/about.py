@@ -29,7 +29,7 @@ class About(NamedTuple):
 class Facts(NamedTuple):
     """A model on disk, described."""
 
-    task: str  # translate or caption
+    task: str  # translate, caption or classify
     family: str
     about: About
     bytes: int  # of the weights

@@ -16,9 +16,10 @@ from models.bundle.settings import CARD, WEIGHTS
 from models.bundle.settings import NAME as CONFIG
 from models.errors import DamagedError
 from models.files import replacing
+from models.labels import LABELS
 
 REQUIRED = (CONFIG, WEIGHTS)
-FILES = (CONFIG, CARD, "tokenizer.model", "source.model", "target.model", WEIGHTS, SUMS)
+FILES = (CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS, WEIGHTS, SUMS)
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MOST_BYTES_ELSE = 1 << 26
 BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # of zip archives

@@ -95,7 +95,7 @@ def shared_of(folder: Path, settings: dict[str, Any]) -> Shared | None:
 
 
 def task_of(folder: Path) -> str:
-    """Return the task of the model in a folder, translate or caption; "" if it is damaged."""
+    """Return the task of a model: translate, caption or classify; "" if it is damaged."""
     try:
         return source_of(family_of(read_settings(folder))).task
     except ModelError:

@@ -29,6 +29,7 @@ from models.bundle.weights import (
 )
 from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import DamagedError
+from models.labels import read_tokenizer
 from models.model import EncoderDecoder
 from models.registry import find, source_name
 from models.settings import from_dict, to_dict
@@ -119,7 +120,7 @@ def _given(**values: Any) -> dict[str, Any]:
 def read(folder: Path) -> Bundle:
     """Return the bundle in a folder; raise a ModelError if a part is missing or damaged."""
     settings = read_settings(folder)
-    tokenizer = Tokenizer.read(folder)
+    tokenizer = read_tokenizer(folder)
     tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
     for language in tokenizer_config.languages:
         tokenizer.language_id(language)  # raises if the token is missing

@@ -18,12 +18,25 @@ def embeddings(
     config: ModelConfig, sizes: VocabularySizes, *, scale: float = 1.0
 ) -> tuple[Embedding, Embedding]:
     """Build source and target embeddings; one embedding if vocabulary and weights are shared."""
-    if config.encoder_layers < 1:
-        raise ConfigurationError("model.encoder_layers = 0", "at least 1 for a text model")
+    check_encoder_layers(config)
     target = Embedding(sizes.target, config.embedding, scale=scale)
     if sizes.joint and config.tied:
         return target, target
     return Embedding(sizes.source, config.embedding, scale=scale), target
+
+
+def source_embedding(
+    config: ModelConfig, sizes: VocabularySizes, *, scale: float = 1.0
+) -> Embedding:
+    """Build the embedding of a model whose target side has none."""
+    check_encoder_layers(config)
+    return Embedding(sizes.source, config.embedding, scale=scale)
+
+
+def check_encoder_layers(config: ModelConfig) -> None:
+    """Raise ConfigurationError for a text model without encoder layers."""
+    if config.encoder_layers < 1:
+        raise ConfigurationError("model.encoder_layers = 0", "at least 1 for a text model")
 
 
 def recurrent_encoder(
@@ -31,7 +44,8 @@ def recurrent_encoder(
 ) -> RnnEncoder | IntraEncoder:
     """Build the recurrent encoder of a model, with or without self-attention inside.
 
-    attends: True if the decoder has attention, which can ask for memory slots of its own size.
+    attends: True if the decoder has attention whose query has its own size, which memory slots may
+    have to match.
     """
     kinds: dict[str, type[RnnEncoder] | type[IntraEncoder]] = {
         "none": RnnEncoder,

@@ -14,12 +14,16 @@ from models.model import EncoderDecoder
 from models.registry import source_name
 from models.tokenizer import END, PAD, START
 from models.types import Batch, VocabularySizes
-from models.zoo import model_config
+from models.zoo import PRESETS, model_config
 
 VOCABULARY = 30
 FIRST_WORD = END + 1
 IMAGES = ImageConfig(encoder="small-cnn", weights="none", size=32)  # 4 x 4 cells of 64
 FEATURES = 64
+TEXT_PRESETS = [  # that output texts, not labels
+    name for name in PRESETS if source_name(model_config(name).family) != "labelled_text"
+]
+CLASSIFIERS = [name for name in PRESETS if name not in TEXT_PRESETS]
 
 
 def reads_images(preset: str) -> bool:

@@ -14,10 +14,17 @@ from models.inference.search import search
 from models.model import EncoderDecoder
 from models.tokenizer import PAD
 from models.types import Batch
-from models.zoo import PRESETS
-from tests.models.small import FIRST_WORD, VOCABULARY, imaged, pairs, reads_images, small_model
+from tests.models.small import (
+    FIRST_WORD,
+    TEXT_PRESETS,
+    VOCABULARY,
+    imaged,
+    pairs,
+    reads_images,
+    small_model,
+)
 
-every_preset = pytest.mark.parametrize("preset", PRESETS)
+every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
 LENGTHS = [4, 7, 2]
 PAIRS = pairs(LENGTHS, [5, 3, 6])
 CLOSE = 1e-4

@@ -111,7 +111,7 @@ def _cell(panel: Panel, i: int, j: int, cell: int, screen: Screen) -> str:
     text = (
         _number(weight, linked) if cell == NUMBERS else _mark(weight, linked, bool(screen.colours))
     )
-    return _coloured(text, weight, screen) if screen.colours else text
+    return coloured(text, weight, screen) if screen.colours else text
 
 
 def _number(weight: float, linked: bool) -> str:
@@ -128,7 +128,7 @@ def _mark(weight: float, linked: bool, colour: bool) -> str:
     return mark * 2 if colour or mark != " " else "· "
 
 
-def _coloured(text: str, weight: float, screen: Screen) -> str:
+def coloured(text: str, weight: float, screen: Screen) -> str:
     """Return a cell on its colour; small weights have none, to suit dark and light terminals."""
     if weight < FAINT:
         return text

@@ -16,6 +16,7 @@ from models.registry import source_name
 SOURCES = {  # kind of input (models/sources): module:Class
     "text": "attncli.training.sources.text:TextTraining",
     "image": "attncli.training.sources.image:ImageTraining",
+    "labelled_text": "attncli.training.sources.labels:LabelTraining",
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.training.sources.base import TrainingSource
+from attncli.training.sources.text import LABEL_METRICS
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -50,6 +51,12 @@ class ImageTraining(TrainingSource):
                 f"sentence pairs ({name}) for {named}",
                 "images and captions",
                 "give --images and --captions, or choose a preset for texts",
+            )
+        if data.labels or data.dev_labels or config.train.metric in LABEL_METRICS:
+            raise ModelError(
+                f"labelled texts, or a metric of labels, for {named}",
+                "images and captions",
+                "choose a preset of a classifier",
             )
         if bool(data.images) != bool(data.captions):
             found, missing = ("images", "captions") if data.images else ("captions", "images")

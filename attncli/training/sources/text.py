@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 CAPTION_SETTINGS = ("encoder_from", "self_critical_from")  # of [train], for captioners only
 
 
+LABEL_METRICS = ("accuracy", "macro_f1")  # of classifiers
+
+
 class TextTraining(TrainingSource):
     """Sentence pairs: line-aligned files or a table, or the embedded grammar."""
 
@@ -58,8 +61,16 @@ class TextTraining(TrainingSource):
         for name in CAPTION_SETTINGS:
             if value := getattr(config.train, name):
                 raise ModelError(f"train.{name} = {value} for {named}", "0")
-        if config.train.metric == "cider":
-            raise ModelError(f"train.metric = 'cider' for {named}", "another metric")
+        if data.labels or data.dev_labels:
+            raise ModelError(
+                f"labelled texts for {named}",
+                "sentence pairs, or a preset of a classifier",
+                "--preset bilstm-attention-small",
+            )
+        if config.train.metric in ("cider", *LABEL_METRICS):
+            raise ModelError(
+                f"train.metric = {config.train.metric!r} for {named}", "another metric"
+            )
         check_files(data)
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
@@ -98,7 +109,7 @@ class TextTraining(TrainingSource):
         """Return the sizes of both vocabularies, or of the joint one."""
         if sizes.joint:
             return f"{sizes.target:,} joint tokens"
-        return f"{sizes.source:,} and {sizes.target:,} tokens"
+        return f"{sizes.source:,} source and {sizes.target:,} target tokens"
 
 
 def check_examples(config: RunConfig) -> None:

@@ -17,7 +17,6 @@ from models import build, registry, zoo
 from models.config import AttentionConfig
 from models.settings import fields_of
 from tests.fixtures.before_restructuring import make
-from tests.models.small import reads_images
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -51,8 +50,12 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFix
     values = from_toml(text, "shown")
     assert run_config(values.pop("preset"), values) == run_config(name)
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
-    pieces = "500" if reads_images(name) else "500 joint"
-    assert f"# {size:,} parameters with {pieces} tokens\n" in text
+    pieces = {
+        "text": "500 joint tokens",
+        "image": "500 tokens",
+        "labelled_text": "500 tokens, 500 labels",
+    }[registry.source_name(zoo.model_config(name).family)]
+    assert f"# {size:,} parameters with {pieces}\n" in text
 
 
 def test_the_size_of_transformer_tiny() -> None:

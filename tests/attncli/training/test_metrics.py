@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,8 @@ def test_short_targets_are_scored_by_exact_match(references: list[str], metric: 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_value_is_described_as_it_was_measured(name: str) -> None:
-    scores = Scores(loss=2.0, bleu=2.0, cider=2.0, exact=2.0, error_rate=2.0, rouge_l=2.0)
+    values: dict[str, Any] = dict.fromkeys(METRICS, 2.0)
+    scores = Scores(**values)
     assert described(value_of(scores, name), name).startswith(f"{METRICS[name].label} 2.00")
 
 

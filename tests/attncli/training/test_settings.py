@@ -22,16 +22,18 @@ from attncli.training.lock import locked
 from attncli.training.settings import ImageOptions, settings
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
+from models.registry import source_name
 from models.settings import from_dict
-from models.zoo import PRESETS
-from tests.models.small import reads_images
+from models.zoo import PRESETS, model_config
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_toml_gives_back_what_was_written(preset: str) -> None:
     texts = {"train": ['odd "name"\\ü.en', "b"], "dev": ["c", "d"]}
     images = {"images": 'odd "name"\\ü.tar', "captions": "b", "dev_captions": "c"}
-    config = run_config(preset, {"data": images if reads_images(preset) else texts})
+    labels = {"labels": 'odd "name"\\ü.tsv', "dev_labels": "b"}
+    data = {"text": texts, "image": images, "labelled_text": labels}
+    config = run_config(preset, {"data": data[source_name(model_config(preset).family)]})
     text = to_toml(config)
     assert from_dict(RunConfig, from_toml(text, "x")) == config
     assert "# peak learning rate\nlr = " in text

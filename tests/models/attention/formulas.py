@@ -41,7 +41,7 @@ def concat(s: Vector, h: Vector, i: int, previous: Vector, score: Any) -> float:
 
 
 def cosine(s: Vector, h: Vector, i: int, previous: Vector, score: Any) -> float:
-    key = times(score.query.weight, s)
+    key = s if isinstance(score.query, torch.nn.Identity) else times(score.query.weight, s)
     sharpness = dot(score.sharpness.weight[0].tolist(), s) + float(score.sharpness.bias.detach())
     angle = dot(key, h) / math.sqrt(dot(key, key) * dot(h, h))
     return math.log1p(math.exp(sharpness)) * angle

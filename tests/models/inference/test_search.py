@@ -22,10 +22,16 @@ from models.registry import source_name
 from models.settings import limits_of
 from models.tokenizer import END, NEVER_OUTPUT, START
 from models.types import Batch, Memory
-from models.zoo import PRESETS
-from tests.models.small import FIRST_WORD, VOCABULARY, imaged, small_model, sources
+from tests.models.small import (
+    FIRST_WORD,
+    TEXT_PRESETS,
+    VOCABULARY,
+    imaged,
+    small_model,
+    sources,
+)
 
-every_preset = pytest.mark.parametrize("preset", PRESETS)
+every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
 one_of_each_family = pytest.mark.parametrize(
     "preset",
     [

@@ -1,0 +1,47 @@
+"""Input and progress of the commands that read lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from attncli import console
+from attncli.data.corpus import open_bytes
+from attncli.data.streams import texts_as_stream
+
+Input = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", help="File to read instead of standard input (or gz, xz, zst)."),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
+]
+
+
+def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
+    """Open the texts of the command line, a file, or standard input; refuse texts and a file."""
+    if texts and path:
+        raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
+    return nullcontext(texts_as_stream(texts)) if texts else open_bytes(path)
+
+
+@contextmanager
+def byte_progress(label: str, source: BinaryIO, *, shown: bool) -> Iterator[console.ShowProgress]:
+    """Show the number of bytes done if results go to a file."""
+    if not shown:
+        yield lambda done, note="": None
+        return
+    with console.progress(label, total=_size(source)) as advance:
+        yield advance
+
+
+def _size(source: BinaryIO) -> int | None:
+    try:
+        return os.fstat(source.fileno()).st_size or None
+    except OSError:  # text from the command line
+        return None

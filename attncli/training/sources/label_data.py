@@ -1,0 +1,137 @@
+"""Labelled texts as training data: from a table to a tokenizer and tokenised texts."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from attncli.data import corpus, tokens
+from attncli.data.labels import LabelledText, read_labelled, set_aside
+from attncli.embedded.grammar.tenses import split_tenses
+from attncli.training.config import DataConfig, RunConfig
+from attncli.training.data import Data, Prepared, Progress
+from attncli.training.initial_model import initial_tokenizer
+from attncli.training.sources.label_dev import DevLabels
+from attncli.training.sources.text_data import damaged
+from attncli.training.sources.vocabulary import count_words, interruptible, size_for
+from models.config import TokenizerConfig
+from models.errors import ModelError
+from models.files import write_bytes, write_folder, write_text
+from models.inference.normalise import normalise
+from models.labels import LabelTokenizer, read_tokenizer
+from models.parsing import parse_json
+from models.tokenizer import train as train_tokenizer
+
+DEV_SENTENCES = 500  # of the embedded grammar, dev and test each
+
+
+class Rows(NamedTuple):
+    """Labelled texts as read from their files."""
+
+    train: list[LabelledText]
+    dev: list[LabelledText]
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time."""
+    data = config.data
+    if not data.labels:
+        data = demonstration(data, config.train.seed, folder)
+    rows, place = read_rows(data, config.train.seed), folder / "data"
+    if not place.exists():
+        write_folder(place, lambda part: prepare(config, rows, part, progress))
+    try:
+        made = parse_json((place / "made.json").read_text("utf-8"))
+        dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(place)
+    except (OSError, ValueError, TypeError) as error:
+        raise damaged(error, f"the tokenised texts in {place} are") from None
+    dev = DevLabels([r.text for r in rows.dev], [r.label for r in rows.dev]) if rows.dev else None
+    return Data(Prepared(read_tokenizer(place), pairs, dropped), dev)
+
+
+def fingerprints(data: DataConfig) -> dict[str, str]:
+    """Return a hash of the content of both tables."""
+    parts = {"train": data.labels, "dev": data.dev_labels}
+    return {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
+
+
+def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+    """Write labelled sentences of the embedded grammar; return settings that name the files."""
+    if not (folder / "data").exists():  # data/ is written after these files
+        parts = split_tenses(data.demo_pairs, DEV_SENTENCES, language=data.demo_source, seed=seed)
+        for name, rows in zip(parts._fields, parts, strict=True):
+            write_text(
+                folder / f"{name}.tsv", "".join(f"{tense}\t{text}\n" for tense, text in rows)
+            )
+    return replace(data, labels=str(folder / "train.tsv"), dev_labels=str(folder / "dev.tsv"))
+
+
+def read_rows(data: DataConfig, seed: int) -> Rows:
+    """Return the rows for training and evaluation; a ModelError for a label without training."""
+    rows = read_labelled(data.labels)
+    if not data.dev_labels:
+        return Rows(*set_aside(rows, data.dev_share, seed))
+    dev = read_labelled(data.dev_labels)
+    if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
+        raise ModelError(
+            f"label {unknown[0]!r} in {data.dev_labels}", f"the labels of {data.labels}"
+        )
+    return Rows(rows, dev)
+
+
+def prepare(config: RunConfig, rows: Rows, folder: Path, progress: Progress) -> None:
+    """Learn a vocabulary, and write the texts and labels as ids."""
+    progress("learning the vocabulary", 0, 0)
+    tokenizer = initial_tokenizer(
+        config, lambda: interruptible(lambda: learn(rows, config.tokenizer, config.train.seed))
+    )
+    for name, content in tokenizer.files().items():
+        write_bytes(folder / name, content)
+    longest = min(config.data.max_length, config.model.max_source)
+    dropped = write_rows(rows.train, cast(LabelTokenizer, tokenizer), folder, longest)
+    if sum(dropped) == len(rows.train):
+        raise ModelError(
+            f"no usable text in {config.data.labels}: {dropped.empty:,} are empty, "
+            f"{dropped.long:,} are longer than data.max_length",
+            "texts of that length",
+        )
+    write_text(folder / "made.json", json.dumps(dropped._asdict()))
+
+
+def learn(rows: Rows, config: TokenizerConfig, seed: int) -> LabelTokenizer:
+    """Return a tokenizer learned from the training texts, with the labels of all rows."""
+    texts = [normalise(row.text) for row in rows.train]
+    if len(texts) > config.sample:
+        texts = random.Random(seed).sample(texts, config.sample)
+    size = config.size or size_for(count_words(texts))
+    learned = train_tokenizer(texts, [], size, replace(config, joint=True))
+    labels = sorted({row.label for part in rows for row in part})
+    return LabelTokenizer(learned.files()["tokenizer.model"], labels)
+
+
+def write_rows(
+    rows: Sequence[LabelledText], tokenizer: LabelTokenizer, folder: Path, longest: int
+) -> tokens.Dropped:
+    """Write tokenised texts and the numbers of their labels; return how many are left out.
+
+    longest: limit of a text in tokens.
+    """
+    kind = tokens.id_type(max(len(tokenizer.source), len(tokenizer.labels)))
+    source, target = (tokens.SideWriter(folder, side, kind) for side in ("source", "target"))
+    empty = long = 0
+    for row in rows:
+        ids = tokenizer.encode(row.text) if row.text.strip() else []
+        if not ids:
+            empty += 1
+        elif len(ids) > longest:
+            long += 1
+        else:
+            source.add(ids)
+            target.add(tokenizer.encode_target(row.label))
+    source.close()
+    target.close()
+    return tokens.Dropped(empty, long)

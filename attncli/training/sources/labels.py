@@ -1,0 +1,81 @@
+"""Labelled texts in training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.training.sources.base import TrainingSource
+from attncli.training.sources.text import CAPTION_SETTINGS, LABEL_METRICS
+from models.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.training.config import DataConfig, RunConfig
+    from attncli.training.data import Data, Progress
+    from models.types import VocabularySizes
+
+
+class LabelTraining(TrainingSource):
+    """Labelled texts: a table of label, tab, text; or sentences of the grammar and their tense."""
+
+    unit = "labelled texts"
+    length_limits = "data.max_length or model.max_source"
+    demo_name = "tenses"
+    embedded = "the embedded grammar, labelled with the tense"
+    default_preset = "bilstm-attention-small"
+    example_input = "echo ... | attn classify"
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return True if a file of labelled texts is named."""
+        return bool(data.labels)
+
+    def files(self, data: DataConfig) -> tuple[str, ...]:
+        """Return the path of the labelled texts."""
+        return (data.labels,) if data.labels else ()
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse other data, and settings that have no effect on labels."""
+        data, train = config.data, config.train
+        named = f"preset {config.preset} (family {config.model.family})"
+        if data.train or data.dev or data.corpora or data.images or data.captions:
+            raise ModelError(
+                f"sentence pairs or images for {named}",
+                "labelled texts",
+                "give --labels, or choose a preset for other data",
+            )
+        if data.dev_labels and not data.labels:
+            raise ModelError("data.dev_labels without data.labels", "both")
+        if train.metric not in ("auto", "loss", *LABEL_METRICS):
+            raise ModelError(
+                f"train.metric = {train.metric!r} for {named}",
+                f"{', '.join(LABEL_METRICS)} or loss",
+            )
+        if data.noise or data.concatenate or train.subword_sampling:
+            raise ModelError(
+                f"data.noise, data.concatenate or train.subword_sampling for {named}",
+                "0: these are for sentence pairs",
+            )
+        if train.attention.coverage != "none":
+            raise ModelError(
+                f"train.attention.coverage = {train.attention.coverage!r} for {named}",
+                "none: a label reads the text once",
+            )
+        for name in CAPTION_SETTINGS:
+            if value := getattr(train, name):
+                raise ModelError(f"train.{name} = {value} for {named}", "0")
+
+    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+        """Return a hash of the content of both tables."""
+        from attncli.training.sources import label_data
+
+        return label_data.fingerprints(config.data)
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return tokenised texts with their labels, and the dev set."""
+        from attncli.training.sources import label_data
+
+        return label_data.load(config, folder, progress)
+
+    def describe_vocabulary(self, sizes: VocabularySizes) -> str:
+        """Return the numbers of tokens and of labels."""
+        return f"{sizes.source:,} tokens, {sizes.target:,} labels"

@@ -1,0 +1,83 @@
+"""A decoder of one step: it pools the memory and predicts one token, the label of a text.
+
+p(label) = softmax(W Pooling(h_1 .. h_S) + b)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.config import ModelConfig
+from models.decoders.base import Decoder, DecoderOutput
+from models.dropout import Dropout
+from models.pooling.base import Pooling
+from models.registry import find
+from models.types import AttentionOutput, Memory
+
+
+class Pooled(NamedTuple):
+    """Pooled memory of some sentences."""
+
+    found: AttentionOutput
+
+    def select(self, rows: Tensor) -> Pooled:
+        """Return the pooled memory of some sentences, in the given order."""
+        parts = (None if part is None else part.index_select(0, rows) for part in self.found)
+        return Pooled(AttentionOutput._make(parts))
+
+
+class Rows(NamedTuple):
+    """State: the sentence of each row, because the label depends on nothing else."""
+
+    sentences: Tensor  # (R,)
+
+    def select(self, rows: Tensor) -> Rows:
+        """Return some rows, in the given order."""
+        return Rows(self.sentences.index_select(0, rows))
+
+
+class PoolingDecoder(Decoder[Pooled, Rows]):
+    """Memory to the features of one label. Target tokens are not read."""
+
+    def __init__(self, value_size: int, config: ModelConfig) -> None:
+        super().__init__()
+        self.pooling: Pooling = find("pooling", config.pooling)(value_size, config)
+        self.dropout = Dropout(config.dropout)
+        self.attends = self.pooling.attends
+        self.attention_shape = (1, config.attention.heads if self.attends else 1)
+
+    def prepare(self, memory: Memory) -> Pooled:
+        """Pool the memory of each sentence."""
+        return Pooled(self.pooling(memory))
+
+    def start(self, prepared: Pooled) -> Rows:
+        """Return a row for each sentence."""
+        context = prepared.found.context
+        return Rows(torch.arange(len(context), device=context.device))
+
+    def advance(
+        self,
+        tokens: Tensor,
+        state: Rows,
+        prepared: Pooled,
+        *,
+        want_weights: bool = False,
+        want_heads: Sequence[int] = (),
+    ) -> DecoderOutput:
+        """Return the same features for each of the tokens (R, T); see Decoder."""
+        steps = tokens.shape[1]
+        context, weights, log_prob, entropy, _, heads = prepared.select(state.sentences).found
+        each = weights.unsqueeze(2) if heads is None else heads  # (R, 1, H, S)
+        return DecoderOutput(
+            self.dropout(context).expand(-1, steps, -1),
+            state,
+            weights.expand(-1, steps, -1) if want_weights else None,
+            None if log_prob is None else log_prob.expand(-1, steps),
+            None if entropy is None else entropy.expand(-1, steps),
+            None,
+            each.transpose(1, 2).unsqueeze(1).expand(-1, -1, -1, steps, -1) if want_heads else None,
+        )

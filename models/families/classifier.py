@@ -1,0 +1,62 @@
+"""Classifiers: an encoder of texts, and a pooling from which one label is predicted."""
+
+from __future__ import annotations
+
+from models.config import ModelConfig
+from models.decoders.pooling import PoolingDecoder
+from models.encoders.transformer import TransformerEncoder
+from models.families.base import recurrent_encoder, source_embedding
+from models.families.transformer import initialise
+from models.model import EncoderDecoder, Output
+from models.types import VocabularySizes
+
+
+class RecurrentClassifier(EncoderDecoder):
+    """Classifier: a recurrent encoder and a pooling, such as the Bi-LSTM with attention.
+
+    p(label) = softmax(W Pooling(h_1 .. h_S) + b);  h = Bi-LSTM(x)
+    Source: Zhou, Shi, Tian, Qi, Li, Hao, Xu 2016.
+    """
+
+    source = "labelled_text"
+    settings = (
+        "encoder_layers",
+        "cell",
+        "bidirectional",
+        "encoder_attention",
+        "pooling",
+        "attention",
+        "max_source",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        embedding = source_embedding(config, sizes)
+        encoder = recurrent_encoder(embedding, config, attends=False)
+        decoder = PoolingDecoder(encoder.value_size, config)
+        output = Output(sizes.target, decoder.pooling.pooled_size, None)
+        super().__init__(config, encoder, decoder, output)
+
+
+class TransformerClassifier(EncoderDecoder):
+    """Classifier with a Transformer encoder and a pooling.
+
+    p(label) = softmax(W Pooling(h_1 .. h_S) + b);  h = TransformerEncoder(x)
+    Source: Vaswani et al. 2017.
+    """
+
+    source = "labelled_text"
+    settings = (
+        "encoder_layers",
+        "heads",
+        "attention_dropout",
+        "pooling",
+        "attention",
+        "max_source",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        embedding = source_embedding(config, sizes, scale=config.embedding**0.5)
+        decoder = PoolingDecoder(config.embedding, config)
+        output = Output(sizes.target, decoder.pooling.pooled_size, None)
+        super().__init__(config, TransformerEncoder(embedding, config), decoder, output)
+        initialise(self)

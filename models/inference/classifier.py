@@ -1,0 +1,135 @@
+"""A trained classifier ready for use: texts in, labels with probabilities and word weights out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from models.alignment.units import units
+from models.bundle import Bundle, read
+from models.config import MAX_BATCH_TOKENS
+from models.errors import InputError
+from models.inference.batching import in_order, length_batches, pad, windows
+from models.inference.normalise import normalise
+from models.inference.trained import TorchModel
+from models.labels import LabelTokenizer
+from models.sources import check_source
+from models.tokenizer import START
+from models.types import Classification, LabelProbability, WordWeight
+
+WINDOW = 2000  # texts that are read ahead and batched by length
+
+
+class Classifier(TorchModel):
+    """A classifier on a device. Its output for a text does not depend on the batch."""
+
+    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
+        check_source(bundle.model.config.family, "labelled_text")
+        self.model = bundle.model.to(device).eval()
+        self.tokenizer: LabelTokenizer = cast(LabelTokenizer, bundle.tokenizer)
+        self.search = bundle.search
+        self.device = torch.device(device)
+
+    @classmethod
+    def read(cls, folder: str | Path, *, device: str = "cpu") -> Classifier:
+        """Read the classifier of a bundle folder."""
+        return cls(read(Path(folder)), device)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that the model can predict."""
+        return self.tokenizer.labels
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum length of a text in tokens."""
+        return self.config.max_source
+
+    def source_length(self, text: str) -> int:
+        """Return the length of a text in tokens."""
+        return len(self.tokenizer.encode(text))
+
+    def classify(
+        self, texts: Iterable[str], *, nbest: int = 1, attention: bool = False
+    ) -> list[Classification]:
+        """Classify texts; see `stream`."""
+        return list(self.stream(texts, nbest=nbest, attention=attention))
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        *,
+        nbest: int = 1,
+        attention: bool = False,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+        window: int = WINDOW,
+    ) -> Iterator[Classification]:
+        """Classify texts; yield each result as soon as it and all before it are done.
+
+        Memory stays constant: at most `window` texts are read ahead, and batched by length. An
+        empty text has no label, and the model is not called. nbest: labels per text, most probable
+        first. attention: True adds the weight of each word. max_batch_tokens: tokens per batch,
+        padding included. Raises InputError for a text longer than `max_source_length`.
+        """
+        done = 0
+        for group in windows(texts, window):
+            encoded = [self._encoded(text, done + n) for n, text in enumerate(group, 1)]
+            yield from in_order(
+                self._classified(group, encoded, nbest, attention, max_batch_tokens)
+            )
+            done += len(group)
+
+    def _encoded(self, text: str, number: int) -> list[int]:
+        ids = self.tokenizer.encode(text) if text.strip() else []
+        if len(ids) > self.max_source_length:
+            raise InputError(
+                f"text {number} has {len(ids)} tokens",
+                f"at most {self.max_source_length}",
+                "split it into sentences",
+            )
+        return ids
+
+    def _classified(
+        self,
+        texts: Sequence[str],
+        encoded: Sequence[list[int]],
+        nbest: int,
+        attention: bool,
+        max_batch_tokens: int,
+    ) -> Iterator[tuple[int, Classification]]:
+        """Yield the index and the result of each text, batch by batch."""
+        for index, ids in enumerate(encoded):
+            if not ids:
+                yield index, Classification(texts[index], ())
+        for batch in length_batches([*map(len, encoded)], max_tokens=max_batch_tokens):
+            probabilities, weights = self._probabilities([encoded[index] for index in batch])
+            for row, index in enumerate(batch):
+                words: tuple[WordWeight, ...] = ()
+                if attention:
+                    ids = encoded[index]
+                    words = self._words(texts[index], ids, weights[row, : len(ids)])
+                best = self._best(probabilities[row], nbest)
+                yield index, Classification(texts[index], best, words)
+
+    @torch.inference_mode()
+    def _probabilities(self, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+        """Return the probabilities (B, Y) of all labels, and the weights (B, S) of the tokens."""
+        prepared, state = self.model.start(self.model.encode(*pad(sources, self.device)))
+        first = torch.full((len(sources),), START, device=self.device)
+        step = self.model.step(first, state, prepared, want_weights=True)
+        assert step.weights is not None
+        return step.log_probs.exp().cpu(), step.weights.float().cpu()
+
+    def _best(self, probabilities: Tensor, nbest: int) -> tuple[LabelProbability, ...]:
+        top = probabilities.topk(min(nbest, len(self.labels)))
+        found = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+        return tuple(LabelProbability(self.labels[number], value) for number, value in found)
+
+    def _words(self, text: str, ids: list[int], weights: Tensor) -> tuple[WordWeight, ...]:
+        """Return the words of a text and the sum of the weights (S,) of their tokens."""
+        found = units(self.tokenizer.source, ids, normalise(text), marks=True)
+        return tuple(map(WordWeight, found.texts, (weights @ found.shares).tolist()))

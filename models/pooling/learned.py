@@ -1,0 +1,34 @@
+"""Attention with a learned query.
+
+c = Attention(q, h),  q a parameter of the model
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from models.attention.heads import attention
+from models.config import ModelConfig
+from models.pooling.base import Pooling
+from models.types import AttentionOutput, Memory
+
+
+class LearnedQuery(Pooling):
+    """Learned query: attention that asks every text the same question.
+
+    c = Attention(q, h);  with score additive  v^T tanh(W q + U h + b)
+    Source: Yang, Yang, Dyer, He, Smola, Hovy 2016, section 2.2.
+    Every score, window, normaliser, read and number of heads of model.attention can be used.
+    """
+
+    def __init__(self, value_size: int, config: ModelConfig) -> None:
+        super().__init__(value_size, config)
+        self.query = nn.Parameter(torch.randn(1, 1, value_size) * value_size**-0.5)
+        self.attention = attention(value_size, value_size, config.attention)
+
+    def forward(self, memory: Memory) -> AttentionOutput:
+        """Return the pooled vector as the context (B, 1, V)."""
+        query = self.query.expand(len(memory.mask), -1, -1)  # (B, 1, V)
+        pooled: AttentionOutput = self.attention(query, self.attention.prepare(memory))
+        return pooled._replace(history=None)

@@ -1,0 +1,22 @@
+"""Labelled text as input and output of a classifier."""
+
+from __future__ import annotations
+
+from models.sources.base import Source
+from models.types import VocabularySizes
+
+
+class LabelledTextSource(Source):
+    """Labelled text: a sequence of token ids, one slot per token; the output is one label.
+
+    Source: Zhou et al. 2016.
+    """
+
+    task = "classify"
+    ability = "classifies texts"
+    runner = "models.inference.classifier:Classifier"
+    unused_settings = ("search", "tokenizer.joint", "model.decoder_layers", "model.tied")
+
+    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
+        """Return the number of tokens and of labels, which are never shared."""
+        return VocabularySizes(sizes.source, sizes.target, False)

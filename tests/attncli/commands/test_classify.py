@@ -1,0 +1,131 @@
+"""`attn classify`: one line in, one line out; formats, coloured words, pictures, long lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from attncli import app
+from models import load_classifier
+
+LINES = b"the red house\n\na dog\r\n\xff\nwe see\n"
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    (tmp_path / "in.txt").write_bytes(LINES)
+    return tmp_path / "in.txt"
+
+
+def run(*words: str | Path, model: Path) -> int:
+    return app.run(["classify", "-m", str(model), *map(str, words)])
+
+
+def test_n_lines_in_give_n_lines_out(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run("-i", lines, "-o", lines.with_name("out"), model=toy_classifier) == 1
+    assert lines.with_name("out").read_bytes() == b"colour\n\nanimal\r\n\nnone\n"
+    assert "line 4 is not valid UTF-8" in capfd.readouterr().err
+
+
+def test_arguments_are_lines(toy_classifier: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("a dog", "the red house", "--scores", model=toy_classifier) == 0
+    rows = [row.split("\t") for row in capfd.readouterr().out.splitlines()]
+    assert [label for _, label in rows] == ["animal", "colour"]
+    assert all(0.5 < float(score) <= 1 for score, _ in rows)
+
+
+def test_several_labels_have_the_index_of_their_line(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run("-i", lines, "--nbest", "2", model=toy_classifier)
+    rows = [row.split(" ||| ") for row in capfd.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == ["0", "0", "1", "2", "2", "3", "4", "4"]
+    assert rows[0][1] == "colour" and rows[2][1:] == ["", ""]
+
+
+def test_tables_and_json_lines_hold_texts_and_probabilities(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run("-i", lines, "--format", "tsv", model=toy_classifier)
+    table = [row.split("\t") for row in capfd.readouterr().out.splitlines()]
+    assert table[0][:2] == ["the red house", "colour"] and table[1] == ["", "", ""]
+    run("-i", lines, "--format", "jsonl", "--nbest", "3", model=toy_classifier)
+    records = [json.loads(row) for row in capfd.readouterr().out.splitlines()]
+    assert records[0]["words"] == ["the", "red", "house"]
+    assert sum(records[0]["weights"]) == pytest.approx(1, abs=1e-3)
+    assert sum(found["probability"] for found in records[2]["labels"]) == pytest.approx(1, abs=1e-4)
+    assert records[1] == {"text": "", "labels": []} and "UTF-8" in records[3]["error"]
+
+
+def test_words_are_shown_with_their_weights(
+    toy_classifier: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [result] = load_classifier(toy_classifier).classify(["the red house"], attention=True)
+    heaviest = max(result.words, key=lambda word: word.weight)
+    monkeypatch.setenv("NO_COLOR", "1")
+    run("the red house", "--show", model=toy_classifier)
+    shown = capfd.readouterr().out.splitlines()
+    assert shown[0] == "colour"
+    assert f"{heaviest.word} ({100 * heaviest.weight:.0f})" in shown[1]
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    run("the red house", "--show", model=toy_classifier)
+    assert f"m{heaviest.word}\x1b[0m" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html", "png"])
+def test_weights_are_drawn_by_the_writers_of_alignments(
+    suffix: str, toy_classifier: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / f"words.{suffix}"
+    assert run("the red house", "a dog", "--attention", path, model=toy_classifier) == 0
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG") if suffix == "png" else b"house" in content
+    assert suffix == "png" or b"colour (" in content
+
+
+def test_a_long_line_is_classified_in_parts_and_reported(
+    toy_classifier: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.txt").write_text("a dog. " * 500 + "\n")
+    run("-i", tmp_path / "in.txt", "--format", "jsonl", "--nbest", "3", model=toy_classifier)
+    said = capfd.readouterr()
+    record = json.loads(said.out)
+    assert record["labels"][0]["label"] == "animal" and len(record["words"]) == 1000
+    assert sum(found["probability"] for found in record["labels"]) == pytest.approx(1, abs=1e-4)
+    assert sum(record["weights"]) == pytest.approx(1, abs=0.05)  # each is rounded
+    assert "the model takes 512; classified in " in said.err
+
+
+def test_a_file_name_given_as_text_is_refused_with_the_right_command(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(lines, model=toy_classifier) == 1
+    assert "expected text to classify" in capfd.readouterr().err
+
+
+def test_labels_are_scored_and_the_confusions_drawn(
+    toy_classifier: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test.tsv").write_text("animal\ta dog\ncolour\tthe red house\nanimal\tred\n")
+    (tmp_path / "other.txt").write_text("animal\ncolour\nanimal\n")
+    options = ["--hypotheses", str(tmp_path / "other.txt"), "--plot", str(tmp_path / "c.svg")]
+    files = [str(tmp_path / "test.tsv"), "-m", str(toy_classifier)]
+    save = ["--save", str(tmp_path / "{model}.txt")]
+    assert app.run(["evaluate", "labels", *files, *options, *save]) == 0
+    shown = capfd.readouterr().out
+    assert "66.67" in shown and "100.00" in shown and "gold \\ predicted" in shown
+    assert (tmp_path / "run.txt").read_text() == "animal\ncolour\ncolour\n"
+    assert b"<svg" in (tmp_path / "c.svg").read_bytes()
+    assert app.run(["evaluate", "labels", *files, "--json"]) == 0
+    record = json.loads(capfd.readouterr().out)
+    [system] = record["systems"]
+    assert record["texts"] == 3 and system["accuracy"] == pytest.approx(200 / 3)
+    assert system["confusion"] == [[1, 1], [0, 1]]
+    (tmp_path / "other.txt").write_text("animal\n")
+    assert app.run(["evaluate", "labels", files[0], *options[:2]]) == 1
+    assert "other.txt has 1 lines; expected 3, one for each text" in capfd.readouterr().err

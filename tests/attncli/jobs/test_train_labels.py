@@ -1,0 +1,147 @@
+"""Training of classifiers: bit-exact resume, the dev split, embedded data, and refusals."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from attncli.data.labels import LabelledText, read_labelled, set_aside
+from attncli.embedded.grammar.tenses import split_tenses
+from attncli.training import finish
+from attncli.training.config import RunConfig
+from attncli.training.events import Evaluated, FinalModel, Interrupted, Started
+from attncli.training.settings import LabelFiles, settings
+from models import load_classifier
+from models.errors import ModelError
+from tests.attncli.labels import toy_rows, write_toy
+from tests.attncli.training.small import SMALL, assert_same, run
+
+TINY = [s for s in SMALL if not s.startswith(("model.decoder", "search"))]
+POOLINGS = {
+    "bilstm-attention-nano": [],
+    "self-attentive-small": ["model.attention.heads=2"],
+    "classifier-transformer-small": ["model.heads=2", "model.attention.read=hard"],
+}
+
+
+def config(folder: Path, preset: str, *changes: str, dev: Path | None = None) -> RunConfig:
+    table = folder / "labels.tsv"
+    files = LabelFiles(table if table.exists() else write_toy(table, 120), dev)
+    return settings([], preset=preset, assignments=[*TINY, *changes], labels=files)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No image at each of many ends."""
+    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("preset", POOLINGS)
+def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(preset: str, tmp_path: Path) -> None:
+    chosen = config(tmp_path, preset, *POOLINGS[preset], "train.average=2")
+    run(chosen, tmp_path / "whole")
+    for polls in (2, 7):
+        calls = itertools.count(1)
+        with pytest.raises(Interrupted):
+            run(chosen, tmp_path / "broken", lambda: next(calls) >= polls)  # noqa: B023
+    run(chosen, tmp_path / "broken")
+    assert_same(tmp_path / "whole", tmp_path / "broken")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_accuracy_and_macro_f1_are_measured_and_accuracy_decides(tmp_path: Path) -> None:
+    events = run(config(tmp_path, "bilstm-attention-nano"), tmp_path / "run")
+    start, final = events[0], events[-1]
+    assert isinstance(start, Started) and isinstance(final, FinalModel)
+    assert (start.metric, start.unit, start.vocabulary[-8:]) == (
+        "accuracy",
+        "labelled texts",
+        "3 labels",
+    )
+    scores = [event.scores for event in events if isinstance(event, Evaluated)]
+    assert all(s.accuracy is not None and s.macro_f1 is not None and s.bleu is None for s in scores)
+    assert final.score == max(s.accuracy for s in scores if s.accuracy is not None)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) -> None:
+    run(config(tmp_path, "bilstm-attention-nano"), tmp_path / "first")
+    other = LabelFiles(write_toy(tmp_path / "other.tsv", 40, seed=5))
+    chosen = settings([], assignments=TINY, start=tmp_path / "first", labels=other)
+    run(chosen, tmp_path / "second")
+    assert load_classifier(tmp_path / "second").labels == ("animal", "colour", "none")
+    (tmp_path / "other.tsv").write_text("plant\tthe tree\nanimal\tthe dog\n" * 9)
+    with pytest.raises(ModelError, match="unknown label 'plant'"):
+        run(chosen, tmp_path / "third")
+
+
+def test_no_text_is_both_for_training_and_for_evaluation() -> None:
+    rows = [LabelledText(*row) for row in toy_rows(300)]
+    train, dev = set_aside(rows, 0.1, seed=1)
+    assert sorted(train + dev) == sorted(rows) and dev
+    assert not {row.text for row in train} & {row.text for row in dev}
+    assert set_aside(rows, 0.1, seed=1) == (train, dev) != set_aside(rows, 0.1, seed=2)
+    assert set_aside(rows, 0.0, seed=1) == (rows, [])
+
+
+def test_rows_are_read_and_wrong_ones_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("x\tone two\tmore\n\n y \tthree\n", "utf-8")
+    assert read_labelled(path) == [("x", "one two"), ("y", "three")]
+    for text, message in {"x y\n": "line 1 has no tab", "\tx\n": "line 1 has no label"}.items():
+        path.write_text(text)
+        with pytest.raises(ModelError, match=message):
+            read_labelled(path)
+    path.write_text("\n")
+    with pytest.raises(ModelError, match="is empty"):
+        read_labelled(path)
+
+
+def test_sentences_of_the_grammar_are_labelled_with_their_tense() -> None:
+    parts = split_tenses(300, 50)
+    assert {tense for tense, _ in parts.train} == {"present", "past", "future", "modal"}
+    assert all(" will " in f" {text.lower()}" for tense, text in parts.train if tense == "future")
+    held = {text for _, text in (*parts.dev, *parts.test)}
+    assert len(held) == 100 and not held & {text for _, text in parts.train}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["train.metric=bleu"], "accuracy, macro_f1 or loss"),
+        (["train.attention.coverage=see"], "a label reads the text once"),
+        (["data.noise=0.5"], "for sentence pairs"),
+        (["train.encoder_from=2"], "train.encoder_from = 2"),
+        (["data.train=a,b"], "expected labelled texts"),
+    ],
+)
+def test_settings_without_effect_are_refused(
+    changes: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        config(tmp_path, "bilstm-attention-nano", *changes)
+
+
+def test_labels_and_their_metrics_are_refused_by_other_models(tmp_path: Path) -> None:
+    files = LabelFiles(write_toy(tmp_path / "a.tsv", 10))
+    for preset in ("transformer-nano", "show-attend-tell-soft-nano"):
+        with pytest.raises(ModelError, match="labelled texts"):
+            settings([], preset=preset, labels=files)
+        with pytest.raises(ModelError, match="accuracy|metric of labels"):
+            settings([], preset=preset, assignments=["train.metric=accuracy"])
+
+
+def test_a_dev_label_that_is_never_trained_is_refused(tmp_path: Path) -> None:
+    dev = tmp_path / "dev.tsv"
+    dev.write_text("plant\ta tree\n")
+    chosen = config(tmp_path, "bilstm-attention-nano", dev=dev)
+    with pytest.raises(ModelError, match="label 'plant' in .*dev.tsv"):
+        run(chosen, tmp_path / "run")
+
+
+def test_a_file_of_labels_chooses_the_preset(tmp_path: Path) -> None:
+    files = LabelFiles(write_toy(tmp_path / "a.tsv", 10))
+    assert settings([], labels=files).preset == "bilstm-attention-small"

@@ -1,0 +1,35 @@
+"""Label scores against counting by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from attncli.scoring.labels import score_labels
+
+GOLD = ["a", "a", "a", "b", "b", "c"]
+FOUND = ["a", "a", "b", "b", "c", "c"]
+
+
+def test_scores_equal_those_counted_by_hand() -> None:
+    scores = score_labels(FOUND, GOLD)
+    a, b, c = scores.labels
+    assert scores.accuracy == pytest.approx(100 * 4 / 6) and scores.texts == 6
+    assert a.precision == 100 and a.recall == pytest.approx(200 / 3)
+    assert (b.precision, b.recall, b.f1) == (50, 50, 50)
+    assert (c.precision, c.recall) == (50, 100)
+    assert scores.macro_f1 == pytest.approx((80 + 50 + 200 / 3) / 3)
+    assert scores.confusion == ((2, 1, 0), (0, 1, 1), (0, 0, 1))
+
+
+def test_a_missing_prediction_is_wrong_and_a_label_of_its_own() -> None:
+    scores = score_labels(["a", ""], ["a", "a"])
+    assert scores.accuracy == 50
+    assert [counts.label for counts in scores.labels] == ["", "a"]
+    assert scores.labels[0].precision == scores.labels[0].recall == 0
+
+
+def test_a_row_of_the_matrix_sums_to_the_texts_of_its_label() -> None:
+    scores = score_labels(FOUND, GOLD)
+    assert [sum(row) for row in scores.confusion] == [counts.gold for counts in scores.labels]
+    columns = zip(*scores.confusion, strict=True)
+    assert [sum(column) for column in columns] == [counts.predicted for counts in scores.labels]

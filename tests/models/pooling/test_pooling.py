@@ -1,0 +1,211 @@
+"""Every pooling equals its formula in plain loops; a text gives the same alone and in a batch."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.config import AttentionConfig, ModelConfig
+from models.errors import ModelError
+from models.pooling.base import Pooling, final_state
+from models.registry import find, names
+from models.types import AttentionOutput, Memory
+from tests.models.attention.formulas import FORMULAS, times
+
+SIZE = 4
+LENGTHS = (3, 5, 1)
+POOLINGS = names("pooling")
+ATTENTIVE = [name for name in POOLINGS if find("pooling", name).attends]
+Vector = list[float]
+
+
+def memory() -> Memory:
+    """Return slots of several texts, garbage in the padding."""
+    torch.manual_seed(2)
+    longest = max(LENGTHS)
+    values = torch.randn(len(LENGTHS), longest, SIZE)
+    mask = torch.arange(longest) < torch.tensor(LENGTHS)[:, None]
+    values = torch.where(mask[..., None], values, 100.0)
+    return Memory(values, mask, torch.randn(len(LENGTHS), 2 * SIZE))
+
+
+def pooling(name: str, **attention: Any) -> Pooling:
+    torch.manual_seed(1)
+    settings = AttentionConfig(**{"window_size": 2, "filter_width": 3, "heads": 1, **attention})
+    made: Pooling = find("pooling", name)(SIZE, ModelConfig(pooling=name, attention=settings))
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return made.eval()
+
+
+def softmax(scores: Vector) -> Vector:
+    powers = [math.exp(score) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+def mixed(weights: Vector, slots: list[Vector]) -> Vector:
+    return [sum(w * slot[v] for w, slot in zip(weights, slots, strict=True)) for v in range(SIZE)]
+
+
+def attended(query: Vector, keys: list[Vector], score: Any, name: str) -> Vector:
+    """Return the weights of one query over keys, with the formula of a score."""
+    uniform = [1 / len(keys)] * len(keys)
+    return softmax([FORMULAS[name](query, key, i, uniform, score) for i, key in enumerate(keys)])
+
+
+def by_learned(made: Any, slots: list[Vector], final: Vector, score: str) -> Vector:
+    return mixed(attended(made.query[0, 0].tolist(), slots, made.attention.score, score), slots)
+
+
+def by_final(made: Any, slots: list[Vector], final: Vector, score: str) -> Vector:
+    return mixed(attended(final[-SIZE:], slots, made.attention.score, score), slots)
+
+
+def by_mean(made: Any, slots: list[Vector], final: Vector, score: str) -> Vector:
+    return mixed([1 / len(slots)] * len(slots), slots)
+
+
+def by_max(made: Any, slots: list[Vector], final: Vector, score: str) -> Vector:
+    return [max(slot[v] for slot in slots) for v in range(SIZE)]
+
+
+def by_self_attentive(made: Any, slots: list[Vector], final: Vector, score: str) -> Vector:
+    keys = [[math.tanh(x) for x in times(made.key.weight, slot)] for slot in slots]
+    found: Vector = []
+    for query in made.queries[0].tolist():
+        found += mixed(attended(query, keys, made.attention.score, score), slots)
+    return found
+
+
+BY_LOOPS: dict[str, Callable[[Any, list[Vector], Vector, str], Vector]] = {
+    "learned": by_learned,
+    "final": by_final,
+    "mean": by_mean,
+    "max": by_max,
+    "self_attentive": by_self_attentive,
+}
+
+
+@pytest.mark.parametrize("score", names("score"))
+@pytest.mark.parametrize("name", POOLINGS)
+def test_a_pooling_equals_its_formula_in_plain_loops(name: str, score: str) -> None:
+    texts = memory()
+    made = pooling(name, score=score, heads=2 if name == "self_attentive" else 1)
+    with torch.no_grad():
+        found = made(texts).context
+        assert texts.final is not None
+        for row, length in enumerate(LENGTHS):
+            slots, final = texts.values[row, :length].tolist(), texts.final[row].tolist()
+            wanted = BY_LOOPS[name](made, slots, final, score)
+            torch.testing.assert_close(found[row, 0], torch.tensor(wanted), atol=1e-4, rtol=1e-4)
+
+
+def test_the_bilstm_with_attention_is_a_product_a_softmax_and_a_sum() -> None:
+    texts = memory()
+    assert texts.final is not None
+    found = pooling("final", score="dot")(texts)
+    query = texts.final[:, -SIZE:].unsqueeze(2)  # (B, V, 1)
+    scores = torch.bmm(texts.values, query).squeeze(2).masked_fill(~texts.mask, -torch.inf)
+    context = torch.bmm(texts.values.transpose(1, 2), scores.softmax(1).unsqueeze(2)).squeeze(2)
+    torch.testing.assert_close(found.context[:, 0], context)
+
+
+def settings() -> list[dict[str, Any]]:
+    return [
+        {"score": score, "window": window, "normalise": normalise, "read": read, "heads": heads}
+        for score, window, normalise, read, heads in itertools.product(
+            names("score"), names("window"), names("normalise"), names("read"), (1, 2)
+        )
+    ]
+
+
+def alone(texts: Memory, row: int) -> Memory:
+    length = int(texts.mask[row].sum())
+    assert texts.final is not None
+    return Memory(
+        texts.values[row : row + 1, :length],
+        texts.mask[row : row + 1, :length],
+        texts.final[row : row + 1],
+        key=None if texts.key is None else texts.key[row : row + 1],
+    )
+
+
+def check_alone(made: Pooling, texts: Memory) -> AttentionOutput:
+    together: AttentionOutput = made(texts)
+    for row, length in enumerate(LENGTHS):
+        single = made(alone(texts, row))
+        close: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-5}
+        torch.testing.assert_close(single.context[0], together.context[row], **close)
+        torch.testing.assert_close(single.weights[0], together.weights[row, :, :length], **close)
+        assert (together.weights[row, :, length:] == 0).all()
+    return together
+
+
+@pytest.mark.parametrize("name", ATTENTIVE)
+def test_a_text_alone_equals_the_text_in_a_batch_with_every_attention(name: str) -> None:
+    texts = memory()._replace(key=torch.tensor([5, 700, 90]))
+    with torch.no_grad():
+        for chosen in settings():
+            decode = "sample" if chosen["read"] == "hard" else "argmax"
+            found = check_alone(pooling(name, **chosen, read_decode=decode), texts)
+            assert found.context.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["mean", "max"])
+def test_a_text_alone_equals_the_text_in_a_batch_without_attention(name: str) -> None:
+    found = check_alone(pooling(name), memory())
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(len(LENGTHS), 1))
+
+
+def test_the_final_state_of_an_encoder_without_recurrence_is_its_last_slot() -> None:
+    texts = memory()._replace(final=None)
+    last = [texts.values[row, length - 1] for row, length in enumerate(LENGTHS)]
+    assert torch.equal(final_state(texts), torch.stack(last))
+
+
+def test_samples_of_several_queries_are_independent() -> None:
+    chosen = {"read": "hard", "read_decode": "sample", "heads": 8, "score": "dot"}
+    made = pooling("self_attentive", **chosen)
+    texts = Memory(torch.zeros(1, 50, SIZE), torch.ones(1, 50, dtype=torch.bool))
+    heads = made(texts._replace(key=torch.tensor([123]))).heads
+    assert heads is not None
+    assert len(set(heads[0, 0].argmax(-1).tolist())) > 4
+
+
+def test_gradients_reach_every_parameter() -> None:
+    for name in ATTENTIVE:
+        made = pooling(name, heads=2).train()
+        made(memory()).context.square().sum().backward()
+        assert all(p.grad is not None and p.grad.isfinite().all() for p in made.parameters())
+
+
+def test_the_penalty_is_zero_for_heads_that_read_one_slot_each() -> None:
+    from models.loss import redundancy
+
+    assert redundancy(torch.eye(3)[None, :2]) == 0
+    same = torch.tensor([[[1.0, 0.0], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]]])
+    looped = 0.0
+    for rows in same.tolist():
+        for i, one in enumerate(rows):
+            for j, other in enumerate(rows):
+                looped += (sum(a * b for a, b in zip(one, other, strict=True)) - (i == j)) ** 2
+    assert float(redundancy(same)) == pytest.approx(looped)
+
+
+def test_heads_of_a_pooling_must_divide_its_size() -> None:
+    with pytest.raises(ModelError, match="3 attention heads over a query of 4"):
+        pooling("learned", heads=3)
+
+
+def test_a_pooling_has_as_many_features_as_it_says() -> None:
+    for name in POOLINGS:
+        made = pooling(name, heads=2)
+        context: Tensor = made(memory()).context
+        assert context.shape == (len(LENGTHS), 1, made.pooled_size)
