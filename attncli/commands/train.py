@@ -13,7 +13,7 @@ import typer
 
 from attncli import console
 from attncli.commands.train_display import Display
-from attncli.commands.train_files import TrainCommand, train_files
+from attncli.commands.train_files import TrainCommand, run_folder, train_files
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options import Device, Threads
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Source and target, or one TSV; or a TOML file such as the config.toml of a run."
+        help="Source and target, or one TSV; the folder of a run, to go on with it; or a TOML file "
+        "such as the config.toml of a run."
     ),
 ]
 Dev = Annotated[
@@ -160,18 +161,21 @@ def train(
 
     Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
     (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same
-    command resumes an interrupted run, and the result is that of an uninterrupted one.
+    command resumes an interrupted run, and the result is that of an uninterrupted one. A finished
+    run goes on if train.steps, epochs, minutes or patience is raised.
 
     Example:
       attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
       attn train -o runs/demo
+      attn train runs/demo -s train.steps=2000
       attn train --corpus en-de=a.tsv --corpus en-fr=b.tsv --dev-corpus en-de=dev.tsv -o runs/multi
       attn train mine.en mine.de --from runs/en-de -o runs/mine -s train.lr=0.0005
       attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
       attn train --labels intents.tsv -o runs/intents
     """
     given = ImageOptions(images, captions, dev_captions, encoder, encoder_weights)
-    named = train_files(files or [], dev or [])
+    own, files = run_folder(files or [])
+    named = train_files(files, dev or [])
     corpora = [parse_corpus(text) for text in corpus or []]
     corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
     config = settings(
@@ -188,7 +192,7 @@ def train(
     if dry_run:
         _dry_run(config, where)
     else:
-        _train(config, output or default_folder(config), where)
+        _train(config, output or own or default_folder(config), where)
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import typer
 
 from attncli.help_page import HelpPage
+from models.errors import ModelError
 
 DEV = "--dev"
 TABLES = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zst")
@@ -32,6 +33,20 @@ class TrainFiles(NamedTuple):
 
     train: list[Path]
     dev: list[Path]
+
+
+def run_folder(files: list[Path]) -> tuple[Path | None, list[Path]]:
+    """Return the run's folder if it is the only argument, and the files, its config.toml then."""
+    if len(files) != 1 or not files[0].is_dir():
+        return None, files
+    folder = files[0]
+    if not (folder / "config.toml").is_file():
+        raise ModelError(
+            f"{folder} is a folder without config.toml",
+            "files of sentence pairs, or the folder of a run",
+            "give images with --images and --captions",
+        )
+    return folder, [folder / "config.toml"]
 
 
 def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:

@@ -24,6 +24,7 @@ from attncli.training.events import (
 from attncli.training.finish import draw_curves, finish
 from attncli.training.finished import finished_run
 from attncli.training.folder import RunFolder, claim, with_stored_choices
+from attncli.training.going_on import goes_on
 from attncli.training.initial_model import weights_hash
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
@@ -57,7 +58,8 @@ def train(
     with locked(path):
         claim(folder, config, fingerprints(config))
         config = with_stored_choices(folder, config)
-        if finished := finished_run(folder):
+        finished = finished_run(folder)
+        if finished and not goes_on(folder, config.train):
             yield finished
             return
         data = training_source(config.model.family).load(config, path, progress)

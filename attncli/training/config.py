@@ -127,6 +127,11 @@ class TrainConfig:
 
     steps: int = option(0, "maximum number of updates (0: no limit)")
     epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
+    minutes: float = option(
+        0.0,
+        "maximum training time in minutes, evaluations included (0: no limit); unless they are "
+        "set too: schedule=linear, and no limit of steps, epochs or patience",
+    )
     batch_tokens: int = option(
         4096, "batch size in positions of the longer side, padding included", least=1
     )
@@ -145,7 +150,7 @@ class TrainConfig:
     schedule: str = option(
         "inverse_sqrt",
         "learning rate after the warm-up: inverse_sqrt, plateau, constant, or linear (to 0 at "
-        "train.steps)",
+        "train.steps, or at the end of train.minutes)",
         choices=("inverse_sqrt", "plateau", "constant", "linear"),
     )
     warmup: int = option(1000, "updates of linear warm-up")
@@ -295,8 +300,11 @@ def check(config: RunConfig) -> None:
     training_source(config.model.family).check(config)
     train, data = config.train, config.data
     stops_early = train.patience and (data.has_dev or not data.is_given)
-    if not (train.steps or train.epochs or stops_early):
-        seen = "train.steps and train.epochs are 0, and no patience with a dev set ends the run"
+    if not (train.steps or train.epochs or train.minutes or stops_early):
+        seen = (
+            "train.steps, train.epochs and train.minutes are 0, and no patience with a dev set "
+            "ends the run"
+        )
         raise ConfigurationError(seen, "an end")
 
 
@@ -313,17 +321,31 @@ UNCHECKED = {
 }  # settings not compared by name: the content of the files is compared instead
 
 
-def differences(new: RunConfig, old: RunConfig) -> list[str]:
+HARMLESS = {
+    "train.checkpoint_minutes",
+    "train.log_every",
+    "train.tensorboard",
+}  # settings that cannot change the weights
+LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
+
+
+def differences(new: RunConfig, old: RunConfig, *, may_go_on: bool = True) -> list[str]:
     """Return the settings that differ between two runs, as `section.key was old, now new`.
 
-    Paths of data are not compared.
+    Paths of data, and settings that cannot change the weights, are not compared. may_go_on: leave
+    out limits that are raised, because the run can go on to them.
     """
     before = _flat(to_dict(old))
     return [
         f"{place} was {before[place]!r}, now {value!r}"
         for place, value in _flat(to_dict(new)).items()
-        if value != before[place] and place not in UNCHECKED
+        if value != before[place] and place not in UNCHECKED | HARMLESS
+        if not (may_go_on and place in LIMITS and _is_raised(before[place], value))
     ]
+
+
+def _is_raised(old: float, new: float) -> bool:
+    return old != 0 and (new == 0 or new > old)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Stepped(NamedTuple):
     reward: float | None  # self-critical training: mean reward of the captions sampled
     tokens: int  # target tokens of this update
     seconds: float  # duration of this update
+    elapsed: float = 0.0  # training time so far in seconds, evaluations included
 
 
 class Scores(NamedTuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import torch
+
 from attncli.render.plots import curves
 from attncli.training import state as checkpoint
 from attncli.training.card import guided_alignment
@@ -20,19 +22,27 @@ from models.config import AlignConfig
 
 def finish(run: Run, report: Report) -> FinalModel:
     """Select the best weights, or the average of the last snapshots if it scores better."""
-    counters, metric = run.state.counters, run.config.train.metric
-    if run.data.dev is None:
-        final = FinalModel("last", None, counters.step)
-    else:
-        best = FinalModel("best", counters.best, counters.best_step, metric)
-        final = save_average(run, report) or best
-        choose_head(run)
+    counters = run.state.counters
+    # random numbers are restored, so that a run whose limits are raised goes on as it would have
+    with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
+        final = select(run, report)
     draw_curves(run)
     remove_old(run.folder, counters.snapshots)  # a killed process may have left some
     counters.kept = final
     run.log.sync()
     counters.log_bytes = run.log.size
     checkpoint.save(run.state, run.folder.checkpoint)
+    return final
+
+
+def select(run: Run, report: Report) -> FinalModel:
+    """Return the final model; write it if it is not the bundle already."""
+    counters, metric = run.state.counters, run.config.train.metric
+    if run.data.dev is None:
+        return FinalModel("last", None, counters.step)
+    best = FinalModel("best", counters.best, counters.best_step, metric)
+    final = save_average(run, report) or best
+    choose_head(run)
     return final
 
 

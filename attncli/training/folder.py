@@ -86,7 +86,8 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     """Start a run in the folder, or check that the folder belongs to this run.
 
     Raise a ModelError that lists the differences if the folder holds a run of another configuration
-    or of other data. Until its data are prepared, a run can still change its settings.
+    or of other data. Until its data are prepared, a run can still change its settings; afterwards
+    its limits can be raised, and settings can change that do not affect the weights.
     """
     with write_errors(folder.path):
         there = [path for path in folder.path.iterdir() if not is_leftover(path)]
@@ -102,6 +103,7 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     elif begun:
         _check_same(folder, config, fingerprint)
         _tidy(folder)
+        _update_config(folder, config)
         return
     _tidy(folder)
     write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
@@ -142,7 +144,11 @@ def _tidy(folder: RunFolder) -> None:
 
 
 def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
-    found = differences(with_stored_choices(folder, config), read_config(folder))
+    found = differences(
+        with_stored_choices(folder, config),
+        read_config(folder),
+        may_go_on=not folder.finished.exists() or folder.checkpoint.exists(),
+    )
     stored = _read_inputs(folder)
     found += [
         f"the {part} data have changed"
@@ -156,6 +162,14 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
             "the same data and configuration",
             "choose another -o, or remove that folder",
         )
+
+
+def _update_config(folder: RunFolder, config: RunConfig) -> None:
+    """Store raised limits, and settings that do not affect the weights."""
+    stored = read_config(folder)
+    updated = replace(stored, train=with_stored_choices(folder, config).train)
+    if updated != stored:
+        write_text(folder.config, to_toml(updated))
 
 
 def _read_inputs(folder: RunFolder) -> dict[str, str]:

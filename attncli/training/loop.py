@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, autograd, nn
 
 from attncli.data.batching import Examples, epoch_plan, gather
+from attncli.training.clock import Clock, time_share
 from attncli.training.config import TrainConfig
 from attncli.training.data import RewardLoss
 from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
@@ -81,11 +82,14 @@ def fit_epoch(
         counters.batch += len(group)
         batches = [gather(examples, numbers, stepper.device) for numbers in group]
         progress = counters.batch / len(plan)
+        stepper.clock.read()
         if reward_loss and counters.epoch + 1 >= config.self_critical_from:
             numbered = list(zip(batches, group, strict=True))
-            yield stepper.update_by_reward(reward_loss, numbered, progress)
+            event = stepper.update_by_reward(reward_loss, numbered, progress)
         else:
-            yield stepper.update(batches, progress)
+            event = stepper.update(batches, progress)
+        stepper.clock.read()
+        yield event._replace(elapsed=counters.elapsed)
 
 
 def set_encoder_frozen(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:
@@ -99,14 +103,20 @@ def set_encoder_frozen(model: EncoderDecoder, epoch: int, config: TrainConfig) -
 
 def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:
     """Return True if this epoch is complete or the last update is done."""
-    return counters.batch >= batches or 0 < config.steps <= counters.step
+    return counters.batch >= batches or is_last(counters, config)
+
+
+def is_last(counters: Counters, config: TrainConfig) -> bool:
+    """Return True if train.steps are done, or train.minutes have elapsed."""
+    is_over = time_share(counters.elapsed, config) >= 1
+    return is_over or 0 < config.steps <= counters.step
 
 
 def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     """Return True if an evaluation is due: at the configured interval, and once at the end."""
     if counters.evaluated == counters.step:
         return False
-    if 0 < config.steps <= counters.step:
+    if is_last(counters, config):
         return True
     over = counters.batch >= batches
     if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):
@@ -119,6 +129,7 @@ class Stepper:
 
     def __init__(self, state: State, config: TrainConfig, dtype: torch.dtype) -> None:
         self.state, self.config, self.dtype = state, config, dtype
+        self.clock = Clock(state.counters)
         self.parameters: list[Tensor] = list(state.learned.values())
         self.device = self.parameters[0].device
         self.loss = LossSum(config.label_smoothing)
@@ -173,7 +184,8 @@ class Stepper:
         share: factor on the scheduled learning rate.
         """
         counters = self.state.counters
-        rate = learning_rate(counters.step, counters.cuts, self.config) * share
+        elapsed = time_share(counters.elapsed, self.config)
+        rate = learning_rate(counters.step, counters.cuts, self.config, elapsed) * share
         norm = self.apply(rate)
         if self.baselines:  # one per batch of the update: the baseline decays once per update
             counters.baseline = sum(self.baselines) / len(self.baselines)
@@ -270,4 +282,6 @@ def limit_reached(counters: Counters, config: TrainConfig) -> str:
         return f"{config.steps} updates done"
     if 0 < config.epochs <= counters.epoch:
         return f"{config.epochs} epochs done"
+    if time_share(counters.elapsed, config) >= 1:
+        return f"{config.minutes:g} minutes of training done"
     return ""

@@ -13,6 +13,7 @@ from attncli.training.config import RunConfig
 from attncli.training.data import Data, Prepared
 from attncli.training.events import Started
 from attncli.training.folder import RunFolder
+from attncli.training.going_on import reopen
 from attncli.training.hardware import precision
 from attncli.training.initial_model import load_initial_weights
 from attncli.training.log import Log
@@ -51,6 +52,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     state = fresh_state(config, data.prepared, device)
     if folder.checkpoint.exists():
         checkpoint.restore(state, folder.checkpoint)
+        reopen(state.counters, config.train)
     counters = state.counters
     board = TensorBoardLog(folder.board, counters.step) if config.train.tensorboard else None
     dtype = precision(config.train, device)

@@ -22,6 +22,7 @@ from attncli.training.corpora import (
 from attncli.training.encoder_choice import encoder_assignments
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.sources import training_source, training_sources
+from attncli.training.time_limit import with_time_limit
 from models.errors import ModelError, unknown_name
 from models.installed import find_model
 from models.settings import merged, overridden, to_dict
@@ -86,6 +87,7 @@ def settings(
     if start:
         _no_preset(preset, start)
         values = _begun(values, find_model(start))
+    values["train"] = with_time_limit(_table(values, "train"), assignments)
     chosen = _preset(values, preset, assignments)
     values["preset"] = chosen
     brought = encoder_assignments(image_settings(chosen, values), assignments)

@@ -32,7 +32,8 @@ class Counters:
     epoch: int = 0  # index of the current epoch, from 0
     batch: int = 0  # batches of this epoch done
     tokens: int = 0  # target tokens seen
-    seconds: float = 0.0  # time spent training
+    seconds: float = 0.0  # time spent on updates
+    elapsed: float = 0.0  # training time in seconds, evaluations included; see clock.py
     cuts: int = 0  # reductions of the learning rate by the plateau schedule
     plateau_waits: int = 0  # evaluations since the last gain or cut
     waits: int = 0  # evaluations since the last gain
@@ -137,6 +138,12 @@ def restore(state: State, path: Path) -> None:
         if torch.cuda.is_available() and "random/cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random/cuda"])
     state.counters = counters
+
+
+def read_counters(path: Path) -> Counters:
+    """Return the counters of a checkpoint, without reading the weights."""
+    with _intact(path), safe_open(path, framework="pt") as file:
+        return _counters(file)
 
 
 def _counters(file: Any) -> Counters:

@@ -18,7 +18,7 @@ from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
 from attncli.training.settings import settings
 
-TIMES = {"seconds", "tokens_per_second"}
+TIMES = {"seconds", "tokens_per_second", "elapsed"}
 SMALL = (
     *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1"),
     *("model.decoder_layers=1", "train.batch_tokens=200", "train.warmup=4", "train.log_every=1"),
@@ -64,7 +64,7 @@ def outcome(path: Path) -> dict[str, Any]:
         counters = json.loads(checkpoint.metadata()["counters"])
     return {
         "files": sorted(str(file.relative_to(path)) for file in path.rglob("*")),
-        "counters": {k: v for k, v in counters.items() if k not in ("seconds", "log_bytes")},
+        "counters": {k: v for k, v in counters.items() if k not in (*TIMES, "log_bytes")},
         "log": [without_times(record) for record in read_log(folder.log)],
         "bundle": (path / "model.safetensors").read_bytes(),
         "card": (path / "card.md").read_text("utf-8"),

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
+from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
 from attncli.training.evaluation import averaged, using
 from attncli.training.events import Scores
@@ -173,6 +174,16 @@ def test_learning_rates() -> None:
     linear = TrainConfig(lr=0.5, warmup=10, steps=109, schedule="linear")
     rates = [learning_rate(step, 0, linear) for step in (5, 10, 60, 109)]
     assert rates == pytest.approx([0.25, 0.5, 0.25, 0.005])
+
+
+def test_a_linear_rate_falls_to_zero_with_the_time() -> None:
+    timed = TrainConfig(lr=0.5, warmup=10, minutes=2, schedule="linear")
+    rates = [learning_rate(20, 0, timed, time_share(s, timed)) for s in (0, 30, 60, 120, 900)]
+    assert rates == pytest.approx([0.5, 0.375, 0.25, 0, 0])
+    slow = [learning_rate(1, 0, timed, share) for share in (0, 0.05, 0.1)]  # 1 of 10 updates
+    assert slow == pytest.approx([0.05, 0.5 * 0.95 * 0.5, 0.5 * 0.9])
+    both = TrainConfig(lr=0.5, warmup=0, minutes=2, steps=100, schedule="linear")
+    assert learning_rate(76, 0, both, 0.1) == pytest.approx(0.5 * 0.25)
 
 
 # evaluations and ends

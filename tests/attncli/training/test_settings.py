@@ -241,5 +241,5 @@ def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path
 @pytest.mark.parametrize("steps", [0, 10])
 def test_a_linear_schedule_needs_an_end_after_its_warm_up(steps: int) -> None:
     settings = ["train.schedule=linear", f"train.steps={steps}", "train.warmup=10"]
-    with pytest.raises(ModelError, match="train.steps, above train.warmup=10"):
+    with pytest.raises(ModelError, match="train.steps above train.warmup=10"):
         check_buildable(run_config("luong-nano", assignments=settings))

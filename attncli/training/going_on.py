@@ -1,0 +1,36 @@
+"""Continuation of a finished run whose limits were raised: train.steps, epochs, minutes, patience.
+
+The kept weights stay the best ones until an evaluation improves on them, also if they are the
+average of several evaluations.
+"""
+
+from __future__ import annotations
+
+from attncli.training.config import TrainConfig
+from attncli.training.folder import RunFolder
+from attncli.training.loop import limit_reached
+from attncli.training.state import Counters, read_counters
+
+
+def goes_on(folder: RunFolder, config: TrainConfig) -> bool:
+    """Return True if a finished run has not reached the limits of these settings.
+
+    A run without a checkpoint (`attn runs prune`) cannot go on.
+    """
+    return folder.checkpoint.exists() and not is_over(read_counters(folder.checkpoint), config)
+
+
+def is_over(counters: Counters, config: TrainConfig) -> bool:
+    """Return True if a limit is reached, or training stops early."""
+    stops_early = 0 < config.patience <= counters.waits
+    return stops_early or bool(limit_reached(counters, config))
+
+
+def reopen(counters: Counters, config: TrainConfig) -> None:
+    """Let a finished run continue, unless it has reached its limits."""
+    if not counters.ended or is_over(counters, config):
+        return
+    if counters.kept and counters.kept.score is not None and counters.kept.which != "best":
+        counters.best, counters.best_loss = counters.kept.score, None
+        counters.best_step = counters.kept.step
+    counters.ended, counters.kept = "", None

@@ -1,0 +1,138 @@
+"""Runs limited by time, and finished runs that go on."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from attncli import app
+from attncli.training import clock, finish
+from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
+from attncli.training.folder import RunFolder, read_config
+from attncli.training.going_on import is_over, reopen
+from attncli.training.loop import Stepper
+from attncli.training.settings import settings
+from attncli.training.state import Counters, read_counters
+from models.errors import ModelError
+from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Texts:
+    """Sentence pairs."""
+    return write_texts(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no curves."""
+    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every update take exactly 6 seconds, and everything else no time."""
+    now, stepped = [0.0], Stepper.stepped
+
+    def step(*arguments: object, **options: object) -> Stepped:
+        now[0] += 6
+        return stepped(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(Stepper, "stepped", step)
+
+
+def timed(texts: Texts, *changes: str) -> RunConfig:
+    return small_config(texts, "train.steps=0", "train.minutes=1.2", *changes)
+
+
+def test_the_time_ends_a_run_whose_rate_falls_to_zero(
+    texts: Texts, tmp_path: Path, ticking: None
+) -> None:
+    events = run(timed(texts, "train.warmup=0"), tmp_path / "run")
+    rates = [event.lr for event in events if isinstance(event, Stepped)]
+    ends = [event for event in events if isinstance(event, Ended)]
+    assert ends == [Ended(12, "1.2 minutes of training done")]
+    assert rates == pytest.approx([0.005 * (1 - step / 12) for step in range(12)])
+
+
+def test_an_interrupted_run_uses_the_time_that_is_left(
+    texts: Texts, tmp_path: Path, ticking: None
+) -> None:
+    config = timed(texts, "train.average=0")
+    run(config, tmp_path / "whole")
+    for polls in (3, 9):
+        calls = itertools.count(1)
+        with pytest.raises(Interrupted):
+            run(config, tmp_path / "parts", lambda calls=calls, n=polls: next(calls) >= n)  # type: ignore[misc]
+    run(config, tmp_path / "parts")
+    assert_same(tmp_path / "whole", tmp_path / "parts")
+    counters = read_counters(RunFolder(tmp_path / "parts").checkpoint)
+    assert (counters.step, counters.elapsed) == (12, 72)
+
+
+def test_the_preset_does_not_end_a_run_with_a_time_limit(tmp_path: Path) -> None:
+    train = settings([], [], "demo", ["train.minutes=20"]).train
+    assert (train.schedule, train.steps, train.epochs, train.patience) == ("linear", 0, 0, 0)
+    explicit = settings([], [], "demo", ["train.minutes=20", "train.schedule=constant"]).train
+    assert explicit.schedule == "constant"
+    (tmp_path / "run.toml").write_text("[train]\nminutes = 20\nsteps = 7\n")
+    stored = settings([tmp_path / "run.toml"]).train
+    assert (stored.schedule, stored.steps, stored.minutes) == ("linear", 7, 20)
+
+
+def test_a_raised_limit_continues_as_a_run_with_that_limit(texts: Texts, tmp_path: Path) -> None:
+    changes = ("train.average=0", "train.epochs=0", "train.patience=0")
+    short, long = (small_config(texts, *changes, f"train.steps={n}") for n in (10, 15))
+    run(long, tmp_path / "whole")
+    run(short, tmp_path / "parts")
+    assert isinstance(run(short, tmp_path / "parts")[-1], AlreadyFinished)
+    run(long, tmp_path / "parts")
+    assert_same(tmp_path / "whole", tmp_path / "parts")
+    assert read_config(RunFolder(tmp_path / "parts")).train.steps == 15
+    assert isinstance(run(long, tmp_path / "parts")[-1], AlreadyFinished)
+    with pytest.raises(ModelError, match="train.steps was 15, now 10"):
+        run(short, tmp_path / "parts")
+
+
+def test_an_average_that_was_kept_must_be_improved_on() -> None:
+    config = TrainConfig(steps=30, patience=3)
+    average = FinalModel("average of 3", 21.5, 20, "bleu")
+    counters = Counters(step=20, best=20.0, best_loss=1.0, best_step=10, ended="x", kept=average)
+    reopen(counters, replace(config, steps=20))
+    assert counters.kept == average  # its limit is reached
+    reopen(counters, config)
+    assert (counters.best, counters.best_loss, counters.best_step) == (21.5, None, 20)
+    assert not counters.ended and not counters.kept
+
+
+def test_a_run_that_stopped_early_goes_on_with_more_patience() -> None:
+    counters = Counters(step=20, waits=3, ended="no gain in 3 evaluations")
+    assert is_over(counters, TrainConfig(steps=90, patience=3))
+    assert not is_over(counters, TrainConfig(steps=90, patience=4))
+
+
+def test_settings_that_cannot_change_the_weights_may_differ(texts: Texts, tmp_path: Path) -> None:
+    run(small_config(texts), tmp_path / "run")
+    other = small_config(texts, "train.log_every=7", "train.checkpoint_minutes=1")
+    assert isinstance(run(other, tmp_path / "run")[-1], AlreadyFinished)
+    assert read_config(RunFolder(tmp_path / "run")).train.log_every == 7
+
+
+def test_a_run_goes_on_by_its_folder(
+    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "run")
+    chosen = [part for setting in SMALL for part in ("-s", setting)]
+    assert app.run(["train", str(texts.train), "-o", folder, *chosen, "-s", "train.steps=3"]) == 0
+    assert app.run(["train", folder]) == 0
+    assert "finished before, after 3 updates" in capsys.readouterr().err
+    assert app.run(["train", folder, "-s", "train.steps=5"]) == 0
+    assert read_counters(RunFolder(tmp_path / "run").checkpoint).step == 5
+    assert app.run(["train", str(tmp_path)]) == 1
+    assert "without config.toml" in capsys.readouterr().err
