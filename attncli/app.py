@@ -10,6 +10,7 @@ name has two words.
 from __future__ import annotations
 
 import errno
+import functools
 import importlib
 import inspect
 import os
@@ -52,6 +53,10 @@ COMMANDS = {
 }
 
 
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Report problems only: no remarks, no progress.")
+]
+
 # Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -72,6 +77,7 @@ def main() -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit status. A bug keeps its traceback."""
+    console.be_quiet(False)
     try:
         application()(arguments, prog_name="attn")
     except SystemExit as end:
@@ -86,7 +92,12 @@ def run(arguments: list[str] | None = None) -> int:
 
 def application() -> Any:
     """Return the whole command line as a click group; no command is imported yet."""
-    app = typer.Typer(cls=CommandTable, no_args_is_help=True, rich_markup_mode=None)
+    app = typer.Typer(
+        cls=CommandTable,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},  # of all commands
+    )
     about, example = _help_and_example(attn)
     app.callback(help=about, epilog=example)(attn)
     group: Any = typer.main.get_command(app)
@@ -146,8 +157,30 @@ def load_command(name: str) -> Any:
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     command_class = getattr(function, "command_class", HelpPage)
-    app.command(name, cls=command_class, help=about + _nested(name), epilog=example)(function)
+    app.command(name, cls=command_class, help=about + _nested(name), epilog=example)(
+        with_quiet(function)
+    )
     return typer.main.get_command(app)
+
+
+def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command with the option --quiet, which every command has."""
+    signature = inspect.signature(function, eval_str=True)
+    parameters = list(signature.parameters.values())
+
+    @functools.wraps(function)
+    def run(*, quiet: bool, **values: Any) -> Any:
+        console.be_quiet(quiet)
+        return function(**values)
+
+    option = inspect.Parameter(
+        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
+    )
+    parameters.append(option)
+    del run.__wrapped__  # Typer must read the signature set below
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
 
 
 def _nested(name: str) -> str:

@@ -17,16 +17,30 @@ from typing import Any, Protocol
 from attncli.escapes import printable
 from models.errors import ModelError
 
+_quiet = False  # True with --quiet
+
+
+def be_quiet(wanted: bool = True) -> None:
+    """Suppress remarks and progress of this process (--quiet); problems are still reported."""
+    global _quiet
+    _quiet = wanted
+
 
 def say(text: str) -> None:
+    """Write one remark, unless --quiet is given. See `line`."""
+    if not _quiet:
+        line(text)
+
+
+def line(text: str) -> None:
     """Write one line. Control characters, which names of files may contain, are escaped."""
     if sys.stderr is not None:
         print(printable(" ".join(text.splitlines())), file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
-    """Write one line that begins with the name of the program."""
-    say(f"attn: {text}")
+    """Write one line that begins with the name of the program; --quiet does not suppress it."""
+    line(f"attn: {text}")
 
 
 def fail(error: ModelError) -> None:
@@ -108,8 +122,12 @@ def progress(
     """Show how far the work is: a bar on a terminal, else a line every ``interval`` seconds.
 
     Yield a function of the amount done so far, in the unit of ``total`` (None: not known), and of
-    a note to show. Only one may be active at a time.
+    a note to show. Only one may be active at a time. A block that ends without an exception ends at
+    100 %, also if the last amount was not shown or the work was shorter than expected.
     """
+    if _quiet:
+        yield lambda done, note="": None
+        return
     display = _bar(label, total) if is_terminal() else _lines(label, total, interval)
     with display as advance:
         yield advance
@@ -141,20 +159,28 @@ def _bar(label: str, total: float | None) -> Iterator[ShowProgress]:
             bar.update(task, completed=done, note=printable(note))
 
         yield advance
+        if total:
+            bar.update(task, completed=total)
 
 
 @contextmanager
 def _lines(label: str, total: float | None, interval: float) -> Iterator[ShowProgress]:
-    last_time, last_line, current = time.monotonic(), "", ""
+    last_time, last_line, current, last_note = time.monotonic(), "", "", ""
+
+    def shown(done: float) -> str:
+        share = f" {min(100 * done / total, 100):.0f} %" if total else ""
+        return f"{label}{share}{'  ' if last_note else ''}{last_note}"
 
     def advance(done: float, note: str = "") -> None:
-        nonlocal last_time, last_line, current
-        share = f" {min(100 * done / total, 100):.0f} %" if total else ""
-        current = f"{label}{share}{'  ' if note else ''}{note}"
+        nonlocal last_time, last_line, current, last_note
+        last_note = note
+        current = shown(done)
         if time.monotonic() - last_time >= interval:
             say(current)
             last_time, last_line = time.monotonic(), current
 
     yield advance
+    if current and total:
+        current = shown(total)
     if current and current != last_line:
         say(current)

@@ -21,6 +21,7 @@ import torch
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
+from models import heic
 from models.config import ImageConfig
 from models.errors import InputError, ModelError, NotFoundError, unknown_name
 from models.files import open_regular
@@ -37,6 +38,7 @@ BROKEN = (  # exceptions that Pillow raises for damaged files
     OverflowError,
     AttributeError,
     EOFError,
+    RuntimeError,
     struct.error,
     zlib.error,
 )
@@ -50,7 +52,11 @@ def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
     Raises NotFoundError for a missing file and InputError for one that is not a readable image.
     """
     name = "the image" if isinstance(source, bytes) else str(source)
-    with _readable(name), _stream(source) as stream, Image.open(stream, formats=FORMATS) as image:
+    with (
+        _readable(name),
+        _stream(source) as stream,
+        Image.open(stream, formats=_formats(stream, name)) as image,
+    ):
         if image.width * image.height > IMAGE_PIXELS:
             raise too_large(name, image.size)
         if least:
@@ -113,6 +119,14 @@ def too_large(name: str, size: tuple[int, int]) -> ModelError:
         f"at most {IMAGE_PIXELS:,}",
         "make it smaller first",
     )
+
+
+def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
+    """Return the formats that an image may have; InputError for HEIC without its package."""
+    if not heic.is_heic(stream):
+        return FORMATS
+    heic.check_heic(name)
+    return (heic.FORMAT,)
 
 
 def _stream(source: Path | bytes) -> BinaryIO:

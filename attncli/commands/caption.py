@@ -17,6 +17,7 @@ from attncli.data.named_images import (
     ImageFile,
     count_images,
     is_alone,
+    is_archive,
     listed_images,
     named_images,
 )
@@ -49,8 +50,8 @@ Images = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="IMAGE",
-        help="Files, folders (with -r) or patterns; - reads one image from standard input. "
-        "Default: paths on standard input, one per line.",
+        help="Files, TAR files, folders (with -r) or patterns; - reads one image from standard "
+        "input. Default: paths on standard input, one per line.",
     ),
 ]
 Recursive = Annotated[
@@ -99,7 +100,8 @@ def caption(
 ) -> None:
     """Write captions of images.
 
-    Images are JPEG, PNG, WebP, GIF, BMP or TIFF files.
+    Images are JPEG, PNG, WebP, GIF, BMP or TIFF files, or HEIC with the extra attn[heic]. A TAR
+    file stands for the images in it, and FILE.tar/NAME for one of them; nothing is unpacked.
     The output for one image is its caption; for several, "image <TAB> caption", in order. An
     image that cannot be read is reported on stderr; its row has no caption, and the exit status
     is 1. Search settings default to those saved with the model; options given here override them.
@@ -170,6 +172,10 @@ def _check(
         raise typer.BadParameter(f"maps among {format}", param_hint="'--show'")
     if sidecar and STDIN in names:
         raise typer.BadParameter("standard input has no file beside it", param_hint="'--sidecar'")
+    if sidecar and any(map(is_archive, names)):
+        raise typer.BadParameter(
+            "a TAR file has no file beside its images", param_hint="'--sidecar'"
+        )
     if overwrite and not sidecar:
         raise typer.BadParameter("needs --sidecar", param_hint="'--overwrite'")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from attncli.data.named_images import STDIN
 from attncli.data.streams import open_output
 from attncli.render.captions import CaptionedImage, CaptionLayout, closing, opening, rendered
 from models.errors import ModelError
@@ -81,8 +82,8 @@ class _Files:
                 write_bytes(self._place(outcome), self._write(outcome.attention))
 
     def _place(self, outcome: CaptionedImage) -> Path:
-        path = outcome.file.path
-        name = path.stem if path else STDIN_NAME
+        file = outcome.file
+        name = STDIN_NAME if file.name == STDIN else Path(file.name).stem
         self._names[name] += 1
         count = self._names[name]
         return Path(self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}"))

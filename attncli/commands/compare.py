@@ -327,7 +327,7 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
                     case _:
                         display.take(event)
         except (Interrupted, KeyboardInterrupt):
-            display.close()
+            display.break_off()
             stopped(stop, rows, work, output)
         finally:
             draw(output, rows)

@@ -217,12 +217,12 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
             ):
                 display.take(event)
         except (Interrupted, KeyboardInterrupt) as interruption:
-            display.close()
+            display.break_off()
             saved = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
             console.say(f"stopped; {saved}the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
     if not isinstance(event, AlreadyFinished):
-        example = training_source(config.model.family).example_input
+        example = training_source(config.model.family).example(config, folder)
         console.say(f"try: {example} -m {shlex.quote(str(folder))}")
 
 

@@ -41,12 +41,17 @@ class Display:
     def __enter__(self) -> Display:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.break_off() if kind else self.close()
 
     def close(self) -> None:
         """End the bar that is shown."""
         self.stack.close()
+        self.label = ""
+
+    def break_off(self) -> None:
+        """End the bar of work that was interrupted; it stays where it was."""
+        self.stack.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
         self.label = ""
 
     def begin(self, label: str, total: float | None) -> None:

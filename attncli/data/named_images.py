@@ -1,4 +1,4 @@
-"""Images named on a command line: files, folders, patterns, a list of paths, bytes.
+"""Images named on a command line: files, folders, TAR files, patterns, lists of paths, bytes.
 
 Images are yielded in groups, and a group may be computed together. Paths from a pipe are yielded as
 they arrive. A path that is not a readable image keeps its position and has a `fault`.
@@ -13,12 +13,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from attncli.data.image_index import FileRange
+from attncli.data.image_index import FileRange, open_images
 from attncli.data.lines import read_chunks
+from models import heic
 from models.errors import ModelError
 from models.limits import IMAGE_BYTES
 
-SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+TAR = ".tar"
+COMMON = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+SUFFIXES = (*COMMON, *heic.SUFFIXES)
 STDIN = "-"
 WILD = "*?["
 GROUP = 256  # images of one group
@@ -42,11 +45,13 @@ class ImageFile(NamedTuple):
 
 
 def is_alone(arguments: Sequence[str]) -> bool:
-    """Return True if the arguments name exactly one image, not a folder or a pattern."""
+    """Return True if the arguments name exactly one image, not a folder, TAR file or pattern."""
     if len(arguments) != 1:
         return False
     [argument] = arguments
-    return not os.path.isdir(argument) and (os.path.exists(argument) or not _is_wild(argument))
+    return not (os.path.isdir(argument) or is_archive(argument)) and (
+        os.path.exists(argument) or not _is_wild(argument)
+    )
 
 
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:
@@ -96,6 +101,8 @@ def _expanded(argument: str, recursive: bool) -> Iterator[ImageFile]:
         yield ImageFile(STDIN, content, fault if len(content) > IMAGE_BYTES else "")
     elif os.path.isdir(argument):
         yield from _folder(argument) if recursive else [_file(argument)]
+    elif is_archive(argument):
+        yield from _archive(argument)
     elif _is_wild(argument) and not os.path.exists(argument):
         yield from _matching(argument)
     else:
@@ -105,7 +112,38 @@ def _expanded(argument: str, recursive: bool) -> Iterator[ImageFile]:
 def _file(name: str) -> ImageFile:
     if os.path.isdir(name):
         return ImageFile(name, fault=f"{name} is a folder; -r captions the images in it")
+    archive, tar, member = name.partition(f"{TAR}/")
+    if tar and is_archive(archive + TAR):
+        return _member(archive + TAR, member)
     return ImageFile(name, Path(name))
+
+
+def is_archive(name: str) -> bool:
+    """Return True for a TAR file, which `attn train --images` reads too."""
+    return name.lower().endswith(TAR) and os.path.isfile(name)
+
+
+def _archive(name: str) -> Iterator[ImageFile]:
+    """Return the images (by suffix) in a TAR file, in its order; nothing is unpacked."""
+    try:
+        places = open_images(name).places
+    except ModelError as error:
+        yield ImageFile(name, fault=str(error))
+        return
+    found = [member for member in places if member.lower().endswith(SUFFIXES)]
+    yield from (ImageFile(f"{name}/{member}", places[member]) for member in found)
+    if not found:
+        yield ImageFile(name, fault=f"{name} has no file named like an image")
+
+
+def _member(archive: str, member: str) -> ImageFile:
+    """Return one image of a TAR file."""
+    name = f"{archive}/{member}"
+    try:
+        place = open_images(archive).find(member)
+    except ModelError as error:
+        return ImageFile(name, fault=str(error))
+    return ImageFile(name, place) if place else ImageFile(name, fault=f"no file {name}")
 
 
 def _folder(folder: str) -> Iterator[ImageFile]:

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from attncli import app
+from attncli import app, console
 from models.errors import ModelError
 
 
@@ -140,6 +140,33 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     table_with(monkeypatch, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
         app.run(["broken"])
+
+
+@pytest.mark.parametrize("name", ["", *app.COMMANDS])
+def test_h_is_help_and_every_command_can_be_quiet(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert app.run([*name.split(), "-h"]) == 0
+    assert capsys.readouterr().out == shown and "-h, --help" in shown
+    assert not name or "-q, --quiet" in shown
+
+
+def test_a_quiet_command_reports_problems_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def talk() -> None:
+        """Talk."""
+        console.say("a remark")
+        console.warn("a problem")
+
+    monkeypatch.setattr(app, "talk", talk, raising=False)
+    monkeypatch.setitem(app.COMMANDS, "talk", "attncli.app:talk")
+    assert app.run(["talk", "-q"]) == 0
+    assert capsys.readouterr().err == "attn: a problem\n"
+    assert app.run(["talk"]) == 0
+    assert capsys.readouterr().err == "a remark\nattn: a problem\n"
 
 
 @pytest.mark.parametrize("name", app.COMMANDS)

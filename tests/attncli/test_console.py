@@ -39,3 +39,40 @@ def test_a_stream_that_fails_drops_what_is_written() -> None:
     closed = io.StringIO()
     closed.close()
     console.LossyStream(closed).write("lost")
+
+
+@pytest.mark.parametrize("total", [10, None])
+def test_progress_ends_at_its_total(total: int | None, capsys: pytest.CaptureFixture[str]) -> None:
+    with console.progress("working", total=total) as advance:
+        advance(7, "7 lines")
+    assert capsys.readouterr().err == f"working{' 100 %' if total else ''}  7 lines\n"
+    with pytest.raises(KeyboardInterrupt), console.progress("working", total=total) as advance:
+        advance(7)
+        raise KeyboardInterrupt
+    assert "100" not in capsys.readouterr().err
+
+
+def test_a_bar_ends_at_its_total_unless_the_work_is_interrupted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "is_terminal", lambda: True)
+    with console.progress("working", total=10) as advance:
+        advance(7)
+    assert "100%" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt), console.progress("working", total=10) as advance:
+        advance(7)
+        raise KeyboardInterrupt
+    shown = capsys.readouterr().err
+    assert "70%" in shown and "100%" not in shown
+
+
+def test_quiet_leaves_problems(capsys: pytest.CaptureFixture[str]) -> None:
+    console.be_quiet()
+    try:
+        console.say("a remark")
+        with console.progress("working", total=1) as advance:
+            advance(1)
+        console.warn("a problem")
+    finally:
+        console.be_quiet(False)
+    assert capsys.readouterr().err == "attn: a problem\n"

@@ -72,6 +72,12 @@ class ImageTraining(TrainingSource):
         if data.dev_captions and not data.captions:
             raise ModelError("data.dev_captions without data.captions", "both")
 
+    def example(self, config: RunConfig, folder: Path) -> str:
+        """Return a command that captions an image of the training data."""
+        from attncli.training.sources.image_example import example
+
+        return example(config.data, folder)
+
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
         """Return a hash of the files of captions, and of the image network if it is shipped."""
         from attncli.training.sources import image_data

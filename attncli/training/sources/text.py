@@ -31,7 +31,7 @@ class TextTraining(TrainingSource):
     demo_name = "demo"
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
-    example_input = "echo ... | attn translate"
+    example_input = "attn translate TEXT"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if training files are named."""
@@ -75,6 +75,12 @@ class TextTraining(TrainingSource):
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
         check_examples(config)
+
+    def example(self, config: RunConfig, folder: Path) -> str:
+        """Return a command that translates a sentence of the training data."""
+        from attncli.training.sources.text_example import example
+
+        return example(config, folder)
 
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
         """Return a hash of training, dev and alignment files."""
