@@ -1,7 +1,7 @@
 """Make the pictures of docs/gallery/ from the embedded data.
 
     python docs/gallery/make.py             # trains into runs/gallery, then draws
-    python docs/gallery/make.py --draw      # draws again from the runs that are there
+    python docs/gallery/make.py --draw      # draws again from existing runs
 
 Training takes about ten minutes of one core: three mechanisms on the embedded grammar,
 and one captioner on drawn scenes. Every step is an `attn` command, which is printed before it runs.
@@ -21,14 +21,14 @@ WORK = Path("runs/gallery")
 SOURCE = "The old woman does not see the small red car."
 TARGET = "Die alte Frau sieht das kleine rote Auto nicht."
 MECHANISMS = ("none", "general", "additive")
-SCENES = 4
+SCENES = 2
 SETTINGS = ("--threads", "1", "--device", "cpu")
 
 
 def main() -> None:
-    """Train unless told not to, then draw everything."""
+    """Train unless `--draw` is given, then draw everything."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--draw", action="store_true", help="draw only, from the runs there are")
+    parser.add_argument("--draw", action="store_true", help="draw only, from existing runs")
     if not parser.parse_args().draw:
         train()
     draw_comparison()

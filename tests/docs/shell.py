@@ -2,7 +2,8 @@
 
 It knows pipes, `<`, `>`, quotes, patterns and comments. `attn` runs in a fork of this process,
 which has imported torch already, so that a line takes a fraction of a second; it has real files as
-stdin, stdout and stderr. Other programs are started as they are.
+stdin, stdout and stderr. `python` runs
+scripts of the repository. Other programs are started as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import tempfile
 import traceback
 from pathlib import Path
 from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
 
 
 class Segment(NamedTuple):
@@ -81,7 +84,11 @@ def run_program(words: list[str], files: tuple[int, int, int]) -> int:
     """Run one program with these files as stdin, stdout and stderr; return its status."""
     if words[0] != "attn":
         stdin, stdout, stderr = files
-        return subprocess.run(words, stdin=stdin, stdout=stdout, stderr=stderr).returncode
+        is_python = words[0] == "python"  # of this environment, in the repository
+        command = [sys.executable, *words[1:]] if is_python else words
+        folder = ROOT if is_python else None
+        done = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder)
+        return done.returncode
     return forked(words[1:], files)
 
 

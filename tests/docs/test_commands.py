@@ -3,6 +3,8 @@
 The lines run in a folder that holds the files they name: data and bundles of
 tests/fixtures/before_restructuring. What a line needs beyond that is in the table ADDED: training
 gets tiny settings or `--dry-run`. Blocks of commands are fenced with ```sh, Python with ```python.
+A word after the language says what a block needs: `box` the models in the box, `make` a Makefile
+(its targets are checked without running them), `copy` a copy of the repository (test_adding.py).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from tests.fixtures.before_restructuring import make
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+PAGES = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 FILES = Path(make.__file__).parent
 TINY = (
     *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1", "model.decoder_layers=1"),
@@ -39,10 +42,9 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare .*--dry-run", "--seeds 1 -s data.demo_pairs=60 -s train.steps=2"),
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare ", "--help"),
+    (r"^python ", "--help"),
 )
-
-
-LATER = ("copy",)
+COMMAND = re.compile(r"^(?:    |\$ )?(?:attn|python|pip|make) .*", re.M)
 
 
 class Line(NamedTuple):
@@ -50,7 +52,7 @@ class Line(NamedTuple):
 
     page: str
     text: str
-    needs: str  # the word after ```sh: box if the line needs the models in the box
+    needs: str  # the word after ```sh
 
 
 def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
@@ -65,11 +67,11 @@ LINES = [
     for needs, block in blocks(page, "sh")
     for text in block.replace("\\\n", " ").splitlines()
     if text.strip() and not text.startswith("#")
-    if needs not in LATER
 ]
 EXAMPLES = [
-    (page.name, text) for page in PAGES for needs, text in blocks(page, "python") if not needs
+    Line(page.name, text, needs) for page in PAGES for needs, text in blocks(page, "python")
 ]
+TABLES = [(page.name, text) for page in PAGES for _, text in blocks(page, "toml")]
 MISSING = [name for name in DEFAULTS.values() if not (BOX / name).exists()]
 
 
@@ -77,8 +79,8 @@ MISSING = [name for name in DEFAULTS.values() if not (BOX / name).exists()]
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the current folder: the files and models that the documentation names."""
     pairs = [line.split("\t") for line in (FILES / "train.tsv").read_text("utf-8").splitlines()]
-    for name in ("train", "val", "test", "dev", "mine", "in", "letter"):
-        rows = pairs if name in ("train", "mine") else pairs[:4]
+    for name in ("train", "val", "test", "dev", "mine", "in", "letter", "distilled", "more"):
+        rows = pairs if name in ("train", "mine", "distilled") else pairs[:4]
         for language, column in (("en", 0), ("de", 1), ("fr", 1)):
             text = "".join(f"{row[column]}\n" for row in rows)
             (tmp_path / f"{name}.{language}").write_text(text, "utf-8")
@@ -124,16 +126,27 @@ def write_runs(folder: Path) -> None:
     }
     for name, bundle in named.items():
         shutil.copytree(FILES / "bundles" / bundle, folder / name)
+    if not MISSING:
+        (folder / "multi").symlink_to(BOX / DEFAULTS["translate"])
     for name in ("dev.tsv", "test.tsv"):
         shutil.copy(FILES / "dev.tsv", folder / "demo" / name)
     for path in folder.rglob("config.toml"):  # dev.tsv has captions here
         path.write_text(path.read_text("utf-8").replace('"dev.tsv"', '"pairs.tsv"'), "utf-8")
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.page}: {line.text}")
-def test_a_command_line_runs(line: Line, workplace: Path) -> None:
+def require(line: Line) -> None:
+    """Expect a failure if the models that a line needs are missing."""
     if line.needs == "box" and MISSING:
         pytest.xfail(f"not in the box: {MISSING}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for line in LINES if line.needs in ("", "box")],
+    ids=lambda line: f"{line.page}: {line.text}",
+)
+def test_a_command_line_runs(line: Line, workplace: Path) -> None:
+    require(line)
     text = with_additions(line.text)
     if " -o runs/en-de " in text:
         shutil.rmtree(workplace / "runs/en-de")
@@ -142,15 +155,39 @@ def test_a_command_line_runs(line: Line, workplace: Path) -> None:
     assert "Traceback" not in done.err, done.err
 
 
+@pytest.mark.parametrize("line", [line for line in LINES if line.needs == "make"], ids=str)
+def test_a_target_of_make_exists(line: Line) -> None:
+    program, *targets = line.text.partition("#")[0].split()
+    if program == "make":
+        done = subprocess.run(["make", "-n", *targets], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    else:
+        assert os.access(ROOT / program, os.X_OK)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_is_in_a_block_that_a_test_runs(page: Path) -> None:
+    text = re.sub(r"^```(sh|python|toml).*?^```$", "", page.read_text("utf-8"), flags=re.S | re.M)
+    assert COMMAND.findall(text) == []
+
+
 def with_additions(text: str) -> str:
     """Return the line with what the table adds to it."""
     text = next((f"{text} {more}" for pattern, more in ADDED if re.search(pattern, text)), text)
     return text
 
 
-@pytest.mark.parametrize(("page", "text"), EXAMPLES, ids=[page for page, _ in EXAMPLES])
-def test_a_python_example_runs(page: str, text: str, workplace: Path) -> None:
-    exec(compile(text, page, "exec"), {"__name__": "__main__"})
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.page)
+def test_a_python_example_runs(example: Line, workplace: Path) -> None:
+    require(example)
+    exec(compile(example.text, example.page, "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize(("page", "text"), TABLES, ids=[page for page, _ in TABLES])
+def test_a_table_of_settings_is_a_valid_run(page: str, text: str, workplace: Path) -> None:
+    (workplace / "run.toml").write_text(text, "utf-8")
+    done = shell.run(f"attn train run.toml --dry-run {SMALL}")
+    assert done.status == 0, done.err
 
 
 def test_the_readme_is_short() -> None:

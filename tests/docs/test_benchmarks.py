@@ -1,0 +1,38 @@
+"""The commands of benchmarks/README.md name scripts and options that exist.
+
+They need data that are not in the repository, so the scripts are asked for their help only.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "benchmarks/README.md").read_text("utf-8").replace("\\\n", " ")
+LINES = [line.strip() for line in re.findall(r"^    ((?:python|attn) .*)", TEXT, re.M)]
+WORDS = {"captions", "alignments", "tune", "compare", "score", "show"}  # of sub-commands
+
+
+@functools.cache
+def help_of(*program: str) -> str:
+    """Return the help page of a program."""
+    command = [sys.executable, *program, "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_benchmark_takes_the_options_that_its_line_gives(line: str) -> None:
+    program, *words = line.split()
+    script = ["-m", "attncli", words[0]] if program == "attn" else [words[0]]
+    script += [word for word in words[1:2] if word in WORDS]
+    shown = help_of(*script)
+    options = {word.partition("=")[0] for word in words if re.match(r"--\w", word)}
+    assert {option for option in options if option not in shown} == set()
