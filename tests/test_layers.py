@@ -36,7 +36,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models"],
     ["attncli.escapes", "attncli.plurals"],
     ["attncli.console", "attncli.overrides", "attncli.help_page"],
-    ["attncli.tags"],
+    ["attncli.tags", "attncli.documents"],
     ["attncli.embedded"],
     ["attncli.data"],
     ["attncli.scoring"],

@@ -12,11 +12,22 @@ import typer
 from attncli import console
 from attncli.commands.drawing import Picture, check_drawing
 from attncli.commands.line_streams import Input, Output, byte_progress, open_source
+from attncli.commands.translate_documents import (
+    Columns,
+    Fields,
+    FormatIn,
+    Keep,
+    check_plain_output,
+    document_choice,
+    read_input,
+    translate_document,
+)
 from attncli.data.lines import TranslatedLine, read_chunks
 from attncli.data.streams import Write, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import engines
 from attncli.jobs.align import aligner_of
+from attncli.jobs.documents import needs_attention
 from attncli.jobs.line_plans import EVERYDAY, LineOptions, LongLines
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
@@ -119,6 +130,10 @@ def translate(
     source: From = "",
     input: Input = None,
     output: Output = None,
+    format_in: FormatIn = None,
+    column: Columns = None,
+    field: Fields = None,
+    keep: Keep = None,
     format: Annotated[Format, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
     overrides: SearchOverrides,
@@ -161,7 +176,11 @@ def translate(
     With --keep-tags, tags such as <b>, </b> and <br/> and placeholders such as {name}, %s and
     ${var} are not translated: the model does not see them, and each is placed in the output by the
     attention of the words next to it. The output has the same tags, correctly nested. Entities are
-    read as their characters. Text is neither normalised nor copied then.
+    read as their characters.
+
+    Documents (srt, vtt, markdown, html, csv, jsonl, po) are recognised by the name of the file (-i)
+    or given with --format-in. Only their text is translated; everything else is unchanged. What is
+    left untranslated is reported. A table needs --column, JSON lines need --field or --keep.
 
     A multilingual model needs --to LANGUAGE. A direction that its training data did not have
     (zero-shot) works as well, but is reported.
@@ -176,26 +195,43 @@ def translate(
       attn translate -m runs/demo "The old dog sees a small house."
       attn translate -m runs/demo < test.en > test.de
       attn translate -m runs/multi --to fr < test.en > test.fr
+      attn translate --to de -i film.srt -o film.de.srt
     """
     check_search(overrides)
     check_texts(text or [])
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
+    choice = document_choice(format_in, input, columns=column, fields=field, keep=keep)
+    if choice:
+        nbest = overrides.get("nbest", 1) > 1
+        check_plain_output(align=aligned, scores=scores, format=format != "text", nbest=nbest)
     with open_source(text, input) as stream:
+        document = read_input(stream, choice) if choice else None
         options = OpenOptions(device, threads, hard_decode, overrides, to, source)
         needs = "--keep-tags" if keep_tags else "an alignment" if aligned else ""
+        if document and needs_attention(document):
+            needs = "inline markup"
         translator = engines.open_text_models(
             model, options, engines.EngineOptions(engine, precision, needs)
         )
-        outcomes = translate_lines(
-            typed_chunks(stream) if stream.isatty() else read_chunks(stream),
-            translator,
+        translate = partial(
+            translate_lines,
+            translator=translator,
             search=translator.search,
-            options=LineOptions(long, normalise, copy, capitals, split_above),
+            options=LineOptions(
+                long, normalise, copy, capitals, split_above, same_end=document is not None
+            ),
             max_batch_tokens=max_batch_tokens,
-            aligner=partial(token_weights, _in_torch(translator)[0]) if keep_tags else None,
+            aligner=partial(token_weights, _in_torch(translator)[0])
+            if keep_tags or document
+            else None,
         )
+        if document:
+            with open_output(output) as write:
+                complete = translate_document(document, translate, write, shown=output is not None)
+            raise typer.Exit(not complete)
+        outcomes = translate(typed_chunks(stream) if stream.isatty() else read_chunks(stream))
         if aligned:
             names = model_names(model) if model and len(model) > 1 else [""]
             aligners = [

@@ -14,6 +14,7 @@ from models.inference.normalise import (
     is_all_capitals,
     is_untranslatable,
     normalise,
+    normalise_characters,
     outer_spaces,
     sentence_case,
 )
@@ -34,6 +35,7 @@ class LineOptions:
     copy: bool = False  # lines without letters, and addresses, pass unchanged
     capitals: bool = False  # lines in capitals the model does not know are translated in lower case
     split_above: int = 0  # tokens; a longer line is translated sentence by sentence; 0: never
+    same_end: bool = False  # an output ends without a full stop if its line has none
 
 
 EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=40)
@@ -62,27 +64,39 @@ class LinePlan(NamedTuple):
     capitals: bool = False  # the output is written in capitals
     before: str = ""  # white space of the line that the output keeps
     after: str = ""
+    same_end: bool = False  # the output ends without a full stop if the line has none
 
 
 def plan_line(
     line: Line, model: MeasuresTexts, options: LineOptions, *, tags: bool = False
 ) -> LinePlan:
-    """Return the plan of a line. With tags, the text keeps its spacing and its case."""
+    """Return the plan of a line. Text between tags keeps its spacing and its case."""
     if line.fault:
         note = f"line {line.number} is {line.fault}; not translated"
         return LinePlan(line, [], note, refused=True)
     if not line.text.strip():
         return LinePlan(line, [])
-    if tags:
-        return _plan_tagged(line, model, options)
     if options.copy and is_untranslatable(line.text):
         return LinePlan(line, [], copied=True)
-    text, before, after = line.text, "", ""
+    if tags:
+        return _plan_tagged(line, model, options)
+    return _plan_text(line, line.text, model, options)
+
+
+def _plan_text(line: Line, text: str, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+    before = after = ""
     if options.normalise:
-        text, (before, after) = normalise(text), outer_spaces(line.text)
+        text, (before, after) = normalise(text), outer_spaces(text)
     capitals = options.capitals and _has_unknown_capitals(text, model)
     texts = [sentence_case(text) if capitals else text]
-    plan = LinePlan(line, texts, capitals=capitals, before=before, after=after)
+    plan = LinePlan(
+        line,
+        texts,
+        capitals=capitals,
+        before=before,
+        after=after,
+        same_end=options.same_end,
+    )
     return _shortened(plan, model, options)
 
 
@@ -91,9 +105,14 @@ def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> Line
         note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
         return LinePlan(line, [], note, refused=True)
     tagged = parse(line.text)
-    if tagged.tags and not has_word(tagged.text):
+    if not tagged.tags:
+        return _plan_text(line, tagged.text, model, options)._replace(tagged=tagged)
+    if not has_word(tagged.text):
         return LinePlan(line, [], tagged=tagged)
-    return _shortened(LinePlan(line, tagged.blocks, tagged=tagged), model, options)
+    if options.normalise:
+        tagged = tagged._replace(text=normalise_characters(tagged.text))
+    plan = LinePlan(line, tagged.blocks, tagged=tagged, same_end=options.same_end)
+    return _shortened(plan, model, options)
 
 
 def _has_unknown_capitals(text: str, model: MeasuresTexts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from attncli.documents.registry import format_of
 from models.errors import ModelError
 
 
@@ -14,12 +15,12 @@ def check_texts(texts: Sequence[str], command: str = "translate") -> None:
         return
     name = texts[0]
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    column = "; of a table, its first column: cut -f1" if Path(name).suffix == ".tsv" else ""
+    is_table = command == "translate" and format_of(Path(name)) == "csv"
+    column = " --column NAME" if is_table else ""
     raise ModelError(
         f"{name}{more}: the name of a file, where text is expected",
         f"text to {command}",
-        f"read the file with -i {name}{column and f', or {column[2:]} {name} | attn {command}'}; "
-        f"pipe the name in to {command} the name itself",
+        f"read the file with -i {name}{column}; pipe the name in to {command} the name itself",
     )
 
 

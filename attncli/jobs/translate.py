@@ -9,6 +9,7 @@ from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
 from attncli.jobs.tags import AlignTranslations, InParts, with_tags
 from models.config import MAX_BATCH_TOKENS, SearchConfig
+from models.inference.normalise import without_added_stop
 from models.inference.text_translator import WINDOW
 from models.types import EMPTY, Hypothesis, Translation
 
@@ -69,7 +70,7 @@ def _outcome(plan: LinePlan, results: list[Translation]) -> TranslatedLine:
         copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
         return TranslatedLine(plan.line, copied, plan.note)
     joined = _joined(plan.line.text, results)
-    if plan.capitals or plan.before or plan.after:
+    if plan.capitals or plan.before or plan.after or plan.same_end:
         joined = joined._replace(
             hypotheses=tuple(_in_form(plan, hypothesis) for hypothesis in joined.hypotheses)
         )
@@ -77,8 +78,10 @@ def _outcome(plan: LinePlan, results: list[Translation]) -> TranslatedLine:
 
 
 def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:
-    """Return the output with the capitals and the outer white space of its line."""
+    """Return the output with the capitals, the end and the outer white space of its line."""
     text = hypothesis.text.upper() if plan.capitals else hypothesis.text
+    if plan.same_end:
+        text = without_added_stop(text, plan.tagged.text if plan.tagged else plan.line.text)
     return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
 
 

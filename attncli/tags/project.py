@@ -23,9 +23,13 @@ SIGNS = re.compile(r"[{}%$#&<>]|(?<=http)s?:")  # characters that tags consist o
 def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
     """Return a translation of ``tagged.text`` with the tags of the line.
 
+    Where the translation is the text itself, the result is the line.
+
     weights: for each word of the translation, its attention weights on the words of the text (words
     as in `attncli.tags.words`). An empty dict means that the alignment of the word is unknown.
     """
+    if target == tagged.text:
+        return tagged.line
     placed = place_tags(tagged, target, weights)
     wanted = count(tagged.line)
     written = _written(placed, target, escaped=tagged.escaped)

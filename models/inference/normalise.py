@@ -11,6 +11,8 @@ SPACES = re.compile(
     "[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+"
 )  # neither tabs nor line separators
 APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\uff07", "'"))
+STOPS = tuple(".!?…:;。！？")
+TAIL = re.compile(r"\W*$")
 ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]+", re.IGNORECASE)
 
 
@@ -19,11 +21,27 @@ def normalise(text: str) -> str:
     return SPACES.sub(" ", text.strip()).translate(APOSTROPHES)
 
 
+def normalise_characters(text: str) -> str:
+    """Return the text with plain spaces and straight apostrophes, all at their positions."""
+    return "".join(" " if SPACES.match(sign) else sign for sign in text).translate(APOSTROPHES)
+
+
 def outer_spaces(text: str) -> tuple[str, str]:
     """Return the white space before and after a text that has other characters."""
     start = len(text) - len(text.lstrip())
     end = len(text.rstrip())
     return text[:start], text[end:]
+
+
+def without_added_stop(text: str, source: str) -> str:
+    """Return an output without its last full stop, `!` or `?` if its source has no such end.
+
+    A model that has learnt sentences ends headings and cells like sentences, too.
+    """
+    tail = TAIL.search(source)
+    if (tail and any(sign in STOPS for sign in tail[0])) or text[-2:-1] in STOPS:
+        return text
+    return text[:-1].rstrip() if text[-1:] in STOPS else text
 
 
 def is_untranslatable(text: str) -> bool:

@@ -92,11 +92,27 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text("".join(last))
     (tmp_path / "links").write_text("0-0 1-1\n" * 4)
     (tmp_path / "links.txt").write_text("0-0 1-1\n" * len(pairs))
+    write_documents(tmp_path)
     write_images(tmp_path)
     write_runs(tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
+
+
+def write_documents(folder: Path) -> None:
+    """Write a document of each format, with a sentence."""
+    text = "A dog runs."
+    documents = {
+        "film.srt": f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n",
+        "page.md": f"# {text}\n",
+        "page.html": f"<p>{text}</p>\n",
+        "products.csv": f"id,name,note\n1,{text},{text}\n",
+        "reviews.jsonl": f'{{"id": "a", "text": "{text}"}}\n',
+        "app.po": f'msgid "{text}"\nmsgstr ""\n',
+    }
+    for name, content in documents.items():
+        (folder / name).write_text(content, "utf-8")
 
 
 def write_images(folder: Path) -> None:

@@ -1,0 +1,128 @@
+"""Documents in ``attn translate``: options, and translation of a whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, BinaryIO, NamedTuple
+
+import typer
+
+from attncli import console
+from attncli.data.lines import Line, TranslatedLine
+from attncli.data.streams import Write
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.registry import TEXT, DocumentFormat, format_of, read_document
+from attncli.jobs import documents
+from attncli.jobs.output_checks import OutputReport
+from models.errors import InputError
+from models.limits import FILE_BYTES
+
+FormatIn = Annotated[
+    DocumentFormat | None,
+    typer.Option(
+        "--format-in",
+        help="Format of the input. Default: by the name of the file (-i); text, for lines.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", help="csv: name, or number from 1, of a column to translate (repeatable)."
+    ),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", help="jsonl: field to translate (repeatable); inner: meta.title."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="jsonl: translate all text fields but this one (repeatable)."),
+]
+
+Translate = Callable[[Iterable[list[Line]]], Iterable[list[TranslatedLine]]]
+
+
+class DocumentChoice(NamedTuple):
+    """The format of a document, and its parts to translate."""
+
+    format: str
+    options: DocumentOptions
+
+
+def document_choice(
+    format: str | None,
+    path: Path | None,
+    *,
+    columns: list[str] | None,
+    fields: list[str] | None,
+    keep: list[str] | None,
+) -> DocumentChoice | None:
+    """Return how a document is read; None for lines of text. Raise a usage error otherwise."""
+    name = format or format_of(path)
+    for option, given, wanted in (
+        ("--column", columns, "csv"),
+        ("--field", fields, "jsonl"),
+        ("--keep", keep, "jsonl"),
+    ):
+        if given and name != wanted:
+            raise typer.BadParameter(
+                f"the input is {name}, and this is for {wanted}", param_hint=f"'{option}'"
+            )
+    if fields and keep:
+        raise typer.BadParameter("cannot be combined with --field", param_hint="'--keep'")
+    if name == TEXT:
+        return None
+    return DocumentChoice(
+        name, DocumentOptions(tuple(columns or ()), tuple(fields or ()), tuple(keep or ()))
+    )
+
+
+def check_plain_output(**given: bool) -> None:
+    """Raise a usage error for options of lines of text that were given with a document."""
+    for option in (name for name, is_given in given.items() if is_given):
+        raise typer.BadParameter(
+            "is for lines of text; a document has one output, in its own format",
+            param_hint=f"'--{option}'",
+        )
+
+
+def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
+    """Read a whole document. Raises InputError if it is too long."""
+    content = stream.read(FILE_BYTES + 1)
+    if len(content) > FILE_BYTES:
+        raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
+    return read_document(documents.decoded(content), choice.format, choice.options)
+
+
+def translate_document(
+    document: Document, translate: Translate, write: Write, *, shown: bool
+) -> bool:
+    """Translate and write a document; return True if all of it could be translated.
+
+    What is left untranslated is reported on stderr. shown: show how far the work is.
+    """
+    outcomes = _outcomes(documents.lines_of(document), translate, shown=shown)
+    faults = [*documents.faults(document)]
+    for message in [*faults, *documents.untranslated(document, outcomes)]:
+        console.warn(message)
+    write(documents.encoded(documents.translated(document, outcomes)))
+    return not faults and all(outcome.translation for outcome in outcomes)
+
+
+def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[TranslatedLine]:
+    """Translate the texts of a document; report suspicious outputs with their line numbers."""
+    report = OutputReport()
+    outcomes: list[TranslatedLine] = []
+    progress = console.progress("translating", total=len(lines)) if shown else nullcontext()
+    with progress as advance:
+        for chunk in translate(documents.chunks(lines)):
+            outcomes += chunk
+            for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
+                console.warn(message)
+            if advance:
+                advance(len(outcomes))
+    for message in report.summary():
+        console.warn(message)
+    return outcomes

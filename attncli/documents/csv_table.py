@@ -1,0 +1,109 @@
+"""Tables: chosen columns of CSV and TSV files.
+
+Cells are separated by a comma, semicolon, tab or bar, whichever the first line has most of. A cell
+in double quotes may hold separators, line ends and doubled quotes (RFC 4180).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.strings import string_segment
+from models.errors import ConfigurationError, unknown_name
+
+DELIMITERS = ",;\t|"
+
+
+class Cell(NamedTuple):
+    """A cell with its span and its value."""
+
+    start: int
+    end: int
+    text: str
+    quoted: bool
+
+
+def read(content: str, options: DocumentOptions) -> Document:
+    """Return the cells of the chosen columns. The first row is left as it is if it names them."""
+    delimiter = options.delimiter or delimiter_of(content)
+    rows = rows_of(content, delimiter)
+    first = next(rows, [])
+    columns, named = _columns(options.columns, [cell.text for cell in first])
+    segments = []
+    for row in rows if named else _chained(first, rows):
+        for number in columns:
+            if number < len(row):
+                start, end, text, quoted = row[number]
+                quote = partial(_quoted, delimiter=delimiter, always=quoted)
+                segments.append(string_segment(start, end, text, quote))
+    return Document(content, tuple(filter(None, segments)))
+
+
+def delimiter_of(content: str) -> str:
+    """Return the delimiter that occurs most often in the first line, outside quotes."""
+    line = re.sub(r'"[^"]*"', "", content.lstrip("\ufeff").split("\n", 1)[0])
+    return max(DELIMITERS, key=line.count)
+
+
+def rows_of(content: str, delimiter: str) -> Iterator[list[Cell]]:
+    """Yield the rows of a table as cells with their spans."""
+    sign = re.escape(delimiter)
+    pattern = re.compile(
+        rf'(?:"(?P<quoted>(?:[^"]|"")*)"(?={sign}|\r|\n|\Z)|(?P<plain>[^{sign}\r\n]*))'
+        rf"(?P<then>{sign}|\r\n|\n|\r|\Z)"
+    )
+    at, row = int(content.startswith("\ufeff")), list[Cell]()
+    while at < len(content) or row:
+        found = pattern.match(content, at)
+        assert found  # the second way matches anything
+        group = "plain" if found["quoted"] is None else "quoted"
+        end = found.start("then")
+        row.append(
+            Cell(
+                at,
+                end,
+                found[group].replace('""', '"') if group == "quoted" else found[group],
+                group == "quoted",
+            )
+        )
+        at = found.end()
+        if found["then"] != delimiter:
+            yield row
+            row = []
+
+
+def _chained(first: list[Cell], rows: Iterator[list[Cell]]) -> Iterator[list[Cell]]:
+    yield first
+    yield from rows
+
+
+def _columns(wanted: Sequence[str], names: list[str]) -> tuple[list[int], bool]:
+    """Return the indices of the wanted columns in order, and True if they were given by name."""
+    if not wanted:
+        raise ConfigurationError(
+            "a table without a chosen column",
+            f"--column and one of {', '.join(names) or 'its columns'}",
+            "give a number, from 1, if the first row holds no names",
+        )
+    named = not all(name.isdecimal() and name not in names for name in wanted)
+    return sorted({_index(name, names, named=named) for name in wanted}), named
+
+
+def _index(name: str, names: list[str], *, named: bool) -> int:
+    if named and name in names:
+        return names.index(name)
+    if not named and 1 <= int(name) <= max(1, len(names)):
+        return int(name) - 1
+    known = names if named else [str(number + 1) for number in range(len(names))]
+    raise unknown_name("column", name, known)
+
+
+def _quoted(text: str, *, delimiter: str, always: bool) -> str:
+    """Return a cell, in quotes where it was quoted or needs to be."""
+    if always or re.search(rf'[{re.escape(delimiter)}\r\n]|^"', text):
+        return '"' + text.replace('"', '""') + '"'
+    return text

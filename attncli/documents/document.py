@@ -1,0 +1,71 @@
+"""A document as content, segments to translate, and parts that are left as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Texts = tuple[str, ...]
+
+
+class Segment(NamedTuple):
+    """A span of the content that is replaced by the translation of its texts."""
+
+    start: int  # first character
+    end: int  # the one behind the last
+    texts: Texts  # to translate, one line each; markup as tags of `attncli.tags`
+    write: Callable[[Texts], str]  # from the translations to what replaces the span
+
+
+class Kept(NamedTuple):
+    """A part with words that is not translated."""
+
+    start: int  # first character
+    kind: str  # plural, for a message: "code blocks"
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content of a document and its segments, in order and without overlaps."""
+
+    content: str
+    segments: tuple[Segment, ...]
+    kept: tuple[Kept, ...] = ()
+    faults: tuple[Kept, ...] = ()  # parts that could not be read
+
+
+@dataclass(frozen=True)
+class DocumentOptions:
+    """Choice of the parts of a table or of JSON lines that are translated."""
+
+    columns: tuple[str, ...] = ()  # names, or numbers from 1
+    fields: tuple[str, ...] = ()  # names; inner fields with a dot: meta.title
+    keep: tuple[str, ...] = ()  # fields that are not translated, where all others are
+    delimiter: str = ""  # of a table; empty: found in its first line
+
+
+def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
+    """Return the content with its segments translated.
+
+    translations: one entry per segment; None leaves the segment unchanged. A segment whose
+    translation equals its texts is left unchanged as well.
+    """
+    return "".join(_pieces(document, translations))
+
+
+def _pieces(document: Document, translations: Sequence[Texts | None]) -> Iterator[str]:
+    at = 0
+    for segment, translated in zip(document.segments, translations, strict=True):
+        yield document.content[at : segment.start]
+        if translated is None or translated == segment.texts:
+            yield document.content[segment.start : segment.end]
+        else:
+            yield segment.write(translated)
+        at = segment.end
+    yield document.content[at:]
+
+
+def has_letters(text: str) -> bool:
+    """Return True if a text has a letter, so that there is something to translate."""
+    return any(map(str.isalpha, text))

@@ -1,0 +1,188 @@
+"""HTML: the text of paragraphs, headings, cells and other blocks, with its inline elements.
+
+Python's parser gives the position of each tag. The text between two block tags is a segment.
+Scripts, styles, `pre`, `code` and what is marked ``translate="no"`` are not translated, nor are
+attributes.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import accumulate
+from typing import NamedTuple
+
+from attncli.documents.document import Document, DocumentOptions, Kept, Segment, has_letters
+from attncli.documents.inline import Kind, Piece, inline_segment, text_piece
+
+INLINE = re.compile(
+    "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"
+    "|ruby|s|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
+)
+EMPTY = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+SKIPPED = {
+    "pre": "preformatted blocks",
+    "script": "scripts",
+    "style": "styles",
+    "textarea": "text fields",
+    "svg": "drawings",
+    "math": "formulas",
+    "template": "templates",
+    "noscript": "noscript blocks",
+}
+UNTRANSLATED = "elements marked as not to be translated"
+ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
+
+
+class Event(NamedTuple):
+    """A part of the page as the parser reports it."""
+
+    kind: str  # text, entity, open, close, empty, comment, other
+    start: int
+    end: int
+    name: str = ""  # of an element
+    attributes: tuple[tuple[str, str | None], ...] = ()
+
+
+def read(content: str, options: DocumentOptions) -> Document:
+    """Return the text of a page."""
+    segments, kept = read_span(content, 0, len(content))
+    return Document(content, tuple(segments), tuple(kept))
+
+
+def read_span(content: str, start: int, end: int) -> tuple[list[Segment], list[Kept]]:
+    """Return the segments of a part of the content, and what is left as it is."""
+    return _Reader(content).result(events_of(content, start, end))
+
+
+class _Reader:
+    def __init__(self, content: str) -> None:
+        self.content = content
+        self.segments: list[Segment] = []
+        self.kept: list[Kept] = []
+        self.run: list[Piece] = []
+        self.skipped: Event | None = None  # the element that is being skipped
+        self.depth = 0
+
+    def result(self, events: Iterator[Event]) -> tuple[list[Segment], list[Kept]]:
+        """Return the segments and the kept parts of a page."""
+        for event in events:
+            if self.skipped:
+                self._skip(event, self.skipped)
+            elif event.kind == "open" and (kind := _skipped(event)):
+                self.skipped, self.depth = event, 1
+                self.kept.append(Kept(event.start, kind))
+            else:
+                self._take(event)
+        self._flush()
+        return self.segments, self.kept
+
+    def _take(self, event: Event) -> None:
+        if INLINE.fullmatch(event.name) or event.kind in ("text", "entity", "comment"):
+            self.run += _pieces(self.content, event)
+        else:
+            self._flush()
+        if any(name in ATTRIBUTES and has_letters(value or "") for name, value in event.attributes):
+            self.kept.append(Kept(event.start, "texts of attributes"))
+
+    def _skip(self, event: Event, skipped: Event) -> None:
+        """Skip an event; an inline element that ends stands in place of words."""
+        if event.name != skipped.name:
+            return
+        self.depth += (event.kind == "open") - (event.kind == "close")
+        if self.depth:
+            return
+        if INLINE.fullmatch(skipped.name):
+            raw = self.content[skipped.start : event.end]
+            self.run.append(Piece("placeholder", skipped.start, event.end, raw))
+        else:
+            self._flush()
+        self.skipped = None
+
+    def _flush(self) -> None:
+        segment = inline_segment(self.run, encode=_encoded) if self.run else None
+        if segment:
+            self.segments.append(segment)
+        self.run = []
+
+
+def _skipped(event: Event) -> str:
+    """Return the kind of an element that is not translated; empty if it is."""
+    if event.name in SKIPPED:
+        return SKIPPED[event.name]
+    values = {name: (value or "").lower() for name, value in event.attributes}
+    marked = values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
+    return UNTRANSLATED if marked else ""
+
+
+def _pieces(content: str, event: Event) -> Iterator[Piece]:
+    raw = content[event.start : event.end]
+    if event.kind == "text":
+        yield text_piece(content, event.start, event.end)
+    elif event.kind == "entity":
+        yield Piece("text", event.start, event.end, raw, html.unescape(raw))
+    else:
+        kinds: dict[str, Kind] = {"open": "open", "close": "close"}
+        kind: Kind = "break" if event.name == "br" else kinds.get(event.kind, "void")
+        yield Piece(kind, event.start, event.end, raw, "", event.name)
+
+
+def _encoded(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
+def events_of(content: str, start: int, end: int) -> Iterator[Event]:
+    """Yield the events of a part of the content, without gaps, with positions in the content."""
+    parser = _Positions(content[start:end])
+    ends = [*(event.start for event in parser.events[1:]), end - start]
+    for event, behind in zip(parser.events, ends, strict=False):
+        yield event._replace(start=start + event.start, end=start + behind)
+
+
+class _Positions(HTMLParser):
+    """The events of a text with the position where each begins."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.events: list[Event] = []
+        self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        self._text = text
+        self.feed(text)
+        self.close()
+
+    def _add(self, kind: str, name: str = "", attributes: object = ()) -> None:
+        line, column = self.getpos()
+        at = self._lines[line - 1] + column
+        self.events.append(Event(kind, at, at, name, tuple(attributes)))  # type: ignore[arg-type]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("empty" if EMPTY.fullmatch(tag) else "open", tag, attrs)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("empty", tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add("close", tag)
+
+    def handle_data(self, data: str) -> None:
+        self._add("text")
+
+    def handle_entityref(self, name: str) -> None:
+        self._add("entity")
+
+    def handle_charref(self, name: str) -> None:
+        self._add("entity")
+
+    def handle_comment(self, data: str) -> None:
+        self._add("comment")
+
+    def handle_decl(self, decl: str) -> None:
+        self._add("other")
+
+    def handle_pi(self, data: str) -> None:
+        self._add("other")
+
+    def unknown_decl(self, data: str) -> None:
+        self._add("other")

@@ -1,0 +1,234 @@
+"""Segments of running text with inline markup, as pieces of the content.
+
+A format divides a paragraph, a heading or a subtitle into pieces without gaps. The pieces become
+one line of text with neutral tags, as in XLIFF: ``<g1>`` and ``</g1>`` for a pair, ``<x2/>`` for a
+single tag, ``<br id=3/>`` (U+001F is its space) for a line break, ``{§4}`` for what stands in place
+of words. The tags of the translation are then replaced by the markup of the content.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from attncli.documents.document import Segment, Texts, has_letters
+from attncli.documents.wrap import Width
+
+Kind = Literal["text", "open", "close", "void", "placeholder", "break"]
+NEUTRAL = {
+    "open": "<g{}>",
+    "close": "</g{}>",
+    "void": "<x{}/>",
+    "break": "<br\x1fid={}/>",
+}
+Layout = Callable[[str, Width], str]
+OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
+SPACES = re.compile(r"[ \t\r\n]+")
+BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
+NOTE_END = re.compile(r"\s+[♪♫]+$")  # behind the text
+
+
+class Piece(NamedTuple):
+    """Part of a paragraph: text, or one piece of markup."""
+
+    kind: Kind
+    start: int  # span of the content
+    end: int
+    raw: str  # what is written for markup; of text, its characters in the content
+    text: str = ""  # of text: with entities decoded
+    name: str = ""  # of an element tag, in lower case
+
+
+def text_piece(content: str, start: int, end: int) -> Piece:
+    """Return a piece of text that is written as it is read."""
+    raw = content[start:end]
+    return Piece("text", start, end, raw, raw)
+
+
+def on_one_line(line: str, width: Width) -> str:
+    """Return the same line; the layout of a segment without line breaks."""
+    return line
+
+
+def inline_segment(
+    pieces: Sequence[Piece],
+    *,
+    encode: Callable[[str], str] = str,
+    layout: Layout = on_one_line,
+) -> Segment | None:
+    """Return the segment of some adjacent pieces; None if they have no letters.
+
+    Markup and spaces at its ends do not belong to the segment. encode: write translated text in the
+    syntax of the document. layout: insert line breaks into the line with neutral tags; it is given
+    the line and a function that returns the width of a word with its markup.
+    """
+    inner = trim(nest(fold(pieces)))
+    if not any(piece.kind == "text" and has_letters(piece.text) for piece in inner):
+        return None
+    codes = Codes(inner)
+
+    def write(translated: Texts) -> str:
+        line = layout(translated[0], lambda word: len(codes.restore(word, encode)))
+        return codes.restore(line, encode)
+
+    return Segment(inner[0].start, inner[-1].end, (codes.line,), write)
+
+
+class Codes:
+    """A line with neutral tags, numbered in order, and the markup for which they stand."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.mark = "§"
+        while any("{" + self.mark in piece.text for piece in pieces):
+            self.mark += "§"
+        self.raws: list[str] = []
+        self.closing: dict[int, str] = {}
+        inside: list[int] = []
+        line = ""
+        for piece in pieces:
+            if piece.kind == "text":
+                line += html.escape(piece.text, quote=False)
+                continue
+            if piece.kind == "close":
+                number = inside.pop()
+                self.closing[number] = piece.raw
+            else:
+                number = len(self.raws)
+                self.raws.append(piece.raw)
+            if piece.kind == "open":
+                inside.append(number)
+            line += NEUTRAL.get(piece.kind, "{{" + self.mark + "{}}}").format(number)
+        self.line = SPACES.sub(" ", line)
+
+    def restore(self, line: str, encode: Callable[[str], str]) -> str:
+        """Return a line with the markup of the document, and its text encoded."""
+        pattern = rf"</?[gx](\d+)/?>|<br\x1fid=(\d+)/>|\{{{self.mark}(\d+)\}}"
+        written, at = [], 0
+        for found in re.finditer(pattern, line):
+            written.append(encode(html.unescape(line[at : found.start()])))
+            raws = self.closing if found[0].startswith("</") else self.raws
+            written.append(raws[int(found[found.lastindex or 0])])
+            at = found.end()
+        return "".join([*written, encode(html.unescape(line[at:]))])
+
+
+def fold(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return the pieces with each element that is not translated as one placeholder."""
+    found: list[Piece] = []
+    at = 0
+    while at < len(pieces):
+        piece = pieces[at]
+        end = _opaque_end(pieces, at)
+        if end:
+            raw = "".join(one.raw for one in pieces[at:end])
+            piece = Piece("placeholder", piece.start, pieces[end - 1].end, raw)
+        found.append(piece)
+        at = end or at + 1
+    return found
+
+
+def nest(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return the pieces with correctly nested pairs; a tag without a partner becomes void."""
+    found = list(pieces)
+    inside: list[int] = []
+    for number, piece in enumerate(pieces):
+        if piece.kind == "open":
+            inside.append(number)
+        elif piece.kind == "close":
+            partner = next((n for n in reversed(inside) if found[n].name == piece.name), None)
+            if partner is None:
+                found[number] = piece._replace(kind="void")
+                continue
+            while (last := inside.pop()) != partner:
+                found[last] = found[last]._replace(kind="void")
+    for number in inside:
+        found[number] = found[number]._replace(kind="void")
+    return found
+
+
+def trim(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return nested pieces without the markup, spaces and bullets at their ends.
+
+    A pair around all of the text is removed, and an element without words at an end.
+    """
+    partner, worded = _partners(pieces), [0, *accumulate(map(_is_worded, pieces))]
+    found, first, behind, size = list(pieces), 0, len(pieces), -1
+    while first < behind and size != behind - first:
+        size = behind - first
+        if _is_blank(found[first]):
+            first += 1
+        elif _is_blank(found[behind - 1]):
+            behind -= 1
+        elif partner.get(first) == behind - 1 and _is_unchanged(found[behind - 1]):
+            first, behind = first + 1, behind - 1
+        elif found[first].kind == "open" and worded[partner[first] + 1] == worded[first]:
+            first = partner[first] + 1
+        elif found[behind - 1].kind == "close" and worded[behind] == worded[partner[behind - 1]]:
+            behind = partner[behind - 1]
+        else:
+            found[first] = _without_bullet(found[first])
+            if _is_blank(found[first]):
+                first += 1
+    if first < behind:
+        found[behind - 1] = _without_end(found[behind - 1])
+    return found[first:behind]
+
+
+def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
+    """Return the number of the closing piece by that of the opening one, and the reverse."""
+    partner: dict[int, int] = {}
+    inside: list[int] = []
+    for number, piece in enumerate(pieces):
+        if piece.kind == "open":
+            inside.append(number)
+        elif piece.kind == "close":
+            opening = inside.pop()
+            partner[opening], partner[number] = number, opening
+    return partner
+
+
+def _is_worded(piece: Piece) -> bool:
+    return piece.kind == "placeholder" or (piece.kind == "text" and has_letters(piece.text))
+
+
+def _is_blank(piece: Piece) -> bool:
+    return piece.kind in ("void", "break") or (piece.kind == "text" and not piece.text.strip())
+
+
+def _is_unchanged(piece: Piece) -> bool:
+    """Return False for a tag that is written otherwise than it is read, such as ``[text]``."""
+    return len(piece.raw) == piece.end - piece.start
+
+
+def _without_bullet(piece: Piece) -> Piece:
+    """Return a text without the spaces and the bullet at its start."""
+    if piece.kind != "text" or piece.raw != piece.text:
+        return piece
+    text = piece.text.lstrip()
+    while found := BULLET.match(text):
+        text = text[found.end() :]
+    return piece._replace(start=piece.end - len(text), raw=text, text=text)
+
+
+def _without_end(piece: Piece) -> Piece:
+    """Return a text without the spaces and the notes at its end."""
+    if piece.kind != "text" or piece.raw != piece.text:
+        return piece
+    text = NOTE_END.sub("", piece.text.rstrip())
+    return piece._replace(end=piece.start + len(text), raw=text, text=text)
+
+
+def _opaque_end(pieces: Sequence[Piece], at: int) -> int:
+    """Return the number behind the end of an element that is not translated; 0 if there is none."""
+    if pieces[at].kind != "open" or not OPAQUE.fullmatch(pieces[at].name):
+        return 0
+    depth = 0
+    for number in range(at, len(pieces)):
+        if pieces[number].name == pieces[at].name:
+            depth += (pieces[number].kind == "open") - (pieces[number].kind == "close")
+            if not depth:
+                return number + 1
+    return 0

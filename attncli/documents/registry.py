@@ -1,0 +1,56 @@
+"""The table of document formats: name, place of `read`, ends of file names."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from attncli.documents.document import Document, DocumentOptions
+
+COMPRESSED = (".gz", ".xz", ".zst")
+TEXT = "text"  # lines, which is no document format
+
+
+class Row(NamedTuple):
+    """A document format."""
+
+    read: str  # "module:function"
+    suffixes: tuple[str, ...]
+
+
+FORMATS = {
+    "srt": Row("attncli.documents.srt:read", (".srt",)),
+    "vtt": Row("attncli.documents.vtt:read", (".vtt",)),
+    "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown")),
+    "html": Row("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
+    "csv": Row("attncli.documents.csv_table:read", (".csv", ".tsv")),
+    "jsonl": Row("attncli.documents.json_lines:read", (".jsonl", ".ndjson")),
+    "po": Row("attncli.documents.po:read", (".po", ".pot")),
+}
+
+if TYPE_CHECKING:
+    DocumentFormat = str
+else:  # for the command line
+    DocumentFormat = Literal[(TEXT, *FORMATS)]
+
+
+def format_of(path: Path | None) -> str:
+    """Return the format that the name of a file tells; "text" if it tells none."""
+    if path is None:
+        return TEXT
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    suffix = name.suffix.lower()
+    return next((key for key, row in FORMATS.items() if suffix in row.suffixes), TEXT)
+
+
+def read_document(content: str, name: str, options: DocumentOptions) -> Document:
+    """Return the segments of a content in a format of the table.
+
+    Raises ModelError for options that do not fit the content.
+    """
+    module, _, function = FORMATS[name].read.partition(":")
+    read: Callable[[str, DocumentOptions], Document]
+    read = getattr(importlib.import_module(module), function)
+    return read(content, options)

@@ -1,0 +1,95 @@
+"""Subtitles as blocks of text lines, common to SRT and WebVTT."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import NamedTuple
+
+from attncli.documents.document import Segment
+from attncli.documents.inline import Kind, Piece, inline_segment, text_piece
+from attncli.documents.wrap import Width, balanced
+
+SPEAKER = re.compile(r"\s*[-–—]\s?\S")  # one of several people who speak
+
+LINE_END = re.compile(r"\r\n|\n|\r")
+
+Scan = Callable[[str, int, int], Iterator[Piece]]  # of content, start and end
+
+
+class TextLine(NamedTuple):
+    """A line of the content without its line end."""
+
+    start: int
+    end: int
+
+
+def lines_of(content: str) -> list[TextLine]:
+    """Return the lines of a content."""
+    ends = [*LINE_END.finditer(content)]
+    starts = [0, *(found.end() for found in ends)]
+    return [*map(TextLine, starts, [*(found.start() for found in ends), len(content)])]
+
+
+def cue_segments(
+    content: str, lines: Sequence[TextLine], scan: Scan, encode: Callable[[str], str]
+) -> Iterator[Segment]:
+    """Yield the segments of the text lines of one subtitle.
+
+    Its lines are one text, unless several people speak. The translation is divided into at most as
+    many lines.
+    """
+    spoken = [SPEAKER.match(content[line.start : line.end]) is not None for line in lines]
+    starts = [number for number, speaks in enumerate(spoken) if speaks and number]
+    for first, behind in zip([0, *starts], [*starts, len(lines)], strict=True):
+        segment = _segment(content, lines[first:behind], scan, encode)
+        if segment:
+            yield segment
+
+
+def text_runs(
+    content: str, lines: Sequence[TextLine], texts: Sequence[bool]
+) -> Iterator[Sequence[TextLine]]:
+    """Yield the runs of adjacent lines that are text and not blank."""
+    marked = zip(lines, texts, strict=True)
+    for is_text, run in groupby(
+        marked, lambda one: one[1] and bool(content[one[0].start : one[0].end].strip())
+    ):
+        if is_text:
+            yield [line for line, _ in run]
+
+
+def _segment(
+    content: str, lines: Sequence[TextLine], scan: Scan, encode: Callable[[str], str]
+) -> Segment | None:
+    pieces: list[Piece] = []
+    for number, line in enumerate(lines):
+        if number:
+            pieces.append(Piece("text", pieces[-1].end, line.start, "\n", " "))
+        pieces += scan(content, line.start, line.end)
+    joint = content[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
+    return inline_segment(
+        pieces, encode=encode, layout=partial(_divided, lines=len(lines), joint=joint)
+    )
+
+
+def _divided(line: str, width: Width, *, lines: int, joint: str) -> str:
+    return joint.join(balanced(line, lines, never_first="[-–—]"))  # tags take no room on the screen
+
+
+def scan_tags(content: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[Piece]:
+    """Yield text and the tags of a pattern whose groups are `close`, `name`, `void`."""
+    at = start
+    for found in pattern.finditer(content, start, end):
+        if at < found.start():
+            yield text_piece(content, at, found.start())
+        at = found.end()
+        if found["name"]:
+            kind: Kind = "close" if found["close"] else "open"
+            yield Piece(kind, *found.span(), found[0], "", found["name"].lower())
+        else:
+            yield Piece("void", *found.span(), found[0])
+    if at < end:
+        yield text_piece(content, at, end)

@@ -1,0 +1,168 @@
+"""Random documents of each format, from a seed: fragments of its syntax in random order."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+TEXT = "the dog sees a small house naïve Straße 12 it's don't 犬 & < > 50% {name} %s -- — «x» U.S."
+WORDS = TEXT.split()
+INLINE_MD = (
+    "**{}**", "*{}*", "_{}_", "`{}`", "[{}](http://a.b/c_d)",
+    '[{}](<x y> "a \\" title")', "![{}](p.png)",
+    "~~{}~~", "$x_1^2 {}$", "<b>{}</b>", "<kbd>{}</kbd>", "\\*{}\\*", "[{}]", "[{}][ref]",
+    "[{}][]", "<https://a.b/{}>", "&amp; {} &nbsp;", "[^1] {}", "***{}** x*", "{}<br>",
+    ":smile: {}", "a_b_{}",
+)  # fmt: skip
+INLINE_HTML = (
+    "<b>{}</b>", "<a href='x>y'>{}</a>", "<code>{}</code>", "<br/>{}", "&nbsp;{}&amp;&#39;",
+    "<!-- {} -->", "<i>{}", "{}</i>", "<span translate=no>{}</span>", "<img alt='{}'>",
+    "<sup>{}</sup>", "<b><i>{}</b></i>",
+)  # fmt: skip
+
+
+def sentence(random: Random, most: int = 9) -> str:
+    return " ".join(random.choice(WORDS) for _ in range(random.randint(1, most)))
+
+
+def marked(random: Random, inline: tuple[str, ...]) -> str:
+    parts = [sentence(random, 4) for _ in range(random.randint(1, 4))]
+    return random.choice((" ", "", "\n")).join(
+        random.choice(inline).replace("{}", part) if random.random() < 0.6 else part
+        for part in parts
+    )
+
+
+def srt(random: Random) -> str:
+    texts = ("{}", "<i>{}</i>", "- {}", "{\\an8}{}", "♪ {} ♪", "<font color='red'>{}")
+    cues = []
+    for number in range(random.randint(0, 6)):
+        lines = [
+            random.choice(texts).replace("{}", sentence(random))
+            for _ in range(random.randint(0, 3))
+        ]
+        cues.append("\n".join([str(number), "00:00:01,000 --> 00:00:02,000 X1:1", *lines, ""]))
+    return random.choice(("\n", "", "\n\n")).join(cues)
+
+
+def vtt(random: Random) -> str:
+    blocks = ["WEBVTT - title", "NOTE\na note here", "STYLE\n::cue { color: red }"]
+    for number in range(random.randint(0, 6)):
+        lines = [
+            random.choice(("{}", "<v Fred>{}", "<c.a>{}</c>", "{}<00:00:01.000>x", "&amp; {}"))
+            .replace("{}", sentence(random).replace("-->", "->"))
+            for _ in range(random.randint(1, 3))
+        ]  # fmt: skip
+        name = [f"cue {number}"] if random.random() < 0.5 else []
+        blocks.append("\n".join([*name, "01:00.000 --> 01:02.000 align:start", *lines]))
+    return "\n\n".join(blocks) + random.choice(("\n", ""))
+
+
+def markdown(random: Random) -> str:
+    def text() -> str:
+        return marked(random, INLINE_MD)
+
+    def line() -> str:
+        return text().replace("\n", " ")
+
+    makers = (
+        lambda: text(),
+        lambda: f"# {line()} #",
+        lambda: f"{line()}\n===",
+        lambda: f"- [ ] {line()}\n- {line()}\n  {line()}\n\n    1. {line()}",
+        lambda: f"> {line()}\n> {line()}\n>> - {line()}",
+        lambda: f"| {line()} | a |\n|---|:-:|\n| {line()} | {line()} |\n|a\\|b| |",
+        lambda: f"```sh\n{text()}\n```",
+        lambda: f"    {line()}",
+        lambda: f"$$\n{sentence(random)}\n$$",
+        lambda: f"<div>\n{marked(random, INLINE_HTML)}\n</div>",
+        lambda: "[ref]: http://a.b 'title'",
+        lambda: f"[^1]: {line()}",
+        lambda: f"{line()}  \n{line()}\\\n\t{line()}",
+        lambda: f"> [!NOTE]\n> {line()}",
+        lambda: "***",
+    )
+    front = random.choice(("", "", "---\ntitle: The page\n---\n", "+++\na = 1\n+++\n"))
+    blocks = [random.choice(makers)() for _ in range(random.randint(0, 8))]
+    return front + random.choice(("\n\n", "\n")).join(blocks) + random.choice(("\n", ""))
+
+
+def html(random: Random) -> str:
+    makers = (
+        "<p>{}</p>", "<li>{}", "<h1 title='a b'>{}</h1>", "<pre>{}</pre>", "<td>{}</td>", "{}",
+        "<script>{}</script>", "<style>{}</style>", "<div class='notranslate'>{}</div>",
+        "<![CDATA[{}]]>", "<textarea>{}</textarea>", "<?php {} ?>", "</p>{}", "<p",
+    )  # fmt: skip
+    blocks = [
+        random.choice(makers).replace("{}", marked(random, INLINE_HTML))
+        for _ in range(random.randint(0, 8))
+    ]
+    return random.choice(("", "<!DOCTYPE html>\n")) + "\n".join(blocks)
+
+
+def csv(random: Random) -> str:
+    cells = ("{}", '"{}"', '"{}, ""{}"""', '"{}\n{}"', "", '""', 'a "b" c')
+    rows = [
+        ",".join(random.choice(cells).replace("{}", sentence(random)) for _ in range(3))
+        for _ in range(random.randint(0, 6))
+    ]
+    return "\n".join(["id,text,more", *rows]) + random.choice(("\n", ""))
+
+
+def jsonl(random: Random) -> str:
+    def value(depth: int = 0) -> object:
+        text = sentence(random) + random.choice(("", "\n", '\t"\\/\u2028 😀', "\r\nx "))
+        choices = [text, text, random.random(), None, True]
+        if depth < 2:
+            choices += [[value(depth + 1)], {"text": value(depth + 1), "a.b": "c"}, {}, []]
+        return random.choice(choices)
+
+    rows = [
+        json.dumps(
+            {"id": "x y", "text": value(), "n": [1, -2.5e10]},
+            ensure_ascii=random.random() < 0.5,
+            separators=random.choice(((",", ":"), (", ", ": "), ("  ,", " :\t"))),
+        )
+        for _ in range(random.randint(1, 6))
+    ]
+    return "\n".join([*rows, *random.choice(([], [""], ["not json {"], ['{"text": "a'], ["[1,]"]))])
+
+
+def po(random: Random) -> str:
+    entries = ['msgid ""\nmsgstr ""\n"Plural-Forms: nplurals=2; plural=(n != 1);\\n"']
+    for _ in range(random.randint(0, 6)):
+        text = json.dumps(sentence(random), ensure_ascii=False)
+        more = json.dumps(sentence(random), ensure_ascii=False)
+        entries.append(
+            random.choice(
+                (
+                    f'#: a.c:1\n#, fuzzy\nmsgid {text}\nmsgstr "x y"',
+                    f"msgctxt {more}\nmsgid {text}\nmsgstr {more}",
+                    f'msgid {text}\nmsgid_plural {more}\nmsgstr[0] ""\nmsgstr[1] ""',
+                    f'msgid ""\n{text}\n"\\n"\n{more}\nmsgstr ""',
+                    f'msgid {text}\nmsgstr ""',
+                    f'#~ msgid {text}\n#~ msgstr ""',
+                )
+            )
+        )
+    return "\n\n".join(entries) + "\n"
+
+
+MAKERS = {
+    "srt": srt,
+    "vtt": vtt,
+    "markdown": markdown,
+    "html": html,
+    "csv": csv,
+    "jsonl": jsonl,
+    "po": po,
+}
+
+
+def document(name: str, seed: int) -> str:
+    """Return a document of a format; with a byte order mark, or CR LF at line ends, at times."""
+    random = Random(f"{name} {seed}")
+    content = MAKERS[name](random)
+    if random.random() < 0.2:
+        content = "\ufeff" + content
+    return content.replace("\n", "\r\n") if random.random() < 0.2 else content

@@ -1,0 +1,115 @@
+"""Every format: the identity changes nothing, a translation changes segments only."""
+
+from __future__ import annotations
+
+import pytest
+
+from attncli.data.lines import TranslatedLine
+from attncli.documents import po
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.registry import FORMATS, read_document
+from attncli.jobs import documents
+from attncli.jobs.line_plans import LineOptions
+from attncli.jobs.translate import translate_lines
+from attncli.tags import TokenWeights, words
+from models.config import SearchConfig
+from models.types import Hypothesis, Translation
+from tests.attncli.documents import generated
+from tests.upper_model import Upper
+
+OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(fields=("text",))}
+SEEDS = range(150)
+
+
+class Same(Upper):
+    """Returns each text."""
+
+    max_source_length = 10_000
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        return Translation(text, (Hypothesis(text, 0, 0, (), ()),))
+
+
+class Capitals(Upper):
+    max_source_length = 10_000
+
+
+def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
+    """Align each word with the word of the same number."""
+    spans = [words(translation.source) for translation in translations]
+    return [
+        TokenWeights(own, own, [[float(i == j) for i in range(len(own))] for j in range(len(own))])
+        for own in spans
+    ]
+
+
+def read(name: str, seed: int) -> Document:
+    return read_again(name, generated.document(name, seed))
+
+
+def read_again(name: str, content: str) -> Document:
+    return read_document(content, name, OPTIONS.get(name, DocumentOptions()))
+
+
+def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
+    results = translate_lines(
+        documents.chunks(documents.lines_of(document)),
+        model,
+        search=SearchConfig(),
+        options=LineOptions(same_end=True),
+        aligner=one_to_one,
+    )
+    return [outcome for chunk in results for outcome in chunk]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_identity_gives_back_the_document(name: str) -> None:
+    found = 0
+    for seed in SEEDS:
+        document = read(name, seed)
+        found += len(document.segments)
+        done = documents.translated(document, outcomes(document, Same()))
+        assert done == document.content
+    assert found > len(SEEDS)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"po"}))
+def test_what_is_written_for_the_texts_of_a_segment_is_read_as_these_texts(name: str) -> None:
+    for seed in SEEDS:
+        document = read(name, seed)
+        texts = [segment.texts for segment in document.segments]
+        written = [segment.write(segment.texts) for segment in document.segments]
+        assert [s.texts for s in read_again(name, _joined(document, written)).segments] == texts
+
+
+def test_what_is_written_for_an_empty_entry_is_read_as_its_text() -> None:
+    for seed in SEEDS:
+        document = read("po", seed)
+        written = [segment.write(segment.texts) for segment in document.segments]
+        done = list(po.fields_of(_joined(document, written)))
+        for before, after in zip(po.fields_of(document.content), done, strict=True):
+            filled = [s for s in document.segments if s.start == before.start]
+            assert after.text == ("\n".join(filled[0].texts) if filled else before.text)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_translation_changes_segments_only(name: str) -> None:
+    for seed in SEEDS:
+        document = read(name, seed)
+        done = documents.translated(document, outcomes(document, Capitals()))
+        first, *between, last = _between(document) if document.segments else [done, ""]
+        assert done.startswith(first) and done.endswith(last)
+        at = len(first)
+        for part in between:
+            at = done.index(part, at) + len(part)
+
+
+def _between(document: Document) -> list[str]:
+    """Return the parts of the content that no segment covers."""
+    edges = [0, *(edge for s in document.segments for edge in s[:2]), len(document.content)]
+    return [document.content[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _joined(document: Document, written: list[str]) -> str:
+    parts = _between(document)
+    return parts[0] + "".join(w + p for w, p in zip(written, parts[1:], strict=True))

@@ -1,0 +1,216 @@
+"""The segments of each format: what is translated, what is not, and how it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attncli.documents.document import DocumentOptions, reassemble
+from attncli.documents.registry import format_of, read_document
+from models.errors import ConfigurationError, UnknownNameError
+
+
+def in_capitals(name: str, content: str, **options: tuple[str, ...]) -> str:
+    """Translate into capitals, except for tags."""
+    document = read_document(content, name, DocumentOptions(**options))  # type: ignore[arg-type]
+    texts = [
+        tuple("".join(_upper(part) for part in _parts(text)) for text in segment.texts)
+        for segment in document.segments
+    ]
+    return reassemble(document, texts)
+
+
+def _parts(text: str) -> list[str]:
+    import re
+
+    return re.split(r"(<[^<>]*>|&\w+;|\{[^{}]*\})", text)
+
+
+def _upper(part: str) -> str:
+    return part if part[:1] in ("<", "&", "{") else part.upper()
+
+
+def kinds(name: str, content: str) -> list[str]:
+    return [kept.kind for kept in read_document(content, name, DocumentOptions()).kept]
+
+
+SRT = """1
+00:00:01,000 --> 00:00:02,500
+{\\an8}<i>a long line here
+and the other</i>
+
+2
+00:00:03,000 --> 00:00:04,000
+- who is there?
+- a dog
+"""
+
+
+def test_subtitles_keep_their_times_their_tags_and_their_lines() -> None:
+    assert in_capitals("srt", SRT) == (
+        SRT.replace("a long line here\nand the other", "A LONG LINE HERE\nAND THE OTHER")
+        .replace("who is there?", "WHO IS THERE?")
+        .replace("a dog", "A DOG")
+    )
+
+
+def test_a_subtitle_has_at_most_as_many_lines_as_before() -> None:
+    document = read_document(SRT, "srt", DocumentOptions())
+    text = "many more words than there were before in this long subtitle of two lines"
+    lines = document.segments[0].write((text,)).split("\n")
+    assert " ".join(lines) == text and [len(line) for line in lines] == [38, 34]
+    assert document.segments[1].write((text,)) == text
+
+
+def test_notes_styles_speakers_and_times_of_vtt_stay() -> None:
+    head = "WEBVTT\n\nNOTE a note\n\nSTYLE\n::cue { color: red }\n\nname\n01:00.000 --> 01:02.000\n"
+    content = head + "<v Fred>he &amp; <c.a>she</c> <00:01.000>go"
+    done = head + "<v Fred>HE &amp; <c.a>SHE</c> <00:01.000>GO"
+    assert in_capitals("vtt", content) == done
+    assert kinds("vtt", content) == ["notes", "styles"]
+
+
+@pytest.mark.parametrize(
+    ("content", "done"),
+    [
+        ("# a *b* #", "# A *B* #"),
+        ("a [b](http://c.d 'e') f", "A [B](http://c.d 'e') F"),
+        ("![a cat](cat.png)", "![A CAT](cat.png)"),
+        ("[foo]\n\n[foo]: x", "[FOO][foo]\n\n[foo]: x"),
+        ("run `make all` now", "RUN `make all` NOW"),
+        ("cost $x_1$ or \\$5", "COST $x_1$ OR \\$5"),
+        ("> a\n> b", "> A\n> B"),
+        ("| a | b |\n|---|:-:|\n| c d | `e` |", "| A | B |\n|---|:-:|\n| C D | `e` |"),
+        ("- [ ] a\n- [x] b\n\n      code", "- [ ] A\n- [x] B\n\n      code"),
+        ("a<br>b <kbd>Ctrl</kbd>", "A<br>B <kbd>Ctrl</kbd>"),
+        ("<div>\n<b>a</b> b\n</div>", "<div>\n<b>A</b> B\n</div>"),
+        ("a\\*b", "A\\*B"),
+        ("---\ntitle: a\n---\nb", "---\ntitle: a\n---\nB"),
+        ("```\na\n```\n\n    b\n", "```\na\n```\n\n    b\n"),
+        ("$$\na = b\n$$\n\na[^1]\n", "$$\na = b\n$$\n\nA[^1]\n"),
+        ("<https://a.b> and https://c.d", "<https://a.b> AND HTTPS://C.D"),
+    ],
+)
+def test_markup_of_markdown_stays(content: str, done: str) -> None:
+    assert in_capitals("markdown", content) == done
+
+
+def test_a_paragraph_of_markdown_keeps_its_width_and_does_not_become_a_list() -> None:
+    document = read_document("> one two three\n> four five", "markdown", DocumentOptions())
+    written = document.segments[0].write(("uno dos tres - cuatro cinco - 1. seis",))
+    assert written == "uno dos tres -\n> cuatro cinco - 1.\n> seis"
+    assert read_document("a", "markdown", DocumentOptions()).segments[0].write(("# b",)) == "\\# b"
+
+
+def test_what_is_left_of_markdown_is_listed() -> None:
+    content = "---\na: b\n---\n```\na\n```\n\n| a |\n|---|\n| b\\|c |\n"
+    found = ["front matter", "code blocks", "paragraphs that could not be read"]
+    assert kinds("markdown", content) == found
+
+
+@pytest.mark.parametrize(
+    ("content", "done"),
+    [
+        ("<body><p>a <b>b</b></p>\n</body>", "<body><p>A <b>B</b></p>\n</body>"),
+        ("<li>a<li>b", "<li>A<li>B"),
+        ("<p>a &amp; b&nbsp;c &lt; d</p>", "<p>A &amp; B\u00a0C &lt; D</p>"),
+        ("<pre>a</pre><script>b</script><style>c</style>d", ""),
+        ("a <code>b</code> c", "A <code>b</code> C"),
+        ("a <span translate='no'>b</span> c", "A <span translate='no'>b</span> C"),
+        ("<div class='x notranslate'>b <div>c</div></div>", ""),
+        ("<p>a<br>b</p><!-- c -->", "<p>A<br>B</p><!-- c -->"),
+        ("<p>a\n   b</p>", "<p>A B</p>"),
+    ],
+)
+def test_markup_of_html_stays(content: str, done: str) -> None:
+    kept = content[:-1] + content[-1].upper() if content.endswith("d") else content
+    assert in_capitals("html", content) == (done or kept)
+
+
+def test_texts_of_attributes_are_reported() -> None:
+    assert kinds("html", "<img alt='a b' src='c'>") == ["texts of attributes"]
+
+
+def test_columns_are_chosen_by_name_or_number() -> None:
+    content = 'id,text\n1,"a, ""b"""\n2,c\n'
+    done = 'id,text\n1,"A, ""B"""\n2,C\n'
+    assert in_capitals("csv", content, columns=("text",)) == done
+    assert in_capitals("csv", content, columns=("2",)) == done.replace("text", "TEXT")
+    assert in_capitals("csv", "a;b\tc;d", columns=("2",)) == "a;B\tC;d"
+
+
+def test_a_cell_is_quoted_where_its_translation_needs_it() -> None:
+    document = read_document("text,n\na,1\n", "csv", DocumentOptions(("text",)))
+    assert document.segments[0].write(("b, c",)) == '"b, c"'
+
+
+def test_a_column_that_is_missing_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="--column and one of id, text"):
+        in_capitals("csv", "id,text\n")
+    with pytest.raises(UnknownNameError, match="unknown column 'txt'.*did you mean text"):
+        in_capitals("csv", "id,text\n", columns=("txt",))
+
+
+def test_fields_are_chosen_by_name() -> None:
+    content = '{"id": "a", "meta": {"title": ["b", "c\\nd"]}, "n": 1}\n\n{"meta": null}'
+    done = '{"id": "a", "meta": {"title": ["B", "C\\nD"]}, "n": 1}\n\n{"meta": null}'
+    assert in_capitals("jsonl", content, fields=("meta.title",)) == done
+    assert in_capitals("jsonl", content, fields=("meta",)) == done
+    assert in_capitals("jsonl", content, keep=("id",)) == done
+    with pytest.raises(ConfigurationError, match="--field NAME"):
+        in_capitals("jsonl", content)
+    with pytest.raises(UnknownNameError, match="unknown field 'tittle'"):
+        in_capitals("jsonl", content, fields=("tittle",))
+
+
+def test_json_escapes_what_was_escaped() -> None:
+    assert in_capitals("jsonl", '{"a": "\\u00e9"}', fields=("a",)) == '{"a": "\\u00c9"}'
+    assert in_capitals("jsonl", '{"a": "é"}', fields=("a",)) == '{"a": "É"}'
+
+
+@pytest.mark.parametrize("line", ["{", "[1,]", '{"a" "b"}', "1 2", '"a', "[" * 500])
+def test_a_line_that_is_not_json_is_reported(line: str) -> None:
+    document = read_document(f'{{"a": "b"}}\n{line}\n', "jsonl", DocumentOptions(fields=("a",)))
+    assert [fault.start for fault in document.faults] == [11]
+    assert len(document.segments) == 1
+
+
+PO = """msgid ""
+msgstr "Plural-Forms: nplurals=2;\\n"
+
+#, fuzzy
+msgid "kept"
+msgstr "behalten"
+
+msgid "a file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid "a\\n"
+"b"
+msgstr ""
+"""
+
+
+def test_empty_entries_are_filled_and_the_others_kept() -> None:
+    done = in_capitals("po", PO)
+    start, end = done.split("msgstr[0]")
+    assert start == PO.split("msgstr[0]")[0]
+    assert end == ' "A FILE"\nmsgstr[1] "%D FILES"\n\nmsgid "a\\n"\n"b"\nmsgstr ""\n"A\\n"\n"B"\n'
+    assert kinds("po", PO) == ["entries that are translated"]
+
+
+def test_a_language_without_a_singular_takes_the_plural() -> None:
+    content = PO.replace("nplurals=2", "nplurals=1").replace('msgstr[1] ""\n', "")
+    assert 'msgstr[0] "%D FILES"' in in_capitals("po", content)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("a.srt", "srt"), ("a.MD", "markdown"), ("a.tsv.gz", "csv"), ("a.en", "text"), ("md", "text")],
+)
+def test_the_format_is_told_by_the_name(name: str, found: str) -> None:
+    assert format_of(Path(name)) == found
+    assert format_of(None) == "text"
