@@ -164,9 +164,12 @@ def load_command(name: str) -> Any:
 
 
 def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command with the option --quiet, which every command has."""
+    """Return a command with the option --quiet and completion, which every command has."""
+    from attncli.completion import add_completion  # reads the settings classes
+
     signature = inspect.signature(function, eval_str=True)
     parameters = list(signature.parameters.values())
+    add_completion(parameters)
 
     @functools.wraps(function)
     def run(*, quiet: bool, **values: Any) -> Any:

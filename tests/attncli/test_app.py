@@ -12,8 +12,10 @@ import sys
 
 import pytest
 
-from attncli import app, console
+from attncli import app, completion, console
+from attncli.training.config import TrainConfig
 from models.errors import ModelError
+from models.settings import fields_of
 
 
 def attn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -80,6 +82,36 @@ def test_completion_knows_commands_and_options(shell: str) -> None:
     assert attn(**bash).stdout.split() == ["train", "translate"]
     options = {**bash, "COMP_CWORD": "2", "COMP_WORDS": "attn translate --len"}
     assert attn(**options).stdout.split() == ["--length-penalty"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("attn train --preset transformer-n", ["transformer-nano"]),
+        ("attn train -s train.schedule=li", ["train.schedule=linear"]),
+        ("attn train -s model.tie", ["model.tied=true", "model.tied=false"]),
+        ("attn train -s model.image.encoder=small", ["model.image.encoder=small-cnn"]),
+        ("attn train --encoder resn", ["resnet50"]),
+        ("attn translate -m everyd", ["everyday"]),
+        ("attn models show addi", ["additive"]),
+        ("attn models compare sparse", ["sparsemax"]),
+        ("attn models compare --grid train.label_", ["train.label_smoothing=0.1"]),
+    ],
+)
+def test_values_are_completed(words: str, expected: list[str]) -> None:
+    count = str(len(words.split()) - 1)
+    environment = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": count, "COMP_WORDS": words}
+    assert attn(**environment).stdout.split() == expected
+
+
+def test_settings_are_completed_by_name_with_their_docs() -> None:
+    found = dict(completion.settings("train.s"))
+    assert list(found) == [name for name in found if name.startswith("train.s")] and len(found) > 5
+    assert found["train.steps="] == fields_of(TrainConfig)["steps"].metadata["doc"]
+    assert completion.settings("no.such") == []
+    assert all(
+        equals for _, equals, _ in (name.partition("=") for name, _ in completion.settings(""))
+    )
 
 
 def test_the_completion_shown_is_that_of_the_calling_shell() -> None:

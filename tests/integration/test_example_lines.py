@@ -25,13 +25,16 @@ SCENES = (
         ("--corpus en-de={train} --dev-corpus en-de={dev} -p transformer-nano " + TINY, "--to de"),
         ("-s data.demo_pairs=60 -p transformer-nano " + TINY, "echo "),
         (SCENES, "images.tar/"),
+        ("--labels labels.tsv -p bilstm-attention-nano -s train.steps=1", "| attn classify"),
     ],
-    ids=["files", "multilingual", "grammar", "scenes"],
+    ids=["files", "multilingual", "grammar", "scenes", "labels"],
 )
 def test_the_example_runs_as_printed(
     given: str, piece: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = write_texts(tmp_path)
+    rows = [f"{'ab'[n % 2]}\t{word} one two\n" for n, word in enumerate("xyzw" * 10)]
+    (tmp_path / "labels.tsv").write_text("".join(rows), "utf-8")
     monkeypatch.chdir(tmp_path)
     files = {"train": texts.train.name, "dev": texts.dev.name}
     trained = shell.run(f"attn train {given.format(**files)} -o 'a run'")

@@ -23,7 +23,7 @@ class LabelTraining(TrainingSource):
     demo_name = "tenses"
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
-    example_input = "echo ... | attn classify"
+    example_input = "attn classify TEXT"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if a file of labelled texts is named."""
@@ -63,6 +63,12 @@ class LabelTraining(TrainingSource):
         for name in CAPTION_SETTINGS:
             if value := getattr(train, name):
                 raise ModelError(f"train.{name} = {value} for {named}", "0")
+
+    def example(self, config: RunConfig, folder: Path) -> str:
+        """Return a command that classifies a text of the training data."""
+        from attncli.training.sources.text_example import label_example
+
+        return label_example(config.data, folder)
 
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
         """Return a hash of the content of both tables."""

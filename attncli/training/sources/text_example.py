@@ -1,13 +1,14 @@
-"""A command line that translates a sentence of a run's training data."""
+"""A command line that uses a trained model on a text of its training data."""
 
 from __future__ import annotations
 
 import itertools
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
-from attncli.data.corpus import read_pairs
-from attncli.training.config import RunConfig
+from attncli.data.corpus import open_text, read_pairs
+from attncli.training.config import DataConfig, RunConfig
 
 READ = 50  # pairs among which a short one is chosen
 SHORT = 60  # characters
@@ -27,15 +28,24 @@ def example(config: RunConfig, folder: Path) -> str:
     return _echo(data.train or (str(folder / "train.tsv"),)) + to
 
 
-def _echo(files: tuple[str, ...]) -> str:
-    return f"echo {shlex.quote(_sentence(files))} | attn translate"
+def label_example(data: DataConfig, folder: Path) -> str:
+    """Return `echo TEXT | attn classify` with a text of the training data. folder: of the run."""
+    with open_text(data.labels or folder / "train.tsv") as lines:
+        rows = itertools.islice((line.split("\t") for line in lines), READ)
+        return (
+            f"echo {shlex.quote(short([row[1] for row in rows if len(row) > 1]))} | attn classify"
+        )
 
 
-def _sentence(files: tuple[str, ...]) -> str:
-    """Return the first short source among the first pairs; the shortest if none is short."""
-    pairs = itertools.islice(read_pairs(files), READ)
-    sources = [pair.source.strip() for pair in pairs if pair.source.strip()]
-    printable = [text for text in sources if text.isprintable() and not text.startswith("-")]
+def short(texts: Iterable[str]) -> str:
+    """Return the first short text that a shell can be given; the shortest if none is short."""
+    lines = [text.strip() for text in texts if text.strip()]
+    printable = [text for text in lines if text.isprintable() and not text.startswith("-")]
     if not printable:
         return FALLBACK
     return next((text for text in printable if len(text) <= SHORT), min(printable, key=len))
+
+
+def _echo(files: tuple[str, ...]) -> str:
+    pairs = itertools.islice(read_pairs(files), READ)
+    return f"echo {shlex.quote(short(pair.source for pair in pairs))} | attn translate"

@@ -120,3 +120,10 @@ def test_align_draws_models_side_by_side(
     assert "--reverse-model" in attn(
         capsys, *both, "--show", "--reverse-model", tiny_bundle, status=2
     )
+
+
+def test_a_second_model_is_refused_where_one_is_used(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = attn(capsys, "classify", "-m", tiny_bundle, "-m", tiny_bundle, TEXT, status=2)
+    assert "given twice" in said
