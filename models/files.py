@@ -43,12 +43,19 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8"))
 
 
+def write_keeping_old(path: Path, content: bytes, old: Path) -> None:
+    """Replace a file as `write_bytes` does, and keep the file that it replaces as ``old``."""
+    with replacing(path, old) as file, write_errors(path):
+        file.write(content)
+
+
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, old: Path | None = None) -> Iterator[BinaryIO]:
     """Yield a binary file that replaces ``path`` when the block ends without an error.
 
-    The new file has the permissions of the old one. A symbolic link at ``path`` is replaced, not
-    followed. Raises ResourceError if the file cannot be created, flushed or renamed.
+    old: name in the same folder under which the replaced file is kept; None to remove it. The new
+    file has the permissions of the old one. A symbolic link at ``path`` is replaced, not followed.
+    Raises ResourceError if the file cannot be created, flushed or renamed.
     """
     temporary = temporary_name(path, PART)
     with write_errors(path):
@@ -63,6 +70,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())
         with write_errors(path):
+            if old is not None and path.exists():
+                _keep(path, old)
             os.replace(temporary, path)
             sync_folder(path.parent)
     except BaseException:
@@ -182,6 +191,18 @@ def try_lock(descriptor: int) -> bool:
 
 def _create(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, 0o666), "wb")
+
+
+def _keep(path: Path, old: Path) -> None:
+    """Give a file a second name, so that the first is never without a file.
+
+    On a file system without hard links the file is renamed.
+    """
+    old.unlink(missing_ok=True)
+    try:
+        os.link(path, old)
+    except OSError:
+        os.replace(path, old)
 
 
 def _permissions(path: Path) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -109,18 +110,24 @@ def verify(
 ) -> None:
     """Check models for damage: digests, settings and weights.
 
-    Every file is compared with its SHA-256 digest, and the model is loaded. Exit status 1 if a
-    model is damaged.
+    Every file is compared with its SHA-256 digest, and the model is loaded. The checkpoints and the
+    prepared data of a run are checked as well and, without MODEL, the caches of image features.
+    Exit status 1 if something is damaged.
 
     Example:
       attn models verify everyday
       attn models verify
     """
+    from attncli.data.features import verify_cache  # imports numpy
+
     folders = [find_model(model)] if model else [found.folder for found in installed()]
+    checks: list[tuple[Path, Callable[[Path], str | None]]] = [(f, models.verify) for f in folders]
+    if model is None:
+        checks += [(folder, verify_cache) for folder in models.feature_caches()]
     failed = 0
-    for folder in folders:
+    for folder, check in checks:
         try:
-            remark = models.verify(folder)
+            remark = check(folder)
         except ModelError as error:
             console.fail(error)
             failed += 1

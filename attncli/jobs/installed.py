@@ -98,15 +98,26 @@ def remove(name: str) -> Path:
 def verify(folder: Path) -> str:
     """Compare a model with its digests and load it; return a remark, "" if there is none.
 
+    The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
+    from attncli.training.verify import verify_run
     from models.bundle import read
     from models.bundle.digests import check_digests, read_digests
 
     read(folder)
     digests = read_digests(folder)
     check_digests(folder, [name for name in digests if "/" not in name])
+    verify_run(folder)
     return "" if digests else "no digests"
+
+
+def feature_caches() -> list[Path]:
+    """Return the caches of image features in the user's cache folder."""
+    from attncli.data.features import cache_folder  # imports numpy
+
+    folder = cache_folder() / "features"
+    return sorted(path.parent for path in folder.glob("*/about.json"))
 
 
 def listed() -> Iterator[Listed]:

@@ -95,11 +95,11 @@ def state_of(folder: RunFolder) -> RunState:
 
 
 def removable(folder: RunFolder) -> list[Path]:
-    """Return what a finished run no longer needs: checkpoint, snapshots, tokenised data, leftovers.
+    """Return what a finished run does not need: checkpoints, snapshots, tokenised data, leftovers.
 
     The model, its card, settings, log, curves and data files remain.
     """
-    made = [folder.checkpoint, folder.snapshots, folder.data]
+    made = [folder.checkpoint, folder.previous, folder.snapshots, folder.data]
     leftovers = filter(is_leftover, folder.path.iterdir())
     return [*(path for path in made if path.exists()), *leftovers]
 

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from attncli.training.config import RunConfig
 from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
+from attncli.training.tensor_file import read_tensors
 from models.bundle import Bundle
-from models.errors import ModelError
+from models.errors import DamagedError
 from models.loss import LossSum
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
@@ -76,18 +77,15 @@ def _fill(parameters: dict[str, nn.Parameter], weights: dict[str, Tensor]) -> No
 
 def averaged(paths: list[Path]) -> dict[str, Tensor]:
     """Return the mean of several snapshots' weights."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     total: dict[str, Tensor] = {}
     for path in paths:
         try:
-            snapshot = load_file(path)
-        except (OSError, SafetensorError) as error:
-            raise ModelError(
-                f"snapshot {path} is missing or damaged ({error})",
-                "weights written by `attn train`",
-                "remove checkpoint.safetensors beside it to train again from the start",
+            snapshot, _ = read_tensors(path)
+        except DamagedError as error:
+            raise DamagedError(
+                error.found,
+                error.expected,
+                "remove checkpoint*.safetensors in the run folder to train again from the start",
             ) from None
         for name, tensor in snapshot.items():
             total[name] = total[name] + tensor if name in total else tensor

@@ -7,7 +7,6 @@ import math
 import torch
 
 from attncli.render.plots import curves
-from attncli.training import state as checkpoint
 from attncli.training.card import guided_alignment
 from attncli.training.data import Report
 from attncli.training.evaluation import averaged, dev_scores, using
@@ -15,7 +14,7 @@ from attncli.training.events import FinalModel
 from attncli.training.log import read_log
 from attncli.training.metrics import improves, value_of
 from attncli.training.run import Run
-from attncli.training.snapshots import remove_old, save_model
+from attncli.training.snapshots import remove_old, save_model, save_state
 from attncli.training.sources import training_source
 from models.config import AlignConfig
 
@@ -29,9 +28,7 @@ def finish(run: Run, report: Report) -> FinalModel:
     draw_curves(run)
     remove_old(run.folder, counters.snapshots)  # a killed process may have left some
     counters.kept = final
-    run.log.sync()
-    counters.log_bytes = run.log.size
-    checkpoint.save(run.state, run.folder.checkpoint)
+    save_state(run)
     return final
 
 

@@ -7,12 +7,15 @@ updates, tokens, time, the reason of the end, and the final model. Nothing here 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.training.events import AlreadyFinished, FinalModel
 from attncli.training.folder import RunFolder
-from models.errors import ModelError
+from attncli.training.resume import first_intact
+from attncli.training.tensor_file import read_metadata
+from models.errors import DamagedError
 from models.files import write_text
 from models.parsing import parse_json
 
@@ -31,18 +34,21 @@ class RunProgress(NamedTuple):
 def read_progress(folder: RunFolder) -> RunProgress | None:
     """Return the progress of a run; None before its first checkpoint.
 
-    Raises ModelError if the checkpoint or finished.json is damaged.
+    Raises ModelError if finished.json or all checkpoints are damaged.
     """
-    path = folder.checkpoint if folder.checkpoint.exists() else folder.finished
-    if not path.exists():
-        return None
+    if not folder.checkpoint.exists() and folder.finished.exists():
+        return _progress(folder.finished, _record)
+    return first_intact(folder, lambda path: _progress(path, _header))[0]
+
+
+def _progress(path: Path, read: Callable[[Path], dict[str, Any]]) -> RunProgress:
     try:
-        values = _header(path) if path == folder.checkpoint else _record(path)
+        values = read(path)
         found = RunProgress(**{name: values[name] for name in RunProgress._fields})
         kept = found.kept and FinalModel(*found.kept)
         return found._replace(step=int(found.step), kept=kept)
     except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ModelError(
+        raise DamagedError(
             f"{path} is damaged ({type(error).__name__}: {error})", "a file of `attn train`"
         ) from None
 
@@ -70,11 +76,5 @@ def _record(path: Path) -> dict[str, Any]:
 
 def _header(path: Path) -> dict[str, Any]:
     """Return the counters in a checkpoint's header; the weights are not read."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="numpy") as file:
-            values: dict[str, Any] = parse_json(file.metadata()["counters"])
-            return values
-    except SafetensorError as error:
-        raise ValueError(error) from None
+    values: dict[str, Any] = parse_json(read_metadata(path)["counters"])
+    return values

@@ -8,6 +8,7 @@ data/                    the tokenised corpus, complete or absent
 config.json, model.safetensors, tokenizer.model, card.md     the bundle: the best model so far
 log.jsonl, curves.png, tensorboard/    losses and scores
 checkpoint.safetensors   state from which an interrupted run continues
+checkpoint.previous.safetensors   the one before, used if the last is damaged
 snapshots/               weights of the last evaluations, to be averaged
 finished.json            in place of checkpoint, snapshots and data/ after `attn runs prune`
 """
@@ -56,6 +57,11 @@ class RunFolder(NamedTuple):
     def finished(self) -> Path:
         """How the run ended, if its checkpoint was removed by `attn runs prune`."""
         return self.path / "finished.json"
+
+    @property
+    def previous(self) -> Path:
+        """The checkpoint before the last one."""
+        return self.path / "checkpoint.previous.safetensors"
 
     @property
     def log(self) -> Path:

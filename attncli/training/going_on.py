@@ -9,6 +9,7 @@ from __future__ import annotations
 from attncli.training.config import TrainConfig
 from attncli.training.folder import RunFolder
 from attncli.training.loop import limit_reached
+from attncli.training.resume import first_intact
 from attncli.training.state import Counters, read_counters
 
 
@@ -17,7 +18,8 @@ def goes_on(folder: RunFolder, config: TrainConfig) -> bool:
 
     A run without a checkpoint (`attn runs prune`) cannot go on.
     """
-    return folder.checkpoint.exists() and not is_over(read_counters(folder.checkpoint), config)
+    counters, _ = first_intact(folder, read_counters)
+    return counters is not None and not is_over(counters, config)
 
 
 def is_over(counters: Counters, config: TrainConfig) -> bool:

@@ -17,6 +17,7 @@ from attncli.training.going_on import reopen
 from attncli.training.hardware import precision
 from attncli.training.initial_model import load_initial_weights
 from attncli.training.log import Log
+from attncli.training.resume import first_intact
 from attncli.training.sources import training_source
 from attncli.training.state import State
 from attncli.training.tensorboard import TensorBoardLog
@@ -34,6 +35,7 @@ class Run(NamedTuple):
     dtype: torch.dtype  # of matrix products
     log: Log
     metric_is_auto: bool = False  # True if train.metric was chosen from the dev data
+    warning: str = ""  # about a damaged checkpoint
 
     @property
     def device(self) -> torch.device:
@@ -50,14 +52,13 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     search = source.search_settings(config.search, data.prepared.examples)
     config = replace(config, search=search)
     state = fresh_state(config, data.prepared, device)
-    if folder.checkpoint.exists():
-        checkpoint.restore(state, folder.checkpoint)
-        reopen(state.counters, config.train)
+    _, warning = first_intact(folder, lambda path: checkpoint.restore(state, path))
+    reopen(state.counters, config.train)
     counters = state.counters
     board = TensorBoardLog(folder.board, counters.step) if config.train.tensorboard else None
     dtype = precision(config.train, device)
     log = Log(folder.log, counters.log_bytes, board)
-    return Run(folder, config, data, state, dtype, log, is_auto)
+    return Run(folder, config, data, state, dtype, log, is_auto, warning)
 
 
 def with_metric(config: RunConfig, metric: str) -> RunConfig:
@@ -90,7 +91,7 @@ def started(run: Run) -> Started:
         length_limits=source.length_limits,
         empty=dropped.empty,
         long=dropped.long,
-        notes=notes,
+        notes=(*notes, *filter(None, [run.warning])),
         dev=len(dev) if dev else 0,
         dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
         device=str(run.device),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from safetensors.torch import save as to_bytes
-
 from attncli.training import state as checkpoint
 from attncli.training.card import about, card, guided_alignment
 from attncli.training.evaluation import using
 from attncli.training.events import Evaluated
 from attncli.training.folder import RunFolder
 from attncli.training.run import Run
+from attncli.training.tensor_file import to_bytes
 from models.bundle import Bundle
 from models.bundle import save as save_bundle
 from models.files import write_bytes, write_errors
@@ -17,23 +16,29 @@ from models.files import write_bytes, write_errors
 
 def save_checkpoint(run: Run) -> None:
     """Write the checkpoint; without a dev set, write the current weights as the bundle too."""
-    run.log.sync()
-    run.state.counters.log_bytes = run.log.size
-    checkpoint.save(run.state, run.folder.checkpoint)
+    save_state(run)
     if run.data.dev is None:
         save_weights(run, f"as it was after update {run.state.counters.step}")
+
+
+def save_state(run: Run) -> None:
+    """Write the checkpoint, and keep the previous one."""
+    run.log.sync()
+    run.state.counters.log_bytes = run.log.size
+    checkpoint.save(run.state, run.folder.checkpoint, run.folder.previous)
 
 
 def save_evaluated(run: Run, event: Evaluated) -> None:
     """Write a snapshot and the checkpoint; write the bundle too if the score is the best so far."""
     counters, count = run.state.counters, run.config.train.average
+    before = counters.snapshots  # the previous checkpoint refers to them
     if count:
         write_snapshot(run)
         counters.snapshots = [*counters.snapshots, event.step][-count:]
     if event.gained:
         save_weights(run, f"best of the evaluations, at update {event.step}")
     save_checkpoint(run)
-    remove_old(run.folder, counters.snapshots)  # the old checkpoint refers to them
+    remove_old(run.folder, [*before, *counters.snapshots])
 
 
 def write_snapshot(run: Run) -> None:

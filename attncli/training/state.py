@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from attncli.training.config import TrainConfig
 from attncli.training.events import FinalModel
+from attncli.training.tensor_file import Metadata, intact, read_metadata, read_tensors, to_bytes
 from models.encoders.pretrained import pretrained_parameters
-from models.errors import ModelError
-from models.files import write_bytes
+from models.files import write_keeping_old
 from models.model import EncoderDecoder
 from models.parsing import parse_json
 
@@ -102,8 +98,8 @@ def optimiser(
     )
 
 
-def save(state: State, path: Path) -> None:
-    """Write a checkpoint atomically."""
+def save(state: State, path: Path, previous: Path) -> None:
+    """Write a checkpoint atomically; keep the one that it replaces as `previous`."""
     tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
     for name, parameter in state.learned.items():
         for kind, value in state.optimiser.state.get(parameter, {}).items():
@@ -114,16 +110,14 @@ def save(state: State, path: Path) -> None:
     if torch.cuda.is_available():
         tensors["random/cuda"] = torch.cuda.get_rng_state()
     counters = json.dumps(dataclasses.asdict(state.counters))
-    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    write_bytes(path, to_bytes(contiguous, metadata={"counters": counters}))
+    write_keeping_old(path, to_bytes(tensors, {"counters": counters}), previous)
 
 
 def restore(state: State, path: Path) -> None:
-    """Restore a run from its checkpoint; raise a ModelError if the file is damaged."""
-    with _intact(path):
-        with safe_open(path, framework="pt") as file:
-            counters = _counters(file)
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    """Restore a run from its checkpoint; raise a DamagedError if the file is damaged."""
+    tensors, metadata = read_tensors(path)
+    with intact(path):
+        counters = _counters(metadata)
         moments = _moments(tensors)
         with torch.no_grad():
             for name, parameter in state.learned.items():
@@ -142,12 +136,13 @@ def restore(state: State, path: Path) -> None:
 
 def read_counters(path: Path) -> Counters:
     """Return the counters of a checkpoint, without reading the weights."""
-    with _intact(path), safe_open(path, framework="pt") as file:
-        return _counters(file)
+    metadata = read_metadata(path)
+    with intact(path):
+        return _counters(metadata)
 
 
-def _counters(file: Any) -> Counters:
-    counters = Counters(**parse_json(file.metadata()["counters"]))
+def _counters(metadata: Metadata) -> Counters:
+    counters = Counters(**parse_json(metadata["counters"]))
     return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))
 
 
@@ -165,16 +160,3 @@ def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
             kind, _, name = rest.partition("/")
             found.setdefault(name, {})[kind] = tensor
     return found
-
-
-@contextlib.contextmanager
-def _intact(path: Path) -> Iterator[None]:
-    """Raise a ModelError in place of the exceptions of a damaged checkpoint."""
-    try:
-        yield
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
-        raise ModelError(
-            f"checkpoint {path} is damaged ({type(error).__name__}: {error})",
-            "a file written by this version of `attn train`",
-            "remove it to start this run again",
-        ) from None

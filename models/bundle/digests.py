@@ -1,4 +1,4 @@
-"""SHA-256 digests of the files of a bundle, in SHA256SUMS; `sha256sum -c` reads it, too.
+"""SHA-256 digests of the files of a bundle or of prepared data: SHA256SUMS, as for `sha256sum -c`.
 
 A file may have two digests: the old and the new one, while it is being replaced. A process that is
 killed in between leaves a bundle that still loads. A bundle without digests is not checked.
@@ -15,7 +15,7 @@ from models.errors import DamagedError
 from models.files import write_bytes, write_text
 
 NAME = "SHA256SUMS"
-MOST_BYTES = 1 << 16
+MOST_BYTES = 1 << 20
 LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 Digests = dict[str, frozenset[str]]  # of each file
@@ -42,6 +42,15 @@ def add_digest(folder: Path, name: str) -> None:
     _write(folder, {**read_digests(folder), name: frozenset([file_digest(folder / name)])})
 
 
+def write_digests(folder: Path) -> None:
+    """Write the digests of all files in a folder and below it."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
+    _write(
+        folder,
+        {path.relative_to(folder).as_posix(): frozenset([file_digest(path)]) for path in files},
+    )
+
+
 def read_digests(folder: Path) -> Digests:
     """Return the digests stored in a bundle; none if it was written without."""
     path = folder / NAME
@@ -63,8 +72,8 @@ def read_digests(folder: Path) -> Digests:
     return found
 
 
-def check_digests(folder: Path, names: Iterable[str]) -> None:
-    """Compare files of a bundle with their digests, if it has any.
+def check_digests(folder: Path, names: Iterable[str], hint: str = "") -> None:
+    """Compare files of a folder with their digests, if it has any. hint: what the user can do.
 
     Raises DamagedError for the first file that differs or has none.
     """
@@ -74,7 +83,7 @@ def check_digests(folder: Path, names: Iterable[str]) -> None:
             raise DamagedError(
                 f"{folder / name} differs from its digest in {NAME}",
                 "the file as attn wrote it",
-                f"get the model again or, if you changed the file, remove {folder / NAME}",
+                hint or f"get the model again or, if you changed the file, remove {folder / NAME}",
             )
 
 

@@ -22,6 +22,7 @@ from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.data import Data, Prepared, Progress
 from attncli.training.encoder_choice import start_advice, uses_shipped_network
 from attncli.training.initial_model import initial_tokenizer, weights_hash
+from attncli.training.prepared_folder import prepare_folder
 from attncli.training.self_critical import RewardSettings, SelfCritical
 from attncli.training.sources import image_demo
 from attncli.training.sources.image_dev import DevCaptions
@@ -42,7 +43,7 @@ from attncli.training.sources.vocabulary import count_words, interruptible, size
 from models.config import TokenizerConfig
 from models.encoders.shipped import shipped_captioner
 from models.errors import ModelError
-from models.files import write_bytes, write_folder
+from models.files import write_bytes
 from models.tokenizer import Tokenizer
 from models.tokenizer import train as train_tokenizer
 
@@ -63,10 +64,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         config = replace(config, data=data)
     stores = feature_stores(config)  # first: weights that are missing or do not fit are reported
     captions, prepared_folder = read_parts(config.data), folder / "data"
-    if not prepared_folder.exists():
-        write_folder(
-            prepared_folder, lambda part: prepare(config, captions, stores, part, progress)
-        )
+    prepare_folder(prepared_folder, lambda part: prepare(config, captions, stores, part, progress))
     manifest, tokenizer = read_manifest(prepared_folder), Tokenizer.read(prepared_folder)
     broken = compute_features(stores, config, {**manifest.train, **manifest.dev}, progress)
     if broken:

@@ -24,6 +24,7 @@ from models.errors import ModelError
 from models.images import open_image, to_tensor
 
 CHUNK = 32  # images whose rows are stored at a time
+CHECKED = 1000  # stored rows that are checked at a time
 
 ReadImage = Callable[[str], bytes]  # content hash to file content; raises ModelError
 Broken = dict[str, str]  # content hash of an image that cannot be decoded: reason
@@ -98,11 +99,21 @@ def add_missing(
     progress: Progress,
 ) -> Broken:
     """Compute the rows of images, given by content hash, that the store does not have."""
-    keys = list(keys)
-    if not store.cache.missing(keys):
+    keys = list(dict.fromkeys(keys))
+    if not missing(store, keys, progress):
         return {}
     with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
         return _compute(store, keys, read, config, progress)
+
+
+def missing(store: FeatureStore, keys: list[str], progress: Progress) -> list[str]:
+    """Return the keys without an intact row; the rows are compared with their digests."""
+    found = []
+    for start in range(0, len(keys), CHECKED):
+        if start:
+            progress("checking stored rows", start, len(keys))
+        found += store.cache.missing(keys[start : start + CHECKED])
+    return found
 
 
 def _compute(
@@ -113,11 +124,11 @@ def _compute(
     Each row is computed from its image alone. The rounding of a convolution depends on the size of
     the batch, so rows of batches would depend on which rows the cache had before.
     """
-    missing, broken = store.cache.missing(keys), {}
-    for start in range(0, len(missing), CHUNK):
-        progress(store.label, start, len(missing))
+    needed, broken = missing(store, keys, progress), {}
+    for start in range(0, len(needed), CHUNK):
+        progress(store.label, start, len(needed))
         rows: dict[str, np.ndarray] = {}
-        for key in missing[start : start + CHUNK]:
+        for key in needed[start : start + CHUNK]:
             try:
                 image = open_image(read(key), least=config.size)  # as when it is captioned
                 rows[key] = store.compute(to_tensor(image, config)[None])

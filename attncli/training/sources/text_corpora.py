@@ -13,6 +13,7 @@ from attncli.data.mixture import Direction, shares
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.corpora import CorpusConfig
 from attncli.training.data import Data, Prepared, Progress
+from attncli.training.prepared_folder import prepare_folder
 from attncli.training.sources.text_data import (
     damaged,
     sampled_lines,
@@ -22,7 +23,7 @@ from attncli.training.sources.text_data import (
 from attncli.training.sources.text_dev import DevTexts
 from attncli.training.sources.text_dev_directions import DevDirections
 from attncli.training.sources.text_variation import mixed, variation_of
-from models.files import write_folder, write_text
+from models.files import write_text
 from models.languages import BACK_TRANSLATED
 from models.parsing import parse_json
 from models.tokenizer import Tokenizer
@@ -68,8 +69,7 @@ def _dev_of(config: CorpusConfig) -> Iterator[DevTexts]:
 
 def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
     """Return tokenizer and examples; they are made once, then read."""
-    if not folder.exists():
-        write_folder(folder, lambda part: _make(config, part, progress))
+    prepare_folder(folder, lambda part: _make(config, part, progress))
     try:
         made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped = [tokens.Dropped(**record) for record in made]

@@ -13,12 +13,13 @@ from attncli.embedded import grammar
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Data, Prepared, Progress
 from attncli.training.initial_model import initial_tokenizer
+from attncli.training.prepared_folder import prepare_folder
 from attncli.training.sources.text_dev import DevTexts
 from attncli.training.sources.text_variation import varied
 from attncli.training.sources.vocabulary import count_words, interruptible, size_for
 from models.config import TokenizerConfig
 from models.errors import ModelError
-from models.files import write_bytes, write_folder, write_text
+from models.files import write_bytes, write_text
 from models.parsing import parse_json
 from models.tokenizer import Tokenizer
 from models.tokenizer import train as train_tokenizer
@@ -89,8 +90,7 @@ def as_links(pairs: Iterable[grammar.Pair]) -> str:
 
 def prepare(config: RunConfig, data: DataConfig, folder: Path, progress: Progress) -> Prepared:
     """Return the tokenizer and the memory-mapped corpus; prepare them the first time."""
-    if not folder.exists():
-        write_folder(folder, lambda part: _make(config, data, part, progress))
+    prepare_folder(folder, lambda part: _make(config, data, part, progress))
     try:
         made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)

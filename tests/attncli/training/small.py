@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safetensors import safe_open
 from safetensors.torch import load_file
 
 from attncli.embedded.grammar import generate
@@ -17,6 +16,7 @@ from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
 from attncli.training.settings import settings
+from attncli.training.tensor_file import read_metadata
 
 TIMES = {"seconds", "tokens_per_second", "elapsed"}
 SMALL = (
@@ -60,8 +60,7 @@ def run(
 def outcome(path: Path) -> dict[str, Any]:
     """All that a run leaves but for times: what resumed and unbroken runs must agree on."""
     folder = RunFolder(path)
-    with safe_open(folder.checkpoint, framework="pt") as checkpoint:
-        counters = json.loads(checkpoint.metadata()["counters"])
+    counters = json.loads(read_metadata(folder.checkpoint)["counters"])
     return {
         "files": sorted(str(file.relative_to(path)) for file in path.rglob("*")),
         "counters": {k: v for k, v in counters.items() if k not in (*TIMES, "log_bytes")},

@@ -59,7 +59,7 @@ def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
 def test_a_checkpoint_keeps_the_baseline(tmp_path: Path) -> None:
     state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
     stepper.update([BATCH], 0.0)
-    checkpoints.save(state, tmp_path / "checkpoint")
+    checkpoints.save(state, tmp_path / "checkpoint", tmp_path / "previous")
     other, _ = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
     checkpoints.restore(other, tmp_path / "checkpoint")
     assert other.counters.baseline == state.counters.baseline is not None

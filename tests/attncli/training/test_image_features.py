@@ -6,13 +6,15 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 from torch import Tensor
 
-from attncli.data.features import FeatureCache, RowKind
+from attncli.data.features import FeatureCache, RowKind, verify_cache
 from attncli.data.image_index import content_hash
 from attncli.training.sources.image_features import FeatureStore, add_missing
 from models.config import ImageConfig
+from models.errors import ModelError
 
 CONFIG = ImageConfig(size=8)
 
@@ -44,3 +46,26 @@ def test_rows_do_not_depend_on_the_history_of_the_cache(tmp_path: Path) -> None:
     known = random_images(40)
     fresh = rows_of(tmp_path / "fresh", known, 40)
     assert (rows_of(tmp_path / "used", known, 1, 7, 40) == fresh).all()
+
+
+def test_a_damaged_row_is_computed_again(tmp_path: Path) -> None:
+    known = random_images(5)
+    fresh = rows_of(tmp_path, known, 5)
+    with (tmp_path / "rows.bin").open("r+b") as file:
+        file.seek(2 * 12 + 1)  # in the third row
+        file.write(b"\x7f")
+    with pytest.raises(ModelError, match="1 of 5 rows of the feature cache"):
+        verify_cache(tmp_path)
+    assert (rows_of(tmp_path, known, 5) == fresh).all()
+    verify_cache(tmp_path)
+    assert (tmp_path / "keys.txt").read_text().count("\n") == 6
+
+
+def test_rows_of_an_earlier_version_get_digests(tmp_path: Path) -> None:
+    known = random_images(5)
+    rows_of(tmp_path, dict(list(known.items())[:3]), 3)
+    sums = (tmp_path / "sums.bin").read_bytes()
+    (tmp_path / "sums.bin").unlink()
+    assert len(rows_of(tmp_path, known, 5)) == 5
+    assert (tmp_path / "sums.bin").read_bytes()[: len(sums)] == sums
+    verify_cache(tmp_path)
