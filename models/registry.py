@@ -4,7 +4,8 @@ A variant is its class: the first line of the docstring is its summary, the rest
 source. They are read with ``ast``, so that listing the zoo imports no torch.
 
 An installed package adds variants of its own through an entry point group, ``attn.score``,
-``attn.window`` and so on, with the same ``module:Class``.
+``attn.window`` and so on, with the same ``module:Class``. They are known only if the environment
+variable ATTN_PACKAGES names the package, so that a downloaded model cannot cause an import.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import os
+import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.errors import unknown_name
+from models.errors import ConfigurationError, unknown_name
 
 TABLES: dict[str, dict[str, str]] = {
     "family": {
@@ -72,6 +76,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
 }
 DEFAULT_SOURCE = "text"
+PACKAGES = "ATTN_PACKAGES"  # environment variable: packages that may add names, comma-separated
 
 
 class Description(NamedTuple):
@@ -105,16 +110,39 @@ def names(kind: str) -> list[str]:
 
 @cache
 def package_names(kind: str) -> dict[str, str]:
-    """Return names that installed packages register; the zoo's own names take precedence."""
+    """Return names of enabled packages; the zoo's own names take precedence."""
+    enabled = {_normalised(name) for name in os.environ.get(PACKAGES, "").split(",")} - {""}
+    found = _entry_points(kind)
+    return {name: place for name, package, place in found if _normalised(package) in enabled}
+
+
+def package_hint(kind: str, name: str) -> str:
+    """Return how to enable the installed package that registers a name, "" if there is none."""
+    for registered, package, _ in _entry_points(kind):
+        if registered == name and package:
+            return f"set {PACKAGES}={package} if you trust that package, to import it"
+    return ""
+
+
+def _entry_points(kind: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, package and place of what installed packages register. Imports none of them."""
     from importlib import metadata  # slow to import, and seldom needed
 
-    return {point.name: point.value for point in metadata.entry_points(group=f"attn.{kind}")}
+    for point in metadata.entry_points(group=f"attn.{kind}"):
+        yield point.name, point.dist.name if point.dist else "", point.value
+
+
+def _normalised(package: str) -> str:
+    """Return the normalised name of a package (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", package.strip()).lower()
 
 
 def location(kind: str, name: str) -> tuple[str, str]:
     """Return module and class of a registered name; raise UnknownNameError otherwise."""
     place = TABLES[kind].get(name) or package_names(kind).get(name)
     if place is None:
+        if hint := package_hint(kind, name):
+            raise ConfigurationError(f"{kind} {name!r} of a package that is not enabled", "", hint)
         raise unknown_name(kind, name, names(kind))
     module, _, class_name = place.partition(":")
     return module, class_name

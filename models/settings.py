@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from models.errors import ConfigurationError, unknown_name
 from models.registry import names as registered_names
+from models.registry import package_hint
 
 C = TypeVar("C")
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -171,6 +172,8 @@ def within(limits: Limits, value: Any, place: str) -> Any:
         if allowed and value not in allowed:
             near = difflib.get_close_matches(value, allowed, n=1)
             hint = f"did you mean {near[0]}?" if near else ""
+            if limits.registry:
+                hint = package_hint(limits.registry, value) or hint
             raise ConfigurationError(f"{place} = {value!r}", f"one of {', '.join(allowed)}", hint)
     elif _is_number(value) and not limits.contains(value):
         raise ConfigurationError(f"{place} = {short(value)}", limits.range)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from models import registry
+from models import load, registry
 from models.attention.base import Attention
 from models.config import AttentionConfig
+from models.errors import ConfigurationError, ModelError
 
 MODULE = '''
 from models.attention.dot import Dot
@@ -36,6 +40,8 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     (info / "entry_points.txt").write_text(points)
     (tmp_path / "halves.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ATTN_PACKAGES", "other, Halves")
+    monkeypatch.delitem(sys.modules, "halves", raising=False)
     registry.package_names.cache_clear()
     yield
     registry.package_names.cache_clear()
@@ -54,3 +60,23 @@ def test_another_package_adds_a_score_by_its_entry_point() -> None:
 def test_the_zoos_own_names_go_before_those_of_other_packages() -> None:
     assert registry.names("score").count("dot") == 1
     assert registry.location("score", "dot")[0] == "models.attention.dot"
+
+
+@pytest.mark.usefixtures("other_package")
+@pytest.mark.parametrize("enabled", ["", "other", "halve"])
+def test_a_package_that_the_user_does_not_name_is_never_imported(
+    enabled: str, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTN_PACKAGES", enabled)
+    registry.package_names.cache_clear()
+    assert "half" not in registry.names("score")
+    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    (folder / "SHA256SUMS").unlink()
+    settings = json.loads((folder / "config.json").read_text())
+    settings["model"]["attention"]["score"] = "half"
+    (folder / "config.json").write_text(json.dumps(settings))
+    with pytest.raises(ModelError, match="set ATTN_PACKAGES=halves if you trust"):
+        load(folder)
+    with pytest.raises(ConfigurationError, match="score 'half' of a package that is not enabled"):
+        registry.find("score", "half")
+    assert "halves" not in sys.modules

@@ -430,7 +430,7 @@ def test_unequal_line_counts_are_refused_with_both(tmp_path: Path) -> None:
     (tmp_path / "a.en").write_text("one\ntwo\n")
     (tmp_path / "a.de").write_text("eins\n")
     config = settings([tmp_path / "a.en", tmp_path / "a.de"], [], None, [])
-    with pytest.raises(ModelError, match=r"a.en has 2 lines and .*a.de has 1 lines"):
+    with pytest.raises(ModelError, match=r"a.en has 2 lines and .*a.de has 1 line;"):
         run(config, tmp_path / "run")
 
 
