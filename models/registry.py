@@ -88,11 +88,9 @@ class Description(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The paper, from the docstring's ``Source:`` line."""
-        for line in self.detail.splitlines():
-            if line.startswith("Source:"):
-                return line.removeprefix("Source:").strip().rstrip(".")
-        return ""
+        """The paper, from the docstring's ``Source:``, which ends with a full stop."""
+        found = re.search(r"^Source: (.*?)\.$", self.detail, re.S | re.M)
+        return " ".join(found[1].split()) if found else ""
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -228,7 +228,7 @@ PRESETS: dict[str, Preset] = {
         {**_PLATEAU},
     ),
     "seq2seq-small": Preset(
-        "GRU of 256, no attention: the baseline beside rnnsearch-small",
+        "GRU of 256, no attention: the baseline for rnnsearch-small",
         {**_GRU, "family": "seq2seq", "embedding": 256, "hidden": 256, "dropout": 0.4},
         {**_PLATEAU, "lr": 0.002},
     ),
@@ -263,7 +263,7 @@ PRESETS: dict[str, Preset] = {
         {**_PLATEAU, "lr": 0.003, "label_smoothing": 0.0},
     ),
     "show-attend-tell-hard-nano": Preset(
-        "the same with hard attention: for demonstrations and tests",
+        "captions, LSTM of 64, hard attention, own image network: for demonstrations and tests",
         {**_SHOW_ATTEND_TELL_NANO, **_HARD},
         {**_PLATEAU, **_RELEASED, "lr": 0.003, "label_smoothing": 0.0},
     ),

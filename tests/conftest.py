@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from models.types import Batch
 from models.zoo import model_config
 from tests.attncli.labels import write_toy
 
+SEED_VARIABLE = "ATTN_TEST_SEED"
+SEED = int(os.environ.get(SEED_VARIABLE, "1"))
 PAIRS = 240
 PIECES = 1000
 EPOCHS = 16
@@ -46,6 +49,15 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     os.environ.setdefault("MPLCONFIGDIR", str(Path(cache) / "matplotlib"))
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True)
+def seeded(request: pytest.FixtureRequest) -> None:
+    """Start every test from one seed, whatever ran before; a failure prints it."""
+    random.seed(SEED)
+    numpy.random.seed(SEED)
+    torch.manual_seed(SEED)
+    request.node.add_report_section("setup", "random seed", f"{SEED} ({SEED_VARIABLE} sets it)")
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.errors", "attncli.own_models"],
-    ["models.inference.normalise", "models.limits", "models.parsing"],
+    ["models.heic", "models.inference.normalise", "models.limits", "models.parsing"],
     ["models.files", "models.registry"],
     ["models.settings"],
     ["models.config"],
@@ -44,6 +44,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["attncli.training"],
     ["attncli.jobs"],
     ["attncli.commands"],
+    ["attncli.completion"],
     ["attncli.app"],
     ["attncli.__main__"],
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import sys
 from itertools import groupby
 from typing import Annotated
 
@@ -12,7 +13,8 @@ from attncli.data.streams import open_output
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, listed
 from attncli.jobs.models import Entry, Shown
-from attncli.render.columns import columns, size
+from attncli.render.columns import columns, size, wrapped
+from attncli.render.screen import current_screen
 from attncli.training.sources import training_source
 from models.bundle.about import Facts
 from models.installed import Installed
@@ -45,7 +47,10 @@ def list_models(*, json: Json = False) -> None:
       attn models
     """
     found, entries = list(listed()), zoo.catalogue()
-    _write(_list_as_json(found, entries) if json else _models(found) + _list_as_text(entries))
+    if json:
+        _write(_list_as_json(found, entries))
+    else:
+        _write(_for_terminal(_models(found) + _list_as_text(entries)))
 
 
 def show(
@@ -68,7 +73,16 @@ def show(
       attn models show transformer-tiny > run.toml
     """
     shown = zoo.show(name, vocabulary=vocabulary, assignments=set or [])
-    _write(_model(shown) if isinstance(shown, Shown) else "\n".join(map(_part, shown)))
+    if isinstance(shown, Shown):
+        _write(_model(shown))
+    else:
+        _write(_for_terminal("\n".join(map(_part, shown))))
+
+
+def _for_terminal(table: str) -> str:
+    """Return a table with long lines wrapped if it is shown on a terminal."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return wrapped(table, current_screen().width) if is_terminal else table
 
 
 def _write(text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 
 from attncli.render.width import padded, width
@@ -17,6 +19,18 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = "  ") ->
             for number, (cell, room) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append(gap.join(cells).rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def wrapped(table: str, width: int) -> str:
+    """Return a table for a terminal of this width: long lines continue below the second column."""
+    lines = []
+    for line in table.splitlines():
+        found = re.match(r" *(?:\S+ +)?", line)
+        indent = " " * min(found.end() if found else 0, width // 2)
+        lines += textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [
+            ""
+        ]
     return "".join(f"{line}\n" for line in lines)
 
 

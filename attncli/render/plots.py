@@ -80,7 +80,7 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     """
     records = list(history)
     loss = [
-        _curve("training", records, "train", "loss"),
+        _curve("training, with dropout and smoothing", records, "train", "loss"),
         _curve("dev", records, "dev", "loss"),
     ]
     scores = {name: _curve("dev", records, "dev", key) for key, name in DEV_SCORES.items()}
@@ -90,12 +90,12 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     for number, curve in enumerate(loss):
         if curve.x:
             _line(panels[0], curve, number, marker="o" if curve.name == "dev" else "")
-    _name(panels[0], "step", "loss")
+    _name(panels[0], "update", "loss (nats per token)")
     if any(curve.x for curve in loss):
         panels[0].legend(frameon=False)
     if score.x:
         _line(panels[1], score, 1, marker="o")
-        _name(panels[1], "step", f"dev {name}")
+        _name(panels[1], "update", f"dev {name}")
         _mark_best(panels[1], score)
     _save(figure, path)
 
