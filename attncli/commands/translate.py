@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
@@ -25,20 +26,20 @@ from attncli.commands.translate_documents import (
 from attncli.data.lines import TranslatedLine, read_chunks
 from attncli.data.streams import Write, open_output
 from attncli.data.typed import typed_chunks
-from attncli.jobs import engines
+from attncli.jobs import engines, loading
 from attncli.jobs.align import aligner_of
 from attncli.jobs.documents import needs_attention
 from attncli.jobs.line_plans import EVERYDAY, LineOptions, LongLines
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.tags import token_weights
+from attncli.jobs.target_language import TargetLanguage
 from attncli.jobs.text_arguments import check_texts
 from attncli.jobs.translate import translate_lines
 from attncli.jobs.translate_align import with_alignments
 from attncli.options import (
     BatchTokens,
     Device,
-    From,
     HardDecode,
     Models,
     Threads,
@@ -118,6 +119,16 @@ PrecisionName = Annotated[
     ComputePrecision,
     typer.Option("--precision", help="Precision of the computation; int8 needs ctranslate2."),
 ]
+AUTO = "auto"
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="LANGUAGE",
+        help="Multilingual model: source language, which is only checked; auto: recognise each "
+        "line's language, and copy lines that are in the target language.",
+    ),
+]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
@@ -182,6 +193,9 @@ def translate(
     or given with --format-in. Only their text is translated; everything else is unchanged. What is
     left untranslated is reported. A table needs --column, JSON lines need --field or --keep.
 
+    With --from auto, the shipped language identifier reads each line first. A line that is in the
+    target language already passes unchanged; their number is reported at the end.
+
     A multilingual model needs --to LANGUAGE. A direction that its training data did not have
     (zero-shot) works as well, but is reported.
 
@@ -208,13 +222,17 @@ def translate(
         check_plain_output(align=aligned, scores=scores, format=format != "text", nbest=nbest)
     with open_source(text, input) as stream:
         document = read_input(stream, choice) if choice else None
-        options = OpenOptions(device, threads, hard_decode, overrides, to, source)
+        recognise = source == AUTO
+        options = OpenOptions(
+            device, threads, hard_decode, overrides, to, "" if recognise else source
+        )
         needs = "--keep-tags" if keep_tags else "an alignment" if aligned else ""
         if document and needs_attention(document):
             needs = "inline markup"
         translator = engines.open_text_models(
             model, options, engines.EngineOptions(engine, precision, needs)
         )
+        target = _target_language(translator, options) if recognise else None
         translate = partial(
             translate_lines,
             translator=translator,
@@ -226,10 +244,12 @@ def translate(
             aligner=partial(token_weights, _in_torch(translator)[0])
             if keep_tags or document
             else None,
+            is_done=target,
         )
         if document:
             with open_output(output) as write:
                 complete = translate_document(document, translate, write, shown=output is not None)
+            _report(target)
             raise typer.Exit(not complete)
         outcomes = translate(typed_chunks(stream) if stream.isatty() else read_chunks(stream))
         if aligned:
@@ -255,8 +275,21 @@ def translate(
         ):
             refused = _write_all(outcomes, shown, write, advance)
         shown.picture.draw()
+    _report(target)
     if refused:
         raise typer.Exit(1)
+
+
+def _target_language(translator: TextTranslator, options: OpenOptions) -> TargetLanguage:
+    """Return what recognises lines in the target language, with the shipped identifier."""
+    classifier = loading.open_classifier(None, replace(options, read_mode=None))
+    return TargetLanguage(classifier, translator.to)
+
+
+def _report(target: TargetLanguage | None) -> None:
+    """Report how many lines were in the target language already."""
+    if target and target.summary:
+        console.say(target.summary)
 
 
 def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:

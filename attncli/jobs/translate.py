@@ -39,17 +39,25 @@ def translate_lines(
     options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: AlignTranslations | None = None,
+    is_done: Callable[[list[Line]], list[bool]] | None = None,
     on_batch: Callable[[int], None] = lambda done: None,
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
 
     With an aligner, lines are text with tags, which are projected into all outputs. An empty line
     has an empty translation, and the model is not called. A faulty line, or one that is too long
-    and refused, has no translation. on_batch: called after each batch with the number of texts of
-    the chunk that are done.
+    and refused, has no translation. is_done: returns True for each line of a chunk that
+    passes unchanged, because it is in the target language already. on_batch: called after each
+    batch with the number of texts of the chunk that are done.
     """
     for chunk in chunks:
-        plans = [plan_line(line, translator, options, tags=bool(aligner)) for line in chunk]
+        same = is_done(chunk) if is_done else [False] * len(chunk)
+        plans = [
+            LinePlan(line, [], copied=True)
+            if done
+            else plan_line(line, translator, options, tags=bool(aligner))
+            for line, done in zip(chunk, same, strict=True)
+        ]
         texts = [part for plan in plans for part in plan.parts]
         results = translator.stream(
             texts,

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import pytest
 
 from models.installed import BOX
+from tests.attncli.labels import write_toy
 from tests.docs import shell
 from tests.fixtures.before_restructuring import make
 
@@ -77,7 +78,7 @@ MISSING = [name for name in NEEDED if not (BOX / name).exists()]
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workplace(tmp_path: Path, toy_classifier: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the current folder: the files and models that the documentation names."""
     pairs = [line.split("\t") for line in (FILES / "train.tsv").read_text("utf-8").splitlines()]
     for name in ("train", "val", "test", "dev", "mine", "in", "letter", "distilled", "more"):
@@ -95,6 +96,10 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_documents(tmp_path)
     write_images(tmp_path)
     write_runs(tmp_path / "runs")
+    shutil.copytree(toy_classifier, tmp_path / "runs" / "intents")
+    for name in ("intents", "dev-intents", "test-intents"):
+        write_toy(tmp_path / f"{name}.tsv", 60, seed=len(name))
+    (tmp_path / "mixed.txt").write_text("The dog is old.\nDer Hund ist alt.\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
