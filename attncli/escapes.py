@@ -24,6 +24,16 @@ def printable(text: str, *, keep_surrogates: bool = False) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    """Return the text with spaces in place of line breaks."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def one_cell(text: str) -> str:
+    """Return the text with spaces in place of tabs and line breaks, for a column of a table."""
+    return one_line(text).replace("\t", " ")
+
+
 def cell(text: object) -> object:
     """Return the content of a CSV cell that a spreadsheet shows as text, never as a formula."""
     if isinstance(text, str) and text.startswith(FORMULA):

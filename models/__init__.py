@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from models.inference.translator import Translator
     from models.model import EncoderDecoder
     from models.registry import Description
+    from models.sources import Source
 
 __all__ = [
     "ModelError",
@@ -71,12 +72,8 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
     Return a Translator, Captioner or Classifier, as its family requires. Raises NotFoundError if
     there is no such model, and DamagedError if it cannot be read.
     """
-    from models.bundle.settings import family_of, read_settings
-    from models.sources import source_of
-
     path = find_model(model)
-    family = family_of(read_settings(path))
-    opened: Translator | Captioner | Classifier = source_of(family).open(path, device=device)
+    opened: Translator | Captioner | Classifier = _source_of(path).open(path, device=device)
     return opened
 
 
@@ -88,11 +85,8 @@ def load_ensemble(
     All read the same kind of input, that of the first. Raises ConfigurationError if another reads
     another kind, or if their target vocabularies differ.
     """
-    from models.bundle.settings import family_of, read_settings
-    from models.sources import source_of
-
     paths = [find_model(model) for model in models]
-    source = source_of(family_of(read_settings(paths[0])))
+    source = _source_of(paths[0])
     opened: EnsembleTranslator | EnsembleCaptioner = source.open_ensemble(paths, device=device)
     return opened
 
@@ -116,3 +110,11 @@ def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
     from models.inference.classifier import Classifier
 
     return Classifier.read(find_model(model), device=device)
+
+
+def _source_of(folder: Path) -> Source:
+    """Return the kind of input that the model in a folder reads."""
+    from models.bundle.settings import family_of, read_settings
+    from models.sources import source_of
+
+    return source_of(family_of(read_settings(folder)))

@@ -12,6 +12,7 @@ from attncli.console import ShowProgress
 from attncli.data.corpus import aligned, open_text, read_pairs
 from attncli.data.lines import Line
 from attncli.data.streams import open_output
+from attncli.escapes import one_line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
@@ -136,7 +137,7 @@ def translate_test_set(
         on_batch=show,
     )
     seconds = time.perf_counter() - start
-    hypotheses = [_one_line(each.translation.text) if each.translation else "" for each in outcomes]
+    hypotheses = [one_line(each.translation.text) if each.translation else "" for each in outcomes]
     report = OutputReport()
     list(report.messages(outcomes))
     notes = (*(each.note for each in outcomes if each.note), *report.totals())
@@ -169,7 +170,3 @@ def _translated(
                 rows = "".join(f"{text}\n" for text in system.hypotheses)
                 write(rows.encode("utf-8", "replace"))
         yield system._replace(read=translator.read_mode)
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\r", " ").replace("\n", " ")

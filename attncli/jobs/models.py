@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.jobs.runs import is_run, summary
-from attncli.training.config import run_config, to_toml
+from attncli.training.config import run_config
+from attncli.training.toml import to_toml
 from models import registry, zoo
 from models.bundle.about import Facts, read_card, read_facts
 from models.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig

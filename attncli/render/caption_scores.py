@@ -8,6 +8,7 @@ from typing import Protocol
 from attncli.plurals import counted
 from attncli.render.columns import columns
 from attncli.render.json import as_json
+from attncli.render.systems import read_modes, speed_cells
 from attncli.scoring.caption_systems import CaptionEvaluation, CaptionSet
 
 SCALES = (
@@ -26,11 +27,7 @@ def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: Capti
         columns(_score_table(evaluations)),
         columns(_plain_table(evaluations)),
         f"{SCALES}\nBLEU  {bleu.signature}\n",
-        "".join(
-            f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
-            for system, _ in evaluations
-            if system.read.startswith("hard")
-        ),
+        read_modes(evaluation.system for evaluation in evaluations),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -54,7 +51,7 @@ def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
         row = [system.name, *map(_percent, scores.bleu.penalised), _percent(scores.rouge_l)]
         row += [f"{scores.cider:.3f}"]
         row += ["" if scores.meteor is None else _percent(scores.meteor)] * known
-        table.append(row + _speed(system.seconds, len(system.captions)) * timed)
+        table.append(row + speed_cells(len(system.captions), system.seconds) * timed)
     return table
 
 
@@ -68,10 +65,6 @@ def _plain_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
 
 def _percent(value: float) -> str:
     return f"{value:.2f}"
-
-
-def _speed(seconds: float | None, count: int) -> list[str]:
-    return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
 
 
 def _record(evaluation: CaptionEvaluation) -> dict[str, object]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.named_images import ImageFile
-from attncli.escapes import printable
+from attncli.escapes import one_cell, printable
 from attncli.render.json import as_json_line
 from models.types import Hypothesis
 
@@ -38,7 +38,7 @@ class CaptionedImage(NamedTuple):
     @property
     def caption(self) -> str:
         """The best caption; empty if there is none."""
-        return one_line(self.hypotheses[0].text) if self.hypotheses else ""
+        return one_cell(self.hypotheses[0].text) if self.hypotheses else ""
 
 
 class CaptionLayout(NamedTuple):
@@ -77,21 +77,16 @@ def closing(layout: CaptionLayout) -> bytes:
     return FOOT.encode()
 
 
-def one_line(text: str) -> str:
-    """Return the text with spaces in place of tabs and line breaks."""
-    return text.replace("\r", " ").replace("\n", " ").replace("\t", " ")
-
-
 def _name(outcome: CaptionedImage) -> str:
     """Return the name of an image without what would break a row or control a terminal."""
-    return printable(one_line(outcome.file.name), keep_surrogates=True)
+    return printable(one_cell(outcome.file.name), keep_surrogates=True)
 
 
 def _text(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
     name = "" if layout.alone else f"{_name(outcome)}\t"
     for hypothesis in outcome.hypotheses if layout.nbest else outcome.hypotheses[:1]:
         score = f"{hypothesis.score:.4f}\t" if layout.scores or layout.nbest else ""
-        yield f"{name}{score}{one_line(hypothesis.text)}"
+        yield f"{name}{score}{one_cell(hypothesis.text)}"
     if not outcome.hypotheses and not layout.alone:
         yield name + ("\t" if layout.scores or layout.nbest else "")
 
@@ -100,7 +95,7 @@ def _tsv(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
     name = _name(outcome)
     read = f"\t{layout.read}" if layout.read.startswith("hard") else ""
     for hypothesis in outcome.hypotheses:
-        yield f"{name}\t{one_line(hypothesis.text)}\t{hypothesis.score:.4f}{read}"
+        yield f"{name}\t{one_cell(hypothesis.text)}\t{hypothesis.score:.4f}{read}"
     if not outcome.hypotheses:
         yield f"{name}\t\t{read}"
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.classified import ClassifiedLine
+from attncli.escapes import one_cell
 from attncli.render.json import as_json_line
 from models.types import LabelProbability
 
@@ -49,7 +50,7 @@ def _text(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
 
 
 def _tsv(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
-    text = " ".join(outcome.line.text.replace("\t", " ").splitlines())
+    text = one_cell(outcome.line.text)
     for label, probability in _labels(outcome):
         yield f"{text}\t{label}\t{probability:.{DIGITS}f}"
     if not _labels(outcome):

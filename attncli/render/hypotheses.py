@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.lines import TranslatedLine
+from attncli.escapes import one_cell, one_line
 from attncli.render.alignment.lines import linked, record_of
 from attncli.render.json import as_json_line
 from models.inference.repetition import repetition
@@ -49,21 +50,21 @@ def _text(outcome: TranslatedLine, layout: TranslationLayout) -> Iterator[str]:
         index = outcome.line.number - 1
         for rank, hypothesis in enumerate(hypotheses):
             links = _links(outcome, rank, layout, " ||| ")
-            yield f"{index} ||| {_one_line(hypothesis.text)} ||| {hypothesis.score:.4f}{links}"
+            yield f"{index} ||| {one_line(hypothesis.text)} ||| {hypothesis.score:.4f}{links}"
         if not hypotheses:
             yield f"{index} |||  ||| "
         return
     best = hypotheses[0] if hypotheses else None
     score = f"{best.score:.4f}\t" if best and outcome.line.text.strip() else "\t"
-    text = (score if layout.scores else "") + (_one_line(best.text) if best else "")
+    text = (score if layout.scores else "") + (one_line(best.text) if best else "")
     yield text + _links(outcome, 0, layout, " ||| ")
 
 
 def _tsv(outcome: TranslatedLine, layout: TranslationLayout) -> Iterator[str]:
-    source = _one_cell(outcome.line.text)
+    source = one_cell(outcome.line.text)
     for rank, hypothesis in enumerate(_hypotheses(outcome)):
         links = _links(outcome, rank, layout, "\t") or "\t" * layout.align
-        yield f"{source}\t{_one_cell(hypothesis.text)}\t{hypothesis.score:.4f}{links}"
+        yield f"{source}\t{one_cell(hypothesis.text)}\t{hypothesis.score:.4f}{links}"
     if outcome.translation is None:
         yield f"{source}\t\t" + "\t" * layout.align
 
@@ -119,11 +120,3 @@ def _links(outcome: TranslatedLine, rank: int, layout: TranslationLayout, separa
     if not layout.align or not outcome.alignments:
         return ""
     return separator + linked(outcome.alignments[rank].panels[0], 0, probabilities=False)
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\r", " ").replace("\n", " ")
-
-
-def _one_cell(text: str) -> str:
-    return _one_line(text).replace("\t", " ")

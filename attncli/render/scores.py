@@ -8,7 +8,8 @@ from typing import Protocol
 from attncli.plurals import counted
 from attncli.render.columns import columns
 from attncli.render.json import as_json
-from attncli.scoring.translations import Bucket, Evaluation, MetricScore, System
+from attncli.render.systems import is_hard, read_modes, speed_cells
+from attncli.scoring.translations import Bucket, Evaluation, MetricScore
 
 
 def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
@@ -20,11 +21,7 @@ def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
         _score_table(evaluations),
         _length_table(evaluations) if first.buckets else "",
         columns([(score.metric, score.signature) for score in first.scores], left=2),
-        "".join(
-            f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
-            for system, *_ in evaluations
-            if _is_hard(system)
-        ),
+        read_modes(evaluation.system for evaluation in evaluations),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -44,7 +41,7 @@ def _score_table(evaluations: Sequence[Evaluation]) -> str:
     rows = [["", *(score.metric for score in evaluations[0].scores)]]
     rows[0] += ["seconds", "sentences/s"] if timed else []
     for system, scores, _ in evaluations:
-        speed = _speed(len(system.hypotheses), system.seconds) if timed else []
+        speed = speed_cells(len(system.hypotheses), system.seconds) if timed else []
         rows.append([system.name, *map(_score, scores), *speed])
     return columns(rows)
 
@@ -53,10 +50,6 @@ def _score(score: MetricScore) -> str:
     interval = "" if score.interval is None else f" ± {score.interval:.2f}"
     chance = "" if score.p_value is None else f" (p = {score.p_value:.3f})"
     return f"{score.value:.2f}{interval}{chance}"
-
-
-def _speed(count: int, seconds: float | None) -> list[str]:
-    return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
 
 
 def _length_table(evaluations: Sequence[Evaluation]) -> str:
@@ -85,7 +78,7 @@ def _record(evaluation: Evaluation) -> dict[str, object]:
         "name": system.name,
         "scores": {score.metric: _score_record(score) for score in scores},
     }
-    if _is_hard(system):
+    if is_hard(system):
         record["read"] = system.read
     if system.seconds:
         record["seconds"] = round(system.seconds, 3)
@@ -93,10 +86,6 @@ def _record(evaluation: Evaluation) -> dict[str, object]:
     if buckets:
         record["by_length"] = [bucket._asdict() for bucket in buckets]
     return record
-
-
-def _is_hard(system: System) -> bool:
-    return system.read.startswith("hard")
 
 
 def _score_record(score: MetricScore) -> dict[str, object]:

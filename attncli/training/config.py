@@ -5,7 +5,7 @@ Stored completely in the run folder, as config.toml.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -21,8 +21,7 @@ from models.config import (
     TokenizerConfig,
 )
 from models.errors import ConfigurationError
-from models.parsing import parse_toml
-from models.settings import check_limits, fields_of, merged, option, overridden, to_dict
+from models.settings import check_limits, merged, option, overridden
 from models.zoo import preset as find_preset
 
 
@@ -306,92 +305,3 @@ def check(config: RunConfig) -> None:
             "ends the run"
         )
         raise ConfigurationError(seen, "an end")
-
-
-PATHS = (  # of data
-    *("train", "dev", "alignments", "images", "captions", "dev_captions", "features"),
-    *("labels", "dev_labels"),
-)
-UNCHECKED = {
-    "preset",
-    "data.corpora",  # compared by content, like all files
-    "data.dev_corpora",
-    "start_from",
-    *(f"data.{name}" for name in PATHS),
-}  # settings not compared by name: the content of the files is compared instead
-
-
-HARMLESS = {
-    "train.checkpoint_minutes",
-    "train.log_every",
-    "train.tensorboard",
-}  # settings that cannot change the weights
-LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
-
-
-def differences(new: RunConfig, old: RunConfig, *, may_go_on: bool = True) -> list[str]:
-    """Return the settings that differ between two runs, as `section.key was old, now new`.
-
-    Paths of data, and settings that cannot change the weights, are not compared. may_go_on: leave
-    out limits that are raised, because the run can go on to them.
-    """
-    before = _flat(to_dict(old))
-    return [
-        f"{place} was {before[place]!r}, now {value!r}"
-        for place, value in _flat(to_dict(new)).items()
-        if value != before[place] and place not in UNCHECKED | HARMLESS
-        if not (may_go_on and place in LIMITS and _is_raised(before[place], value))
-    ]
-
-
-def _is_raised(old: float, new: float) -> bool:
-    return old != 0 and (new == 0 or new > old)
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        place = f"{prefix}{name}"
-        flat.update(_flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
-    return flat
-
-
-def to_toml(config: Any, *, without: Collection[str] = ()) -> str:
-    """Return the configuration as TOML; a comment above each setting documents it.
-
-    without: settings and tables that are left out, such as "model.gate" and "model.image".
-    """
-    return "\n".join(_toml_lines(config, "", without))
-
-
-def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable[str]:
-    import tomli_w
-
-    tables = []
-    if section:
-        yield f"\n[{section}]"
-    for name, field in fields_of(type(config)).items():
-        value, place = getattr(config, name), f"{section}.{name}" if section else name
-        if place in without:
-            continue
-        if hasattr(value, "__dataclass_fields__"):
-            tables.append((place, value))
-            continue
-        if isinstance(value, tuple) and value and hasattr(value[0], "__dataclass_fields__"):
-            tables += [(f"[{place}]", item) for item in value]
-            continue
-        yield f"# {field.metadata['doc']}"
-        plain = list(value) if isinstance(value, tuple) else value
-        yield tomli_w.dumps({name: plain}).strip()
-    for place, table in tables:
-        yield from _toml_lines(table, place, without)
-
-
-def from_toml(text: str, name: str) -> dict[str, Any]:
-    """Return the tables of a TOML file; a ModelError with the line if it does not parse."""
-    try:
-        return parse_toml(text)
-    except ValueError as error:
-        raise ConfigurationError(
-            f"{name} is not TOML ({error})", "key = value lines in tables"
-        ) from None

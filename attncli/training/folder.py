@@ -20,8 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.training.config import RunConfig, TrainConfig, differences, from_toml, to_toml
+from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.differences import differences
 from attncli.training.lock import NAME as LOCK
+from attncli.training.toml import from_toml, to_toml
 from models.errors import ModelError
 from models.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.parsing import parse_json

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from attncli.training.config import (
     DataConfig,
     RunConfig,
-    from_toml,
     image_settings,
     run_config,
 )
@@ -23,6 +22,7 @@ from attncli.training.encoder_choice import encoder_assignments
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.sources import training_source, training_sources
 from attncli.training.time_limit import with_time_limit
+from attncli.training.toml import from_toml
 from models.errors import ModelError, unknown_name
 from models.installed import find_model
 from models.settings import merged, overridden, to_dict
@@ -70,7 +70,7 @@ def settings(
     file and the assignments override. Paths become absolute, so that the run can be resumed from
     any folder. A file of captions with splits is also the dev set if no other is named.
     """
-    assignments = list(assignments)
+    assignments = [*_image_assignments(images), *assignments]
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
         "train": [str(path) for path in files if path.suffix != ".toml"],
@@ -82,8 +82,6 @@ def settings(
     }
     if named := {name: value for name, value in data.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
-    image = {"encoder": images.encoder, "weights": images.encoder_weights}
-    assignments[:0] = [f"model.image.{name}={value}" for name, value in image.items() if value]
     if start:
         _no_preset(preset, start)
         values = _begun(values, find_model(start))
@@ -93,6 +91,12 @@ def settings(
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = run_config(chosen, values, [*brought, *assignments])
     return with_languages(_absolute(config))
+
+
+def _image_assignments(images: ImageOptions) -> list[str]:
+    """Return the image network given on the command line as assignments of settings."""
+    network = {"encoder": images.encoder, "weights": images.encoder_weights}
+    return [f"model.image.{name}={value}" for name, value in network.items() if value]
 
 
 def with_languages(config: RunConfig) -> RunConfig:

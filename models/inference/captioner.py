@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from PIL import Image
 from torch import Tensor
 
-from models.bundle import Bundle, read
 from models.config import BATCH_IMAGES, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_square, to_tensor
@@ -20,7 +18,6 @@ from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished
 from models.inference.search import search
 from models.inference.trained import TorchModel
-from models.sources import check_source
 from models.sources.image import image_encoder
 from models.tokenizer import END
 from models.types import Hypothesis, Memory
@@ -61,17 +58,7 @@ class EncodedImages(NamedTuple):
 class Captioner(TorchModel):
     """A captioner on a device. Its output for an image does not depend on the batch."""
 
-    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
-        check_source(bundle.model.config.family, "image")
-        self.model = bundle.model.to(device).eval()
-        self.tokenizer = bundle.tokenizer
-        self.search = bundle.search
-        self.device = torch.device(device)
-
-    @classmethod
-    def read(cls, folder: str | Path, *, device: str = "cpu") -> Captioner:
-        """Read the captioner of a bundle folder."""
-        return cls(read(Path(folder)), device)
+    source = "image"
 
     @property
     def encoder(self) -> ImageEncoder:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from models.alignment.units import units
-from models.bundle import Bundle, read
 from models.config import MAX_BATCH_TOKENS
 from models.errors import InputError
 from models.inference.batching import in_order, length_batches, pad, windows
 from models.inference.normalise import normalise
 from models.inference.trained import TorchModel
 from models.labels import LabelTokenizer
-from models.sources import check_source
 from models.tokenizer import START
 from models.types import Classification, LabelProbability, WordWeight
 
@@ -27,17 +23,8 @@ WINDOW = 2000  # texts that are read ahead and batched by length
 class Classifier(TorchModel):
     """A classifier on a device. Its output for a text does not depend on the batch."""
 
-    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
-        check_source(bundle.model.config.family, "labelled_text")
-        self.model = bundle.model.to(device).eval()
-        self.tokenizer: LabelTokenizer = cast(LabelTokenizer, bundle.tokenizer)
-        self.search = bundle.search
-        self.device = torch.device(device)
-
-    @classmethod
-    def read(cls, folder: str | Path, *, device: str = "cpu") -> Classifier:
-        """Read the classifier of a bundle folder."""
-        return cls(read(Path(folder)), device)
+    source = "labelled_text"
+    tokenizer: LabelTokenizer
 
     @property
     def labels(self) -> tuple[str, ...]:

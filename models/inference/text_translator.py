@@ -44,6 +44,8 @@ class TextTranslator(TrainedModel):
     """A trained text model ready for use: texts in, translations with scores out."""
 
     to = ""  # target language of a multilingual model; see `for_direction`
+    tokenizer_config: TokenizerConfig
+    alignment: AlignConfig
 
     def __init__(
         self,

@@ -1,17 +1,21 @@
-"""Settings that every trained model in use has: search, read mode, hypotheses. Imports no torch."""
+"""Trained models in use: what all of them share. torch is imported when one is built."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from models.config import ModelConfig, SearchConfig
+from models.sources import check_source
 from models.tokenizer import Tokenizer
 from models.types import Hypothesis
 
 if TYPE_CHECKING:
+    import torch
     from typing_extensions import Self
 
+    from models.bundle import Bundle
     from models.inference.hypotheses import Finished
     from models.model import EncoderDecoder
 
@@ -41,9 +45,26 @@ class TrainedModel:
 
 
 class TorchModel(TrainedModel):
-    """A trained model in use, run by torch."""
+    """A trained model in use, run by torch on a device."""
 
+    source: ClassVar[str]  # kind of input that it reads
     model: EncoderDecoder
+    device: torch.device
+
+    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
+        import torch
+
+        check_source(bundle.model.config.family, self.source)
+        self.model = bundle.model.to(device).eval()
+        self.tokenizer, self.search = bundle.tokenizer, bundle.search
+        self.device = torch.device(device)
+
+    @classmethod
+    def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
+        """Read the model of a bundle folder; a ModelError if it reads another kind of input."""
+        from models.bundle import read
+
+        return cls(read(Path(folder)), device)
 
     @property
     def config(self) -> ModelConfig:

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
-from models.bundle import Bundle, read
+from models.bundle import Bundle
 from models.config import SearchConfig
 from models.inference.batching import pad
 from models.inference.hypotheses import Finished, length_limit
 from models.inference.search import search
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
-from models.sources import check_source
 from models.types import Memory
 
 
 class Translator(TorchModel, TextTranslator):
     """A text model on a device. Its output for a text does not depend on the batch."""
 
-    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
-        check_source(bundle.model.config.family, "text")
-        super().__init__(
-            bundle.model.config,
-            bundle.tokenizer,
-            bundle.tokenizer_config,
-            bundle.search,
-            bundle.alignment,
-        )
-        self.model = bundle.model.to(device).eval()
-        self.device = torch.device(device)
+    source = "text"
 
-    @classmethod
-    def read(cls, folder: str | Path, *, device: str = "cpu") -> Translator:
-        """Read the model of a bundle folder."""
-        return cls(read(Path(folder)), device)
+    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
+        super().__init__(bundle, device)
+        self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
 
     def memory(self, sources: Sequence[EncodedText]) -> Memory:
         """Return the memory of encoded texts, padded to the longest."""

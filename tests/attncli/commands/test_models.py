@@ -11,7 +11,8 @@ import pytest
 
 from attncli import app
 from attncli.jobs.models import Shown, catalogue, show
-from attncli.training.config import from_toml, run_config
+from attncli.training.config import run_config
+from attncli.training.toml import from_toml
 from attncli.training.validation import check_buildable
 from models import build, registry, zoo
 from models.config import AttentionConfig

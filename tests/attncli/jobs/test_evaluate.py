@@ -71,7 +71,7 @@ def test_case_and_tokenizer_are_a_choice() -> None:
 
 
 def test_the_tokenizers_are_those_of_sacrebleu() -> None:
-    offered = scoring.Tokenizer.__args__  # type: ignore[attr-defined]
+    offered = scoring.BleuTokenizer.__args__  # type: ignore[attr-defined]
     assert set(offered) <= set(BLEU.TOKENIZERS)
 
 
@@ -193,7 +193,7 @@ def test_folders_of_one_name_keep_their_paths(
 @pytest.mark.parametrize(
     "options, said",
     [
-        ([], "ATTN_MODEL"),
+        ([], "no model given"),
         (["-m", "a", "--nbest", "2"], "--nbest"),
         (["-m", "a", "--source", "x"], "--source"),
         (["-m", "a", "-m", "b", "--save", "x"], "{model}"),
@@ -230,7 +230,7 @@ def test_what_cannot_be_written_is_said_before_the_work(
 
 def test_outputs_of_another_length_are_refused(files: list[str], tmp_path: Path) -> None:
     path = write(tmp_path / "out", ["a"])
-    with pytest.raises(ModelError, match="has 1 lines; expected 6, as the references"):
+    with pytest.raises(ModelError, match="has 1 line; expected 6, as the references"):
         read_system(Path(path), read_test_set([Path(name) for name in files]))
 
 

@@ -12,13 +12,14 @@ import pytest
 from attncli import app
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
-from attncli.training.config import DataConfig, RunConfig, from_toml, to_toml
+from attncli.training.config import DataConfig, RunConfig
 from attncli.training.corpora import CorpusConfig, parse_corpus
 from attncli.training.events import Evaluated, Interrupted, Started
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.log import read_log
 from attncli.training.settings import settings, with_languages
 from attncli.training.sources.text_corpora import load
+from attncli.training.toml import from_toml, to_toml
 from models import load_translator
 from models.config import TokenizerConfig
 from models.errors import ModelError

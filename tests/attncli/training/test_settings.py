@@ -13,13 +13,12 @@ from attncli.commands.train_files import spread, train_files
 from attncli.training.config import (
     RunConfig,
     TrainConfig,
-    differences,
-    from_toml,
     run_config,
-    to_toml,
 )
+from attncli.training.differences import differences
 from attncli.training.lock import locked
 from attncli.training.settings import ImageOptions, settings
+from attncli.training.toml import from_toml, to_toml
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
 from models.registry import source_name

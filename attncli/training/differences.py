@@ -1,0 +1,54 @@
+"""Differences between the settings of two runs: a run continues only with equal settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attncli.training.config import RunConfig
+from models.settings import to_dict
+
+PATHS = (  # of data
+    *("train", "dev", "alignments", "images", "captions", "dev_captions", "features"),
+    *("labels", "dev_labels"),
+)
+UNCHECKED = {
+    "preset",
+    "data.corpora",  # compared by content, like all files
+    "data.dev_corpora",
+    "start_from",
+    *(f"data.{name}" for name in PATHS),
+}  # settings not compared by name: the content of the files is compared instead
+HARMLESS = {
+    "train.checkpoint_minutes",
+    "train.log_every",
+    "train.tensorboard",
+}  # settings that cannot change the weights
+LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
+
+
+def differences(new: RunConfig, old: RunConfig, *, may_go_on: bool = True) -> list[str]:
+    """Return the settings that differ between two runs, as `section.key was old, now new`.
+
+    Paths of data, and settings that cannot change the weights, are not compared. may_go_on: leave
+    out limits that are raised, because the run can go on to them.
+    """
+    before = _flat(to_dict(old))
+    return [
+        f"{place} was {before[place]!r}, now {value!r}"
+        for place, value in _flat(to_dict(new)).items()
+        if value != before[place] and place not in UNCHECKED | HARMLESS
+        if not (may_go_on and place in LIMITS and _is_raised(before[place], value))
+    ]
+
+
+def _is_raised(old: float, new: float) -> bool:
+    return old != 0 and (new == 0 or new > old)
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        place = f"{prefix}{name}"
+        flat.update(_flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
+    return flat
