@@ -29,7 +29,7 @@ from attncli.data.typed import typed_chunks
 from attncli.jobs import engines, loading
 from attncli.jobs.align import aligner_of
 from attncli.jobs.documents import needs_attention
-from attncli.jobs.line_plans import EVERYDAY, LineOptions, LongLines
+from attncli.jobs.line_plans import DOCUMENT, EVERYDAY, LongLines
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.tags import token_weights
@@ -67,9 +67,11 @@ Long = Annotated[
     typer.Option("--long", help="Lines too long for the model: split at sentence ends, or refuse."),
 ]
 SplitAbove = Annotated[
-    int,
+    int | None,
     typer.Option(
-        min=0, help="Translate lines with more tokens than this sentence by sentence (0: never)."
+        min=0,
+        help="Translate texts with more tokens than this sentence by sentence (0: never). "
+        "Default: 40; documents: 1.",
     ),
 ]
 Normalise = Annotated[
@@ -156,7 +158,7 @@ def translate(
     picture: PictureFile = None,
     pairs: Chosen = None,
     long: Long = "split",
-    split_above: SplitAbove = EVERYDAY.split_above,
+    split_above: SplitAbove = None,
     normalise: Normalise = True,
     copy: Copy = True,
     capitals: Capitals = True,
@@ -233,12 +235,18 @@ def translate(
             model, options, engines.EngineOptions(engine, precision, needs)
         )
         target = _target_language(translator, options) if recognise else None
+        usual = DOCUMENT if document else EVERYDAY
         translate = partial(
             translate_lines,
             translator=translator,
             search=translator.search,
-            options=LineOptions(
-                long, normalise, copy, capitals, split_above, same_end=document is not None
+            options=replace(
+                usual,
+                long_lines=long,
+                normalise=normalise,
+                copy=copy,
+                capitals=capitals,
+                split_above=usual.split_above if split_above is None else split_above,
             ),
             max_batch_tokens=max_batch_tokens,
             aligner=partial(token_weights, _in_torch(translator)[0])

@@ -14,6 +14,7 @@ from attncli.documents.wrap import Width, balanced
 
 SPEAKER = re.compile(r"\s*[-–—]\s?\S")  # one of several people who speak
 
+SENTENCE_END = re.compile(r"[.!?…][\"'”»)]*(?:</\w+>)*\s*$")
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 Scan = Callable[[str, int, int], Iterator[Piece]]  # of content, start and end
@@ -38,11 +39,15 @@ def cue_segments(
 ) -> Iterator[Segment]:
     """Yield the segments of the text lines of one subtitle.
 
-    Its lines are one text, unless several people speak. The translation is divided into at most as
-    many lines.
+    Its lines are one text, unless several people speak or a sentence ends with a line. The
+    translation of a text is divided into at most as many lines as before.
     """
-    spoken = [SPEAKER.match(content[line.start : line.end]) is not None for line in lines]
-    starts = [number for number, speaks in enumerate(spoken) if speaks and number]
+    texts = [content[line.start : line.end] for line in lines]
+    starts = [
+        number
+        for number in range(1, len(lines))
+        if SPEAKER.match(texts[number]) or SENTENCE_END.search(texts[number - 1])
+    ]
     for first, behind in zip([0, *starts], [*starts, len(lines)], strict=True):
         segment = _segment(content, lines[first:behind], scan, encode)
         if segment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line
@@ -39,6 +39,7 @@ class LineOptions:
 
 
 EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=40)
+DOCUMENT = replace(EVERYDAY, split_above=1, same_end=True)  # sentence by sentence
 
 
 class MeasuresTexts(Protocol):

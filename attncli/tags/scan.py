@@ -34,7 +34,10 @@ PRINTF = (
     r"|(?<!\d)%(?:\d{1,9}\$)?[-+\#0]{0,9}(?:\d{1,9}|\*)?(?:\.(?:\d{1,9}|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcrsSpn@]"
     r"|(?<!\d)%L?\d{1,2}(?![\w%$])"  # Qt
 )
-ADDRESS = r"""https?://[!\#-;=?-\[\]_a-z~]*[\#-&*-\-/-9=@-Z_a-z~]"""
+ADDRESS = (
+    r"""https?://[!\#-;=?-\[\]_a-z~]*[\#-&*-\-/-9=@-Z_a-z~]"""
+    r"|(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
+)
 MARK = re.compile(
     rf"(?P<tag>{TAG})|(?P<placeholder>{BRACES}|{PRINTF}|{ADDRESS})|(?P<entity>{ENTITY})",
     re.DOTALL,

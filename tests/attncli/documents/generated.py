@@ -33,13 +33,17 @@ def marked(random: Random, inline: tuple[str, ...]) -> str:
     )
 
 
+def unended(random: Random) -> str:
+    """Return a text without the end of a sentence, which would divide a subtitle."""
+    return sentence(random).replace(".", "")
+
+
 def srt(random: Random) -> str:
     texts = ("{}", "<i>{}</i>", "- {}", "{\\an8}{}", "♪ {} ♪", "<font color='red'>{}")
     cues = []
     for number in range(random.randint(0, 6)):
         lines = [
-            random.choice(texts).replace("{}", sentence(random))
-            for _ in range(random.randint(0, 3))
+            random.choice(texts).replace("{}", unended(random)) for _ in range(random.randint(0, 3))
         ]
         cues.append("\n".join([str(number), "00:00:01,000 --> 00:00:02,000 X1:1", *lines, ""]))
     return random.choice(("\n", "", "\n\n")).join(cues)
@@ -50,7 +54,7 @@ def vtt(random: Random) -> str:
     for number in range(random.randint(0, 6)):
         lines = [
             random.choice(("{}", "<v Fred>{}", "<c.a>{}</c>", "{}<00:00:01.000>x", "&amp; {}"))
-            .replace("{}", sentence(random).replace("-->", "->"))
+            .replace("{}", unended(random).replace("-->", "->"))
             for _ in range(random.randint(1, 3))
         ]  # fmt: skip
         name = [f"cue {number}"] if random.random() < 0.5 else []

@@ -63,6 +63,12 @@ def test_a_subtitle_has_at_most_as_many_lines_as_before() -> None:
     assert document.segments[1].write((text,)) == text
 
 
+def test_a_line_that_ends_a_sentence_stays_a_line() -> None:
+    content = "1\n00:01,000 --> 00:02,000\nGood morning.\nHow are you\ntoday?\n"
+    document = read_document(content, "srt", DocumentOptions())
+    assert [s.texts for s in document.segments] == [("Good morning.",), ("How are you today?",)]
+
+
 def test_notes_styles_speakers_and_times_of_vtt_stay() -> None:
     head = "WEBVTT\n\nNOTE a note\n\nSTYLE\n::cue { color: red }\n\nname\n01:00.000 --> 01:02.000\n"
     content = head + "<v Fred>he &amp; <c.a>she</c> <00:01.000>go"
