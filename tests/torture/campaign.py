@@ -29,6 +29,8 @@ from models.errors import ModelError
 from models.files import write_bytes, write_folder
 from models.images import open_image
 from tests.torture.mutate import mutate, mutate_json
+from tests.torture.power import power_failures
+from tests.torture.training import Training
 from tests.torture.worker import Result, attempt
 from tests.torture.writes import attack
 
@@ -53,6 +55,9 @@ class Campaign:
         """Run every attack."""
         yield from self.writes()
         yield from self.shared()
+        if runs := int(2 * self.scale):
+            training = Training(self.folder / "training", self.log)
+            yield from training.attack(self.random("training"), runs)
         yield self.lines()
         yield self.inputs("images", self._images(), lambda path: open_image(path))
         yield self.inputs("compressed text", self._archives(), _read_lines)
@@ -109,6 +114,8 @@ class Campaign:
             ("feature cache", self._fill_cache, self._check_cache),
         ):
             yield from attack(name, prepare, work, check, self.log, self.random(name), most)
+            rng = self.random(f"power {name}")
+            yield power_failures(name, place, prepare, work, check, self.log, rng, most)
 
     def _fill_cache(self) -> None:
         cache = FeatureCache(self.folder / "writes" / "cache", RowKind((4,), "float32", "torture"))

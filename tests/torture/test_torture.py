@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from tests.torture.__main__ import table
 from tests.torture.campaign import Campaign
+from tests.torture.power import power_failures
+from tests.torture.training import Training
 from tests.torture.worker import attempt
 from tests.torture.writes import attack
 
@@ -46,6 +51,46 @@ def test_the_campaign_sees_a_writer_that_is_not_safe(tmp_path: Path) -> None:
         most=10,
     )
     assert killed.tried == 4 and len(killed.failed) == 2  # at both calls of the second part
+
+
+def test_the_campaign_sees_a_rename_before_the_content_is_flushed(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+
+    def prepare() -> None:
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir()
+        (root / "target").write_bytes(b"old")
+
+    def write(flushed: bool) -> None:
+        descriptor = os.open(root / "part", os.O_WRONLY | os.O_CREAT)
+        os.write(descriptor, b"new")
+        if flushed:
+            os.fsync(descriptor)
+        os.close(descriptor)
+        os.replace(root / "part", root / "target")
+
+    def check() -> str:
+        return "" if (root / "target").read_bytes() in (b"old", b"new") else "empty"
+
+    for flushed in (True, False):
+        result = power_failures(
+            "unsafe",
+            root,
+            prepare,
+            lambda flushed=flushed: write(flushed),  # type: ignore[misc]
+            check,
+            tmp_path / "log",
+            Random(1),
+            most=10,
+        )
+        assert result.tried >= 4 and bool(result.failed) is not flushed
+
+
+@pytest.mark.slow
+def test_training_survives_kills_full_disks_and_power_failures(tmp_path: Path) -> None:
+    training = Training(tmp_path / "training", tmp_path / "log")
+    shown, failed = table(training.attack(Random(SEED), 2))
+    assert not failed, f"seed {SEED}\n{shown}\n" + "\n".join(failed)
 
 
 def test_the_campaign_sees_crashes_endless_work_and_wrong_errors(tmp_path: Path) -> None:

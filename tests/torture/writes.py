@@ -13,7 +13,7 @@ from typing import Any
 from models.errors import ModelError
 from tests.torture.worker import KILLED, Result, attempt
 
-CALLS = ("open", "fsync", "replace", "truncate", "ftruncate", "mkdir", "unlink", "write")
+CALLS = ("open", "fsync", "replace", "link", "truncate", "ftruncate", "mkdir", "unlink", "write")
 
 
 class Full(OSError):

@@ -1,0 +1,145 @@
+"""Attacks on `attn train`: kills, full disks and damage between the cycles of one run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from models.errors import DamagedError, ModelError
+from tests.attncli.training.small import outcome
+from tests.torture.power import power_failures
+from tests.torture.worker import Result, attempt
+from tests.torture.writes import count_calls, fail_at
+
+CYCLES = 40  # of one run, at most
+DAMAGE = 0.2  # share of the cycles after which a byte of the last checkpoint is changed
+SMALL = (
+    *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1", "model.decoder_layers=1"),
+    *("train.batch_tokens=200", "train.warmup=4", "train.steps=6", "train.evaluate_every=2"),
+    *("train.average=2", "train.ema=0.9", "train.log_every=1", "train.checkpoint_minutes=0"),
+    *("tokenizer.size=330", "search.method=greedy", "search.max_extra=3", "search.max_ratio=0.5"),
+    "train.metric=loss",
+)
+
+
+class Training:
+    """A tiny run in a folder, and the same run without interruptions beside it."""
+
+    def __init__(self, place: Path, log: Path) -> None:
+        self.place, self.log = place, log
+        self.folder, self.reference = place / "run", place / "unbroken"
+
+    def attack(self, random: Random, runs: int) -> Iterator[Result]:
+        """Interrupt runs again and again until they end; compare them with the unbroken one."""
+        self.prepare()
+        for how in ("kill", "full"):
+            result = Result(f"attn train, {'killed' if how == 'kill' else 'disk full'} and resumed")
+            for number in range(runs):
+                result.add(f"run {number}", self._broken_run(how, random))
+            yield result
+        yield power_failures(
+            "attn train",
+            self.folder,
+            self.begin,
+            lambda: self.train(self.folder),
+            self.check,
+            self.log,
+            random,
+            runs,
+        )
+
+    def prepare(self) -> None:
+        """Write the data and the unbroken run."""
+        from attncli.embedded.grammar import generate
+
+        self.place.mkdir()
+        lines = [f"{pair.source}\t{pair.target}\n" for pair in generate(72)]
+        (self.place / "train.tsv").write_text("".join(lines[:60]), "utf-8")
+        (self.place / "dev.tsv").write_text("".join(lines[60:]), "utf-8")
+        self.calls = count_calls(lambda: self.train(self.reference), self.log)
+
+    def train(self, folder: Path) -> None:
+        """Start or continue the run in a folder, to its end."""
+        import torch
+
+        from attncli.jobs.train import train
+        from attncli.training.settings import settings
+
+        torch.set_num_threads(1)
+        files = [self.place / "train.tsv"], [self.place / "dev.tsv"]
+        config = settings(*files, "transformer-nano", SMALL)
+        for _ in train(config, folder, device="cpu", progress=lambda *shown: None):
+            pass
+
+    def begin(self) -> None:
+        """Make an empty folder for the run."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
+
+    def check(self) -> str:
+        """Load the model that is there; continue the run; compare it with the unbroken one."""
+        fault = attempt(lambda: _load(self.folder), self.log)
+        fault = fault or attempt(lambda: self.train(self.folder), self.log)
+        return fault or self._difference()
+
+    def _broken_run(self, how: str, random: Random) -> str:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for cycle in range(CYCLES):
+            number = random.randrange(1, self.calls) if cycle < CYCLES - 1 else 0
+
+            def work(number: int = number) -> None:
+                fail_at(number, how)
+                try:
+                    self.train(self.folder)
+                except DamagedError:
+                    raise
+                except ModelError:  # the disk is full
+                    return
+
+            if fault := attempt(work, self.log):
+                return f"cycle {cycle}: {fault}"
+            if self._has_ended():
+                break
+            if random.random() < DAMAGE:
+                _damage(self.folder, random)
+        return self._difference()
+
+    def _has_ended(self) -> bool:
+        from attncli.training.finished import finished_run
+        from attncli.training.folder import RunFolder
+
+        return finished_run(RunFolder(self.folder)) is not None
+
+    def _difference(self) -> str:
+        """Return the first part in which the two runs differ."""
+        found, expected = outcome(self.folder), self._expected
+        return next((f"other {name}" for name in expected if found[name] != expected[name]), "")
+
+    @cached_property
+    def _expected(self) -> dict[str, Any]:
+        return outcome(self.reference)
+
+
+def _damage(path: Path, random: Random) -> None:
+    """Change a byte of the last checkpoint, if there is a previous one."""
+    from attncli.training.folder import RunFolder
+
+    folder = RunFolder(path)
+    if folder.checkpoint.exists() and folder.previous.exists():
+        content = bytearray(folder.checkpoint.read_bytes())
+        content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+        folder.checkpoint.unlink()  # the previous one may be the same file
+        folder.checkpoint.write_bytes(content)
+
+
+def _load(folder: Path) -> None:
+    """Load the model of a run folder, if there is one."""
+    from models.bundle import read
+    from models.installed import is_bundle
+
+    if is_bundle(folder):
+        read(folder)
