@@ -9,7 +9,7 @@ import typer
 
 from attncli import console
 from attncli.commands.evaluate_alignments import GoldIndex, SkipBad
-from attncli.data.streams import open_output
+from attncli.data.streams import check_inputs, open_output
 from attncli.jobs import loading
 from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
 from attncli.jobs.loading import OpenOptions
@@ -81,6 +81,7 @@ def tune(
       attn align tune -m runs/en-de --reverse-model runs/de-en some.en some.de
       attn align tune -m runs/en-de some.en some.de
     """
+    check_inputs(files)
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
     if gold is not None and reverse_model is not None:

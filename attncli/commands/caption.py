@@ -15,6 +15,7 @@ from attncli.commands.caption_files import Draw, open_attention, write_sidecars
 from attncli.data.named_images import (
     STDIN,
     ImageFile,
+    check_image,
     count_images,
     is_alone,
     is_archive,
@@ -123,6 +124,8 @@ def caption(
     names = images or []
     _check(names, overrides, format, sidecar=sidecar, overwrite=overwrite, show=show)
     alone = is_alone(names)
+    if alone:
+        check_image(names[0])
     with open_attention(attention, alone=alone) as draw:
         options = OpenOptions(device, threads, hard_decode, overrides)
         captioner = loading.open_captioners(model, options)

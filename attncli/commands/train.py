@@ -14,6 +14,7 @@ import typer
 from attncli import console
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import TrainCommand, run_folder, train_files
+from attncli.data.streams import check_inputs
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options import Device, Threads
@@ -188,6 +189,9 @@ def train(
         corpora=corpora,
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )
+    check_inputs(config.data.inputs)
+    if output and output.exists() and not output.is_dir():
+        raise ModelError(f"{output} is a file", "a new folder, or that of the run")
     where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
         _dry_run(config, where)

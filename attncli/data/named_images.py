@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 from attncli.data.image_index import FileRange, open_images
 from attncli.data.lines import read_chunks
 from models import heic
-from models.errors import ModelError
+from models.errors import ModelError, NotFoundError
 from models.limits import IMAGE_BYTES
 
 TAR = ".tar"
@@ -52,6 +52,13 @@ def is_alone(arguments: Sequence[str]) -> bool:
     return not (os.path.isdir(argument) or is_archive(argument)) and (
         os.path.exists(argument) or not _is_wild(argument)
     )
+
+
+def check_image(argument: str) -> None:
+    """Raise NotFoundError if a single image does not exist; commands call it before the model."""
+    for file in [] if argument == STDIN else _expanded(argument, recursive=False):
+        if file.path and not file.path.exists():
+            raise NotFoundError(f"no file {file.name}", "an image")
 
 
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:

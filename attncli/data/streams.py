@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -35,6 +35,17 @@ def open_input(path: Path | None) -> Iterator[BinaryIO]:
         return
     with _opened(path) as stream:
         yield stream
+
+
+def check_inputs(paths: Iterable[Path | str]) -> None:
+    """Raise the ModelError of `open_input` for the first path that does not exist; read nothing.
+
+    Commands call it before they import torch.
+    """
+    for path in paths:
+        if str(path) != "-" and not os.path.exists(path):
+            with _opened(Path(path)):
+                pass
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
     from models import load_translator
 
     options = options or OpenOptions()
-    path = chosen_model(model, "translate")
+    path = readable(chosen_model(model, "translate"))
     return configured(load_translator(path, device=open_device(options)), options)
 
 
@@ -106,7 +106,7 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
     from models import load_captioner
 
     options = options or OpenOptions()
-    path = chosen_model(model, "caption")
+    path = readable(chosen_model(model, "caption"))
     return _configured(load_captioner(path, device=open_device(options)), options)
 
 
@@ -145,6 +145,14 @@ def model_names(folders: Sequence[Path]) -> list[str]:
     """Return the names of model folders; whole paths if two folders have the same name."""
     names = [folder.resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def readable(path: Path) -> Path:
+    """Return the folder of a model; raise ModelError before torch is imported if it is none."""
+    from models.bundle.settings import read_settings
+
+    read_settings(path)
+    return path
 
 
 def open_device(options: OpenOptions) -> str:

@@ -107,6 +107,15 @@ class DataConfig:
     )
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files and folders that a run reads."""
+        corpora = (*self.corpora, *self.dev_corpora)
+        texts = [*self.train, *self.dev, *(path for corpus in corpora for path in corpus.files)]
+        images = [self.images, self.captions, self.dev_captions]
+        others = [self.alignments, self.labels, self.dev_labels]
+        return tuple(path for path in (*texts, *images, *others) if path)
+
+    @property
     def is_given(self) -> bool:
         """Return True if there are files to train on."""
         return bool(self.train or self.corpora or self.images or self.captions or self.labels)

@@ -9,6 +9,7 @@ import resource
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -205,3 +206,33 @@ def test_a_quiet_command_reports_problems_only(
 def test_the_help_of_a_command_ends_with_an_example(name: str) -> None:
     shown = attn(name, "--help").stdout
     assert f"attn {name}" in shown.partition("Example:")[2].splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("train no.en no.de", "no.en"),
+        ("train {table} --dev no.tsv", "no.tsv"),
+        ("train --corpus en-de=no.tsv", "no.tsv"),
+        ("train --images no --captions {table}", "no: "),
+        ("train {table} -o {table}", "is a file"),
+        ("translate -m no/such hi", "no/such"),
+        ("caption -m no/such {table}", "no/such"),
+        ("caption no.jpg", "no.jpg"),
+        ("align no.en no.de", "no.en"),
+        ("align tune -m no/such no.tsv", "no.tsv"),
+        ("evaluate -m no/such no.tsv", "no.tsv"),
+    ],
+)
+def test_wrong_paths_are_reported_before_torch_is_imported(
+    arguments: str, said: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("a\tb\n" * 3, "utf-8")
+    code = (
+        "import sys; from attncli.app import run; status = run(sys.argv[1:]);"
+        "print(status, 'torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, *arguments.format(table=table).split()]
+    shown = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert shown.stdout == "1 False\n" and said in shown.stderr.replace("\n", ": "), shown.stderr
