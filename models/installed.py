@@ -95,7 +95,7 @@ def default_model(task: str) -> Path:
 
 def no_model_given(task: str) -> NotFoundError:
     """Return the error for a missing -m; it lists the models for a task, newest run first."""
-    from models.bundle import task_of  # reads each config.json
+    from models.bundle.settings import task_of  # reads each config.json
 
     names = [_shown(model) for model in installed() if task_of(model.folder) == task]
     if len(names) > LISTED:

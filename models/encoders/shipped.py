@@ -8,8 +8,9 @@ from torch import Tensor
 
 from models.errors import NotFoundError
 from models.installed import BOX, DEFAULTS, is_bundle
+from models.sources.image import ImageSource
 
-PREFIX = "encoder.body."  # names of an image network's weights in a bundle
+PREFIX = ImageSource.shared_weights  # of the names of an image network's weights in a bundle
 
 
 def shipped_captioner() -> Path:

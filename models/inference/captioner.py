@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from PIL import Image
@@ -18,7 +18,6 @@ from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished
 from models.inference.search import search
 from models.inference.trained import TorchModel
-from models.sources.image import image_encoder
 from models.tokenizer import END
 from models.types import Hypothesis, Memory
 
@@ -63,7 +62,7 @@ class Captioner(TorchModel):
     @property
     def encoder(self) -> ImageEncoder:
         """The image encoder."""
-        return image_encoder(self.model)
+        return cast(ImageEncoder, self.model.encoder)  # the family reads images
 
     def caption(
         self,

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from models.sources.base import Source
 from models.types import VocabularySizes
-
-if TYPE_CHECKING:
-    from models.encoders.image import ImageEncoder
-    from models.model import EncoderDecoder
 
 
 class ImageSource(Source):
@@ -28,13 +22,3 @@ class ImageSource(Source):
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the target's vocabulary size alone; the source's is 0."""
         return VocabularySizes(0, sizes.target, False)
-
-
-def image_encoder(model: EncoderDecoder) -> ImageEncoder:
-    """Return the encoder of a model that reads images; raise TypeError for another model."""
-    from models.encoders.image import ImageEncoder
-
-    encoder = model.encoder
-    if not isinstance(encoder, ImageEncoder):
-        raise TypeError(f"{type(model).__name__} has no image encoder")
-    return encoder

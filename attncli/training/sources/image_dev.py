@@ -20,10 +20,10 @@ from attncli.training.metrics import metric_for
 from attncli.training.sources.image_features import half
 from models.bundle import Bundle
 from models.config import ModelConfig
+from models.encoders.image import ImageEncoder
 from models.inference.batching import length_batches, pad, teacher_forcing_batch
 from models.inference.captioner import Captioner
 from models.model import EncoderDecoder
-from models.sources.image import image_encoder
 from models.tokenizer import Tokenizer
 from models.types import Batch
 
@@ -56,7 +56,8 @@ class DevCaptions:
         """Return the set with features computed once by the model's current encoder."""
         if not self.inputs.are_pixels:
             return self
-        encoder, device, found = image_encoder(model), next(model.parameters()).device, []
+        encoder, device, found = model.encoder, next(model.parameters()).device, []
+        assert isinstance(encoder, ImageEncoder)
         for start in range(0, len(self), BATCH):
             report(0.0)
             pixels, _ = replace(self.inputs, augment=None).source(self.rows[start : start + BATCH])

@@ -13,13 +13,12 @@ from attncli.training.encoder_choice import start_advice
 from attncli.training.settings import ImageOptions, settings
 from attncli.training.sources import image_data
 from attncli.training.validation import check_buildable
-from models.bundle import read
 from models.config import ImageConfig, ModelConfig
 from models.encoders import shipped
 from models.encoders.image import ImageEncoder
 from models.errors import ModelError
+from models.inference.captioner import Captioner
 from models.installed import BOX, DEFAULTS
-from models.sources.image import image_encoder
 from tests.attncli.training.small_captions import Files, small_config, write_images
 
 SHIPPED = BOX / DEFAULTS["caption"]
@@ -40,7 +39,7 @@ def chosen(files: Files, preset: str, encoder: str = "", *changes: str) -> RunCo
 @with_photos
 def test_the_default_network_is_that_of_the_shipped_captioner() -> None:
     config = ModelConfig(family="captioner", image=ImageConfig(size=64))
-    encoder, stored = ImageEncoder(config), image_encoder(read(SHIPPED).model).body
+    encoder, stored = ImageEncoder(config), Captioner.read(SHIPPED).encoder.body
     encoder.load_pretrained()
     for name, parameter in stored.named_parameters():
         assert torch.equal(encoder.body.get_parameter(name), parameter), name
