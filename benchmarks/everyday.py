@@ -1,12 +1,12 @@
 """Train and score `everyday`, the translator in the box: English, German, French, Spanish.
 
-    python benchmarks/everyday.py prepare --data DIR --work WORK
+    python benchmarks/everyday.py prepare --data DIR --work WORK [--from MODEL]
     python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N]
 
 DIR holds `tatoeba/` and `text/` with tables of English, tab, another language. `prepare` writes one
 cleaned corpus per language pair into WORK and prints the `attn train` command that learns from
-them. `score` translates the test sentences in all twelve directions with `attn translate` and
-prints BLEU (sacreBLEU, 13a, all references) and chrF2.
+them, from random weights or from MODEL. `score` translates the test sentences in all twelve
+directions with `attn translate` and prints BLEU (sacreBLEU, 13a, all references) and chrF2.
 
 The pairs without English are joined on their English sentence (for scoring, those of dev and test
 together, because the test sets share few sentences). As a source, each distinct sentence
@@ -33,6 +33,16 @@ PIVOT_PAIRS = (("de", "fr"), ("de", "es"), ("fr", "es"))
 SPACES = re.compile(r"[\s\u00a0\u2009\u202f]+")
 MOST_WORDS = 80  # of a training pair
 MOST_PIVOT_PAIRS = 25_000  # of each pair of languages without English
+MODEL_SETTINGS = (
+    *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
+    *("model.decoder_layers=2", "model.heads=4", "tokenizer.size=10000"),
+)
+SETTINGS = (
+    *("model.dropout=0.05", "data.concatenate=0.06", "data.noise=0.12", "train.batch_tokens=4096"),
+    *("train.precision=bf16", "train.label_smoothing=0.1", "train.ema=0.998", "train.average=0"),
+    *("train.lr=0.0012", "train.warmup=200", "train.schedule=linear", "train.steps=4650"),
+    *("train.epochs=0", "train.evaluate_every=800", "train.patience=0"),
+)
 Pairs = list[tuple[str, str]]
 
 
@@ -42,20 +52,24 @@ def main() -> None:
     parser.add_argument("part", choices=["prepare", "score"])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--from", dest="start", default="", help="model to train further")
     parser.add_argument("-m", "--model", default="everyday")
     parser.add_argument("--limit", type=int, default=0, help="sources per direction (0: all)")
     parser.add_argument("--directions", nargs="*", default=[], help="such as en-de; default: all")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     if options.part == "prepare":
-        prepare(options.data, options.work)
+        prepare(options.data, options.work, options.start)
     else:
         score(options)
 
 
-def prepare(data: Path, work: Path) -> None:
-    """Write a cleaned training corpus and a dev corpus per language pair."""
-    words = ["attn", "train", "-o", str(work / "everyday"), "--preset", "transformer-small"]
+def prepare(data: Path, work: Path, start: str) -> None:
+    """Write a cleaned training corpus and a dev corpus per language pair; print the command."""
+    words = ["attn", "train", "-o", str(work / "everyday")]
+    words += ["--from", start] if start else ["--preset", "transformer-small"]
+    settings = SETTINGS if start else (*MODEL_SETTINGS, *SETTINGS)
+    words += [word for setting in settings for word in ("-s", setting)]
     for (first, second), pairs in training_pairs(data).items():
         words += ["--corpus", f"{first}-{second}={write(pairs, work / f'{first}-{second}.tsv')}"]
     for code, language in CODES.items():
