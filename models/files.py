@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -120,7 +119,7 @@ def open_regular(path: Path, most: int) -> BinaryIO:
 def temporary_name(path: Path, suffix: str) -> Path:
     """Return a hidden, unpredictable name in the folder of ``path``."""
     start = os.fsencode(path.name)[:NAME_BYTES].decode("utf-8", "ignore")
-    return path.with_name(f".{start}.{secrets.token_hex(8)}{suffix}")
+    return path.with_name(f".{start}.{os.urandom(8).hex()}{suffix}")
 
 
 def is_leftover(path: Path) -> bool:

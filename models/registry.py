@@ -106,6 +106,11 @@ def names(kind: str) -> list[str]:
     return [*TABLES[kind], *(name for name in package_names(kind) if name not in TABLES[kind])]
 
 
+def is_name(kind: str, name: str) -> bool:
+    """Return True if a name of a kind is registered. Packages are read only for unusual names."""
+    return name in TABLES[kind] or name in package_names(kind)
+
+
 @cache
 def package_names(kind: str) -> dict[str, str]:
     """Return names of enabled packages; the zoo's own names take precedence."""

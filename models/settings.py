@@ -7,7 +7,6 @@ fields, so each is written once. Nothing here imports torch.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 import types
 import typing
@@ -17,6 +16,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from models.errors import ConfigurationError, unknown_name
+from models.registry import is_name as is_registered
 from models.registry import names as registered_names
 from models.registry import package_hint
 
@@ -40,6 +40,12 @@ class Limits:
     def allowed(self) -> tuple[str, ...]:
         """The choices, registered ones included; empty if any value is accepted."""
         return tuple(registered_names(self.registry)) if self.registry else self.choices
+
+    def allows(self, text: str) -> bool:
+        """Return True if a text is one of the choices, or any text is accepted."""
+        if self.registry:
+            return is_registered(self.registry, text)
+        return not self.choices or text in self.choices
 
     @property
     def range(self) -> str:
@@ -168,8 +174,10 @@ def within(limits: Limits, value: Any, place: str) -> Any:
     """Return the value, an alias replaced by its name; raise ConfigurationError if not allowed."""
     if isinstance(value, str):
         value = limits.aliases.get(value, value)
-        allowed = limits.allowed
-        if allowed and value not in allowed:
+        if not limits.allows(value):
+            import difflib
+
+            allowed = limits.allowed
             near = difflib.get_close_matches(value, allowed, n=1)
             hint = f"did you mean {near[0]}?" if near else ""
             if limits.registry:

@@ -1,4 +1,7 @@
-"""Pictures of alignments that a command writes in addition to its results."""
+"""Pictures of alignments that a command writes in addition to its results.
+
+The writers are imported when something is drawn, so that a command starts faster without.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,8 @@ from typing import NamedTuple
 import typer
 
 from attncli import console
-from attncli.data.pairs import numbers
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_output
-from attncli.render.alignment.writers import FORMATS, format_of, trouble, written
 from models.errors import ModelError
 
 
@@ -26,6 +27,8 @@ class Drawing(NamedTuple):
     @property
     def heads(self) -> bool:
         """True if the picture shows the weights of every head."""
+        from attncli.render.alignment.writers import FORMATS
+
         return bool(self.format) and FORMATS[self.format].heads
 
     def wants(self, pair: AlignedPair) -> bool:
@@ -45,6 +48,8 @@ class Picture:
         """Collect the pairs that will be drawn."""
         if not self.drawing.path:
             return
+        from attncli.render.alignment.writers import FORMATS
+
         most = None if self.drawing.chosen else FORMATS[self.drawing.format].most
         for pair in filter(self.drawing.wants, pairs):
             if most is None or len(self.pairs) < most:
@@ -57,6 +62,8 @@ class Picture:
         path, name, _ = self.drawing
         if not path:
             return
+        from attncli.render.alignment.writers import trouble, written
+
         if problem := trouble(self.pairs, name):
             console.warn(f"{path}: {problem}")
         if self.left_out:
@@ -76,12 +83,20 @@ def check_drawing(path: Path | None, pairs: str | None, *, drawn: bool = True) -
     if pairs and not (path or drawn):
         raise typer.BadParameter("needs --show or --picture", param_hint="'--pairs'")
     try:
-        chosen = numbers(pairs) if pairs else ()
+        chosen = _numbers(pairs) if pairs else ()
     except ValueError:
         raise typer.BadParameter("pairs such as 1-20,35", param_hint="'--pairs'") from None
     if not path:
         return Drawing(chosen=chosen)
+    from attncli.render.alignment.writers import format_of
+
     name = format_of(path, pictures=True)
     if not path.parent.is_dir():
         raise ModelError(f"cannot write {path}: no folder {path.parent}")
     return Drawing(path, name, chosen)
+
+
+def _numbers(text: str) -> Sequence[range]:
+    from attncli.data.pairs import numbers
+
+    return numbers(text)

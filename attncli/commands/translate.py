@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import typer
 
@@ -20,6 +20,7 @@ from attncli.commands.translate_documents import (
     Keep,
     check_plain_output,
     document_choice,
+    needs_attention,
     read_input,
     translate_document,
 )
@@ -27,16 +28,11 @@ from attncli.data.lines import TranslatedLine, read_chunks
 from attncli.data.streams import Write, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import engines, loading
-from attncli.jobs.align import aligner_of
-from attncli.jobs.documents import needs_attention
 from attncli.jobs.line_plans import DOCUMENT, EVERYDAY, LongLines
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
-from attncli.jobs.tags import token_weights
-from attncli.jobs.target_language import TargetLanguage
 from attncli.jobs.text_arguments import check_texts
 from attncli.jobs.translate import translate_lines
-from attncli.jobs.translate_align import with_alignments
 from attncli.options import (
     BatchTokens,
     Device,
@@ -49,13 +45,14 @@ from attncli.options import (
 )
 from attncli.overrides import AlignOverrides, SearchOverrides
 from attncli.plurals import counted
-from attncli.render.alignment.writers import Style, written
 from attncli.render.hypotheses import Format, TranslationLayout, rendered
 from attncli.render.screen import Screen, current_screen
 from models.config import MAX_BATCH_TOKENS
 from models.inference.engines import ComputePrecision, Engine
 
 if TYPE_CHECKING:
+    from attncli.jobs.tags import AlignTranslations
+    from attncli.jobs.target_language import TargetLanguage
     from models.inference.text_translator import TextTranslator
     from models.inference.translator import Translator
 
@@ -163,7 +160,7 @@ def translate(
     copy: Copy = True,
     capitals: Capitals = True,
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
-    engine: EngineName = "torch",
+    engine: EngineName = "auto",
     precision: PrecisionName = "fp32",
     device: Device = "auto",
     threads: Threads = 0,
@@ -249,9 +246,7 @@ def translate(
                 split_above=usual.split_above if split_above is None else split_above,
             ),
             max_batch_tokens=max_batch_tokens,
-            aligner=partial(token_weights, _in_torch(translator)[0])
-            if keep_tags or document
-            else None,
+            aligner=_tag_aligner(translator) if keep_tags or document else None,
             is_done=target,
         )
         if document:
@@ -261,18 +256,14 @@ def translate(
             raise typer.Exit(not complete)
         outcomes = translate(typed_chunks(stream) if stream.isatty() else read_chunks(stream))
         if aligned:
-            names = model_names(model) if model and len(model) > 1 else [""]
-            aligners = [
-                aligner_of(
-                    member,
-                    AlignOverrides({"units": units} if units else {}),
-                    name=name,
-                    heads=drawing.heads,
-                    max_batch_tokens=max_batch_tokens,
-                )
-                for name, member in zip(names, _in_torch(translator), strict=True)
-            ]
-            outcomes = with_alignments(outcomes, aligners)
+            outcomes = _aligned(
+                outcomes,
+                translator,
+                model_names(model) if model and len(model) > 1 else [""],
+                AlignOverrides({"units": units} if units else {}),
+                heads=drawing.heads,
+                max_batch_tokens=max_batch_tokens,
+            )
         layout = TranslationLayout(
             format, translator.search.nbest > 1, scores, translator.read_mode, align
         )
@@ -290,6 +281,8 @@ def translate(
 
 def _target_language(translator: TextTranslator, options: OpenOptions) -> TargetLanguage:
     """Return what recognises lines in the target language, with the shipped identifier."""
+    from attncli.jobs.target_language import TargetLanguage
+
     classifier = loading.open_classifier(None, replace(options, read_mode=None))
     return TargetLanguage(classifier, translator.to)
 
@@ -298,6 +291,31 @@ def _report(target: TargetLanguage | None) -> None:
     """Report how many lines were in the target language already."""
     if target and target.summary:
         console.say(target.summary)
+
+
+def _tag_aligner(translator: TextTranslator) -> AlignTranslations:
+    from attncli.jobs.tags import token_weights
+
+    return partial(token_weights, _in_torch(translator)[0])
+
+
+def _aligned(
+    outcomes: Iterator[list[TranslatedLine]],
+    translator: TextTranslator,
+    names: Sequence[str],
+    overrides: AlignOverrides,
+    **options: Any,
+) -> Iterator[list[TranslatedLine]]:
+    """Add the alignment by each model to each output. names: of the models.
+
+    The jobs are imported here, so that a plain translation starts faster.
+    """
+    from attncli.jobs.align import aligner_of
+    from attncli.jobs.translate_align import with_alignments
+
+    members = zip(names, _in_torch(translator), strict=True)
+    aligners = [aligner_of(one, overrides, name=name, **options) for name, one in members]
+    return with_alignments(outcomes, aligners)
 
 
 def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
@@ -318,6 +336,8 @@ def _rows(outcomes: list[TranslatedLine], shown: Shown) -> bytes:
     """Return the rows of some lines; with heat maps, each row is followed by its own."""
     if shown.screen is None:
         return rendered(outcomes, shown.layout)
+    from attncli.render.alignment.writers import Style, written
+
     style, rows = Style(screen=shown.screen), b""
     for outcome in outcomes:
         best = filter(shown.picture.drawing.wants, outcome.alignments[:1])

@@ -14,7 +14,6 @@ from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import TEXT, DocumentFormat, format_of, read_document
-from attncli.jobs import documents
 from attncli.jobs.output_checks import OutputReport
 from models.errors import InputError
 from models.limits import FILE_BYTES
@@ -90,6 +89,8 @@ def check_plain_output(**given: bool) -> None:
 
 def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
     """Read a whole document. Raises InputError if it is too long."""
+    from attncli.jobs import documents
+
     content = stream.read(FILE_BYTES + 1)
     if len(content) > FILE_BYTES:
         raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
@@ -103,6 +104,8 @@ def translate_document(
 
     What is left untranslated is reported on stderr. shown: show how far the work is.
     """
+    from attncli.jobs import documents
+
     outcomes = _outcomes(documents.lines_of(document), translate, shown=shown)
     faults = [*documents.faults(document)]
     for message in [*faults, *documents.untranslated(document, outcomes)]:
@@ -113,6 +116,8 @@ def translate_document(
 
 def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[TranslatedLine]:
     """Translate the texts of a document; report suspicious outputs with their line numbers."""
+    from attncli.jobs import documents
+
     report = OutputReport()
     outcomes: list[TranslatedLine] = []
     progress = console.progress("translating", total=len(lines)) if shown else nullcontext()
@@ -126,3 +131,10 @@ def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[T
     for message in report.summary():
         console.warn(message)
     return outcomes
+
+
+def needs_attention(document: Document) -> bool:
+    """Return True if a text of a document has tags, which the attention places in the output."""
+    from attncli.jobs.documents import needs_attention
+
+    return needs_attention(document)

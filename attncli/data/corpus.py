@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-import lzma
 import os
 import stat
 import zlib
@@ -19,8 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
-
-import zstandard
 
 from attncli.data.lines import decode
 from attncli.data.streams import open_input
@@ -33,7 +30,6 @@ BLOCK = 1 << 16  # bytes of one read
 HEAD = 8  # bytes that tell a compressed file
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
 MARK = b"\xef\xbb\xbf"  # a byte order mark
-DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 class CorpusPair(NamedTuple):
@@ -226,20 +222,38 @@ def _content(path: Path, stream: BinaryIO) -> Iterator[bytes]:
     head = stream.read(BLOCK)
     blocks = itertools.chain([head], iter(lambda: stream.read(BLOCK), b""))
     decoder = _decoder(head)
+    damage = (EOFError, OSError, *([decoder.error] if decoder else []))
     try:
-        yield from _decompressed(blocks, decoder) if decoder else blocks
-    except DAMAGE as error:
+        yield from _decompressed(blocks, decoder.new) if decoder else blocks
+    except damage as error:
         raise ModelError(f"{path} is damaged or incomplete ({error})", "a whole file") from None
 
 
-def _decoder(head: bytes) -> Callable[[], Any] | None:
-    """Return a function that makes decoders for a file with these first bytes; None for text."""
+class _Decoder(NamedTuple):
+    """A format of compressed files."""
+
+    new: Callable[[], Any]  # returns a decoder
+    error: type[Exception]  # raised by it
+
+
+def _decoder(head: bytes) -> _Decoder | None:
+    """Return the decoder for a file with these first bytes; None for text.
+
+    The libraries are imported here because a text needs none, and `attn translate` starts faster.
+    """
     if head.startswith(b"\x1f\x8b"):
-        return lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        return _Decoder(lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS), zlib.error)
     if head.startswith(b"\xfd7zXZ\0"):
-        return lambda: lzma.LZMADecompressor(memlimit=WINDOW_BYTES)
+        import lzma
+
+        return _Decoder(lambda: lzma.LZMADecompressor(memlimit=WINDOW_BYTES), lzma.LZMAError)
     if head.startswith(b"\x28\xb5\x2f\xfd") or head[1:4] == b"\x2a\x4d\x18":  # or one to skip
-        return lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES).decompressobj()
+        import zstandard
+
+        return _Decoder(
+            lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES).decompressobj(),
+            zstandard.ZstdError,
+        )
     return None
 
 

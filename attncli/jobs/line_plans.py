@@ -1,15 +1,14 @@
-"""From a line to the texts that the model translates: none, one, or one per sentence."""
+"""From a line to the texts that the model translates: none, one, or one per sentence.
+
+Splitting and tags are imported for the lines that need them, so that one line starts faster.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line
-from attncli.data.split import sentences, split
-from attncli.tags import TaggedLine, parse
-from attncli.tags.scan import too_many_tags
-from attncli.tags.words import has_word
 from models.inference.normalise import (
     is_all_capitals,
     is_untranslatable,
@@ -19,6 +18,9 @@ from models.inference.normalise import (
     sentence_case,
 )
 from models.limits import LINE_TAGS
+
+if TYPE_CHECKING:
+    from attncli.tags import TaggedLine
 
 LongLines = Literal["split", "refuse"]
 CAPITALS = (
@@ -102,6 +104,10 @@ def _plan_text(line: Line, text: str, model: MeasuresTexts, options: LineOptions
 
 
 def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+    from attncli.tags import parse
+    from attncli.tags.scan import too_many_tags
+    from attncli.tags.words import has_word
+
     if too_many_tags(line.text):
         note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
         return LinePlan(line, [], note, refused=True)
@@ -133,6 +139,7 @@ def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> Li
             return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
     elif not 0 < options.split_above < length:
         return plan
+    from attncli.data.split import sentences, split
 
     def fits(text: str) -> bool:
         return model.source_length(text) <= most

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
-from attncli.jobs.tags import AlignTranslations, InParts, with_tags
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.normalise import without_added_stop
 from models.inference.text_translator import WINDOW
 from models.types import EMPTY, Hypothesis, Translation
+
+if TYPE_CHECKING:
+    from attncli.jobs.tags import AlignTranslations
 
 DEFAULT_OPTIONS = LineOptions()
 
@@ -100,6 +102,8 @@ def _with_tags(
     aligner: AlignTranslations,
 ) -> list[TranslatedLine]:
     """Return the outcomes with the tags of their lines in every output."""
+    from attncli.jobs.tags import InParts, with_tags
+
     lines = [
         InParts(plan.tagged, part, outcome.translation)
         for plan, part, outcome in zip(plans, parts, outcomes, strict=True)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.lines import TranslatedLine
 from attncli.escapes import one_cell, one_line
-from attncli.render.alignment.lines import linked, record_of
 from attncli.render.json import as_json_line
 from models.inference.repetition import repetition
 from models.types import Hypothesis
@@ -109,6 +108,8 @@ def _record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
     if found := repetition(hypothesis.text, outcome.line.text):
         record["repetition"] = {"phrase": found.phrase, "count": found.times}
     if outcome.alignments:
+        from attncli.render.alignment.lines import record_of
+
         pair = outcome.alignments[rank]
         units = {"source": pair.source, "target": pair.target}
         record["alignment"] = {**units, **record_of(pair.panels[0])}
@@ -119,4 +120,6 @@ def _links(outcome: TranslatedLine, rank: int, layout: TranslationLayout, separa
     """Return the links that follow an aligned output; an empty line stays empty."""
     if not layout.align or not outcome.alignments:
         return ""
+    from attncli.render.alignment.lines import linked
+
     return separator + linked(outcome.alignments[rank].panels[0], 0, probabilities=False)

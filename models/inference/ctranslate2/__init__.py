@@ -2,6 +2,7 @@
 
 convert.py     weights of a bundle as a CTranslate2 model
 cache.py       converted models in the user's cache
+digest.py      digest of a bundle, by which the cache finds its conversion
 translator.py  the translator
 
 https://github.com/OpenNMT/CTranslate2

@@ -11,8 +11,9 @@ their length limit, and outputs with forbidden tokens. torch is imported only fo
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from models.bundle.settings import NAME as CONFIG
 from models.bundle.settings import WEIGHTS, read_settings
 from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.errors import DamagedError
-from models.inference.ctranslate2.cache import cached, checked_digest
+from models.inference.ctranslate2.cache import cached
+from models.inference.ctranslate2.digest import checked_digest
 from models.inference.hypotheses import (
     Finished,
     beam_width,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from models.inference.translator import Translator
 
 PATIENCE = 2.0
+MOST_WORKERS = 4  # threads, unless more are asked for
+LEAST_BATCH = 8  # sentences that are not divided among threads
 MOST_POSITIONS = 8192  # of the table of positions, in tokens
 COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
 
@@ -47,6 +51,7 @@ class CTranslate2Translator(TextTranslator):
 
     engine: Any  # ctranslate2.Translator
     positions: int  # longest source or output
+    workers: int  # threads, each of which searches a part of a batch
     torch: TorchTranslator
 
     @classmethod
@@ -74,8 +79,9 @@ class CTranslate2Translator(TextTranslator):
                 f"the tokenizer in {folder} does not fit its config.json", "those of one model"
             )
         translator.torch = TorchTranslator(folder, threads)
+        translator.workers = threads or min(MOST_WORKERS, _processors())
         translator.positions = _positions(translator.config, translator.search)
-        translator.engine = translator._opened(folder, precision, threads)
+        translator.engine = translator._opened(folder, precision)
         return translator
 
     @property
@@ -83,18 +89,23 @@ class CTranslate2Translator(TextTranslator):
         tokenizer = self.tokenizer
         return VocabularySizes(len(tokenizer.source), len(tokenizer.target), tokenizer.joint)
 
-    def _opened(self, bundle: Path, precision: str, threads: int) -> Any:
+    def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
-        import ctranslate2
+        from ctranslate2 import Translator as Engine
 
         digest = checked_digest(bundle, [CONFIG, WEIGHTS, *self.tokenizer.files()])
         folder, files = cached(f"{digest}-{precision}", lambda: self._converted(bundle, precision))
-        return ctranslate2.Translator(
+        opened = partial(
+            Engine,
             str(folder),
             compute_type=COMPUTE_TYPES[precision],
-            intra_threads=threads,
-            files=files,
+            inter_threads=self.workers,
+            intra_threads=1,
         )
+        try:
+            return opened(files=files)
+        except RuntimeError:  # the cache is damaged, or was removed at this moment
+            return opened(files=self._converted(bundle, precision))
 
     def _converted(self, folder: Path, precision: str) -> dict[str, bytes]:
         """Return the files of the converted model. Only this imports numpy."""
@@ -123,6 +134,7 @@ class CTranslate2Translator(TextTranslator):
         results = self.engine.translate_batch(
             [[*map(str, each.ids)] for each in sources],
             **_options(width),
+            max_batch_size=self._batch_size(len(sources)),
             max_decoding_length=max(1, min(self.positions, max(limits))),
         )
         outputs = [
@@ -135,6 +147,10 @@ class CTranslate2Translator(TextTranslator):
             for index, of_torch in zip(again, found, strict=True):
                 outputs[index] = of_torch
         return outputs
+
+    def _batch_size(self, count: int) -> int:
+        """Return the number of sentences that one thread searches together."""
+        return max(LEAST_BATCH, math.ceil(count / self.workers))
 
     def _finished(self, result: Any, limit: int, config: SearchConfig) -> list[Finished]:
         """Return the best outputs, best first; none if one may have reached the length limit."""
@@ -174,6 +190,13 @@ def _positions(config: ModelConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
     return max(config.max_source, min(MOST_POSITIONS, longest))
+
+
+def _processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _options(width: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from models.bundle.weights import read_tensors
 from models.config import SearchConfig, TokenizerConfig
 from models.errors import ConfigurationError, DamagedError, ModelError
 from models.inference.batching import pad_pairs
-from models.inference.ctranslate2 import cache
+from models.inference.ctranslate2 import cache, digest
 from models.inference.ctranslate2.convert import converted
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.ctranslate2.weights import read_weights
@@ -223,8 +223,58 @@ def test_a_cache_that_cannot_be_written_is_not_needed(
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
-    monkeypatch.setattr(cache, "_cache_folder", lambda: None)
+    monkeypatch.setattr(cache, "cache_folder", lambda name: None)
+    monkeypatch.setattr(digest, "cache_folder", lambda name: None)
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
+
+
+def test_a_damaged_cache_is_not_used(tiny_bundle, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    expected = outputs(CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:3]))
+    (model,) = (tmp_path / "attn" / "ctranslate2").glob("*/model.bin")
+    model.write_bytes(model.read_bytes()[:5000])
+    fast = CTranslate2Translator.read(tiny_bundle)
+    assert outputs(fast.translate(SENTENCES[:3])) == expected
+
+
+def test_the_cache_keeps_the_models_that_were_used_last(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = cache.cached("first", lambda: {"model.bin": b""}).folder
+    for number in range(cache.MOST_MODELS + 1):
+        os.utime(folder, (number, number))
+        cache.cached("first", lambda: {})
+        other = cache.cached(str(number), lambda: {"model.bin": b""}).folder
+        os.utime(other, (number + 1, number + 1))
+    kept = {path.name for path in folder.parent.iterdir()}
+    assert kept == {"first", *map(str, range(2, cache.MOST_MODELS + 1))}
+
+
+def test_the_digest_is_remembered_until_a_file_changes(tiny_bundle, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(digest, "SETTLED", 0)
+    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    names = ["config.json", "model.safetensors"]
+    read: list[str] = []
+    whole = digest.file_digest
+    monkeypatch.setattr(
+        digest, "file_digest", lambda path: [read.append(path.name), whole(path)][1]
+    )
+    first = digest.checked_digest(folder, names)
+    assert digest.checked_digest(folder, names) == first
+    assert read == names
+    (folder / "SHA256SUMS").unlink(missing_ok=True)
+    (folder / "config.json").write_text(" " + (folder / "config.json").read_text("utf-8"), "utf-8")
+    assert digest.checked_digest(folder, names) != first
+
+
+def test_the_digest_of_a_new_file_is_not_remembered(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "file").write_bytes(b"one")
+    one = digest.checked_digest(tmp_path, ["file"])
+    before = (tmp_path / "file").stat()
+    (tmp_path / "file").write_bytes(b"two")
+    os.utime(tmp_path / "file", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert digest.checked_digest(tmp_path, ["file"]) != one
 
 
 def test_positions_start_at_zero(tiny_bundle: Path) -> None:
@@ -249,7 +299,8 @@ PROGRAM = """
 import sys
 from attncli.app import run
 status = run(sys.argv[1:])
-assert "torch" not in sys.modules, "torch was imported"
+for name in ("torch", "pydantic", "numpy", "importlib.metadata", "zstandard", "matplotlib"):
+    assert name not in sys.modules, f"{name} was imported"
 sys.exit(status)
 """
 
@@ -263,8 +314,9 @@ def attn(program: str, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_translate_imports_no_torch() -> None:
-    result = attn(PROGRAM, "--engine", "auto", "The old dog sees a small house.")
+def test_translate_imports_nothing_large() -> None:
+    attn(PROGRAM, "the conversion imports numpy")
+    result = attn(PROGRAM, "The old dog sees a small house.")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "Der alte Hund sieht ein kleines Haus.\n"
 

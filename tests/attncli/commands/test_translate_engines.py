@@ -1,0 +1,90 @@
+"""Both engines give the same bytes, messages and exit status for every kind of line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ctranslate2")
+
+from attncli.app import run
+from models.installed import BOX
+
+LINES = [
+    b"The old dog sees a small house.",
+    b"",
+    b"   ",
+    b"12345",
+    b"3.14 + 2",
+    b"http://example.com/a?b=c",
+    b"me@example.com",
+    b"THE OLD DOG SEES A HOUSE.",
+    b"  The dog sleeps. ",
+    b"The\tdog",
+    "The dog\u00a0sees it\u2019s house.".encode(),
+    "\U0001f600 \u65e5\u672c\u8a9e".encode(),
+    b"<2de> The <b>dog</b> sees {name}.",
+    b"!?",
+    b"The old dog sees a small house. " * 30,
+    b"dog " * 80,
+    b"The dog sleeps.\r",
+    b"\x00",
+    b"\xff\xfe",
+    b"the the the the the the the the",
+    b"no line end",
+]
+
+
+def translated(
+    engine: str, options: list[str], folder: Path, capfd: pytest.CaptureFixture[str]
+) -> tuple[int, list[str], str]:
+    """Return exit status, lines and messages of `attn translate` with an engine."""
+    (folder / "in").write_bytes(b"\n".join(LINES))
+    files = ["-i", str(folder / "in"), "-o", str(folder / "out")]
+    model = ["-m", str(BOX / "grammar-en-de"), "--engine", engine, "--device", "cpu"]
+    status = run(["translate", *model, *files, *options])
+    return status, (folder / "out").read_text("utf-8").split("\n"), capfd.readouterr().err
+
+
+def nearly(value: Any) -> Any:
+    """Return a JSON value that is equal to another if their numbers differ by rounding alone."""
+    if isinstance(value, float):
+        return pytest.approx(value, rel=1e-4, abs=1e-4)
+    if isinstance(value, dict):
+        return {name: nearly(one) for name, one in value.items()}
+    return [nearly(one) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--method", "greedy"],
+        ["--nbest", "3", "--length-penalty", "0"],
+        ["--max-ratio", "0.5", "--max-extra", "1"],
+        ["--long", "refuse", "--split-above", "0", "--no-copy", "--no-normalise", "--no-capitals"],
+        ["--method", "sample", "--seed", "3", "--nbest", "2"],
+        ["--align"],
+    ],
+    ids=" ".join,
+)
+def test_json_lines_are_equal(
+    options: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = [*options, "--format", "jsonl"]
+    status, lines, messages = translated("auto", options, tmp_path, capfd)
+    expected = translated("torch", options, tmp_path, capfd)
+    assert (status, messages) == (expected[0], expected[2])
+    for line, other in zip(lines, expected[1], strict=True):
+        assert line == other or json.loads(line) == nearly(json.loads(other))
+
+
+@pytest.mark.parametrize("options", [[], ["--keep-tags"], ["--max-batch-tokens", "20"]], ids=str)
+def test_plain_lines_are_equal(
+    options: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = translated("auto", options, tmp_path, capfd)
+    assert found == translated("torch", options, tmp_path, capfd)
+    assert len(found[1]) == len(LINES) + 1
