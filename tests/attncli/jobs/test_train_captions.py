@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from safetensors.torch import load_file
 
 from attncli import app
 from attncli.jobs.train import dry_run
-from attncli.training import finish
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.settings import settings
 from attncli.training.sources import image_features
@@ -24,7 +22,7 @@ from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
 from models.images import open_image
 from models.inference.captioner import Captioner
-from tests.attncli.training.small import assert_same, run
+from tests.attncli.training.small import after, assert_same, run
 from tests.attncli.training.small_captions import (
     PATCHES,
     PRETRAINED,
@@ -65,18 +63,6 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
                 parameter.normal_(std=0.1, generator=random)
 
     monkeypatch.setattr(SmallCnn, "load", fill)
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No image at each of many ends."""
-    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
-
-
-def after(polls: int) -> Callable[[], bool]:
-    """Return a `stop` that is true from some call on."""
-    calls = itertools.count(1)
-    return lambda: next(calls) >= polls
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -9,7 +9,6 @@ import pytest
 
 from attncli.data.labels import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar.tenses import split_tenses
-from attncli.training import finish
 from attncli.training.config import RunConfig
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started
 from attncli.training.settings import LabelFiles, settings
@@ -30,12 +29,6 @@ def config(folder: Path, preset: str, *changes: str, dev: Path | None = None) ->
     table = folder / "labels.tsv"
     files = LabelFiles(table if table.exists() else write_toy(table, 120), dev)
     return settings([], preset=preset, assignments=[*TINY, *changes], labels=files)
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No image at each of many ends."""
-    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
 
 
 @pytest.mark.usefixtures("undrawn")

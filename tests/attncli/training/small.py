@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -87,3 +88,9 @@ def assert_same(one: Path, other: Path) -> None:
                 assert left[part][name] == right[part][name], f"{part}: {name}"
         else:
             assert left[part] == right[part], part
+
+
+def after(polls: int) -> Callable[[], bool]:
+    """Return a `stop_requested` that is true from some call on."""
+    calls = itertools.count(1)
+    return lambda: next(calls) >= polls

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,7 @@ from models import load_translator
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.settings import from_dict
-from tests.attncli.training.small import SMALL, assert_same, run
+from tests.attncli.training.small import SMALL, after, assert_same, run
 
 VARIED = (
     *("data.noise=0.3", "data.concatenate=0.2", "data.temperature=3"),
@@ -52,12 +50,6 @@ def config_of(folder: Path, *changes: str, start: Path | None = None) -> RunConf
     return settings(
         [], [], preset, [*small, *changes], corpora=corpora, dev_corpora=dev, start=start
     )
-
-
-def after(polls: int) -> Callable[[], bool]:
-    """Stop at a poll."""
-    count = itertools.count(1)
-    return lambda: next(count) >= polls
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,93 @@
+"""Agreement and contraction in German and French."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from attncli.embedded.grammar import french, generate, german
+from attncli.embedded.grammar.lexicon import (
+    NOUNS,
+)
+from attncli.embedded.grammar.meaning import Phrase
+from tests.attncli.embedded.grammar.meanings import phrase
+
+AGREEMENT = {
+    "the old king": "der alte König, den alten König, dem alten König",
+    "the old queen": "die alte Königin, die alte Königin, der alten Königin",
+    "the old child": "das alte Kind, das alte Kind, dem alten Kind",
+    "the old kings": "die alten Könige, die alten Könige, den alten Königen",
+    "a old king": "ein alter König, einen alten König, einem alten König",
+    "a old queen": "eine alte Königin, eine alte Königin, einer alten Königin",
+    "a old child": "ein altes Kind, ein altes Kind, einem alten Kind",
+    "my old kings": "meine alten Könige, meine alten Könige, meinen alten Königen",
+    "our old king": "unser alter König, unseren alten König, unserem alten König",
+    "this old child": "dieses alte Kind, dieses alte Kind, diesem alten Kind",
+    "these old queens": "diese alten Königinnen, diese alten Königinnen, diesen alten Königinnen",
+    "bare cold coffee": "kalter Kaffee, kalten Kaffee, kaltem Kaffee",
+    "bare cold milk": "kalte Milch, kalte Milch, kalter Milch",
+    "bare cold water": "kaltes Wasser, kaltes Wasser, kaltem Wasser",
+    "bare old kings": "alte Könige, alte Könige, alten Königen",
+    "two old kings": "zwei alte Könige, zwei alte Könige, zwei alten Königen",
+    "many old kings": "viele alte Könige, viele alte Könige, vielen alten Königen",
+    "the old student": "der alte Student, den alten Studenten, dem alten Studenten",
+    "a expensive car": "ein teures Auto, ein teures Auto, einem teuren Auto",
+    "the new cars": "die neuen Autos, die neuen Autos, den neuen Autos",
+}
+
+
+@pytest.mark.parametrize("english", AGREEMENT)
+def test_german_agreement_by_case(english: str) -> None:
+    forms = [german.noun_phrase(countable(english), case, 0) for case in range(3)]
+    assert ", ".join(" ".join(text for text, _ in words) for words in forms) == AGREEMENT[english]
+
+
+def test_kein_takes_the_endings_of_ein() -> None:
+    words = german.noun_phrase(countable("bare red apples"), german.ACCUSATIVE, 0, denied=True)
+    assert [text for text, _ in words] == ["keine", "roten", "Äpfel"]
+    words = german.noun_phrase(countable("a red apple"), german.ACCUSATIVE, 0, denied=True)
+    assert [text for text, _ in words] == ["keinen", "roten", "Apfel"]
+
+
+@pytest.mark.parametrize(
+    ("english", "expected"),
+    [
+        ("the beautiful castle", "le beau château"),
+        ("the beautiful friend", "le bel ami"),
+        ("the beautiful flower", "la belle fleur"),
+        ("the beautiful horses", "les beaux chevaux"),
+        ("bare beautiful flowers", "de belles fleurs"),
+        ("bare red flowers", "des fleurs rouges"),
+        ("this old bird", "ce vieil oiseau"),
+        ("this student", "cet étudiant"),
+        ("this church", "cette église"),
+        ("my church", "mon église"),
+        ("my new church", "ma nouvelle église"),
+        ("our small brothers", "nos petits frères"),
+        ("a new hotel", "un nouvel hôtel"),
+        ("a happy mother", "une mère heureuse"),
+        ("the happy mothers", "les mères heureuses"),
+        ("the fresh eggs", "les œufs frais"),
+        ("three white cows", "trois vaches blanches"),
+        ("the big modern house", "la grande maison moderne"),
+    ],
+)
+def test_french_agreement(english: str, expected: str) -> None:
+    assert " ".join(text for text, _ in french.noun_phrase(countable(english), 0)) == expected
+
+
+def test_french_elides_and_contracts_everywhere() -> None:
+    for pair in generate(20_000, target="fr", seed=9, tokenised=True):
+        words = pair.target.split()
+        for word, following in pairwise(words):
+            elided = word in {"le", "la", "de", "que", "ne", "je", "me"}
+            assert not (elided and following[0] in french.VOWELS), pair.target
+            assert (word, following) not in {("à", "le"), ("à", "les"), ("de", "le")}, pair.target
+
+
+def countable(english: str) -> Phrase:
+    """Return a phrase from its English words, the noun singular or plural."""
+    head, _, last = english.rpartition(" ")
+    found = next(one for one in NOUNS if last in one.english)
+    return phrase(f"{head} {found.english[0]}", plural=last == found.english[1])

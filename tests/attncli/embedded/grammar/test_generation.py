@@ -1,0 +1,96 @@
+"""Generated sentences: unambiguous, fully linked, reproducible; splits share none."""
+
+from __future__ import annotations
+
+from itertools import islice, permutations
+
+import pytest
+
+from attncli.embedded.grammar import LANGUAGES, Pair, generate, split
+from models.errors import ModelError
+
+DIRECTIONS = list(permutations(LANGUAGES, 2))
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_equal_sources_have_equal_targets(source: str, target: str) -> None:
+    known: dict[str, str] = {}
+    for pair in generate(20_000, source=source, target=target, seed=3, tokenised=True):
+        assert known.setdefault(pair.source, pair.target) == pair.target
+    assert len(known) > 18_000
+
+
+@pytest.mark.parametrize("tokenised", [False, True])
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_every_content_word_is_linked(source: str, target: str, tokenised: bool) -> None:
+    unlinked: set[str] = set()
+    for pair in generate(2_000, source=source, target=target, seed=4, tokenised=tokenised):
+        words, others = pair.source.split(), pair.target.split()
+        assert pair.links and list(pair.links) == sorted(set(pair.links))
+        assert all(0 <= i < len(words) and 0 <= j < len(others) for i, j in pair.links)
+        unlinked |= {words[i] for i in set(range(len(words))) - {i for i, _ in pair.links}}
+    assert unlinked <= {",", "Est-ce", "est-ce", "que", "?"}
+    assert not tokenised or "?" not in unlinked
+
+
+def test_links_of_a_direction_are_those_of_the_other_turned() -> None:
+    there = generate(500, source="de", target="fr", seed=5)
+    back = generate(500, source="fr", target="de", seed=5)
+    for pair, turned in zip(there, back, strict=True):
+        assert (pair.source, pair.target) == (turned.target, turned.source)
+        assert pair.links == tuple(sorted((i, j) for j, i in turned.links))
+
+
+def test_a_seed_says_the_same_in_every_language_and_every_time() -> None:
+    german_pairs = list(generate(300, seed=6))
+    assert german_pairs == list(generate(300, seed=6))
+    french_pairs = list(generate(300, target="fr", seed=6))
+    assert [pair.source for pair in german_pairs] == [pair.source for pair in french_pairs]
+    assert german_pairs != list(generate(300, seed=7))
+
+
+def test_a_seed_says_the_same_in_every_python() -> None:
+    assert [pair.source for pair in generate(3, seed=1)] == FIRST_SENTENCES
+
+
+def test_sentences_are_short_and_look_like_sentences() -> None:
+    for pair in generate(5_000, target="fr", seed=8):
+        assert 3 <= len(pair.source.split()) <= 20
+        assert pair.source[0].isupper() and pair.target[0].isupper()
+        assert pair.source[-1] in ".?" and "  " not in pair.source + pair.target
+        assert pair.target.endswith(" ?") == pair.source.endswith("?")
+
+
+def test_splits_share_no_source_sentence() -> None:
+    train, dev, test = split(5_000, 300, 200, source="en", target="de", seed=10)
+    assert (len(train), len(dev), len(test)) == (5_000, 300, 200)
+    held_out = {pair.source for pair in dev + test}
+    assert len(held_out) == 500
+    assert not held_out & {pair.source for pair in train}
+
+
+def test_different_seeds_hardly_overlap() -> None:
+    first = {pair.source for pair in generate(5_000, seed=11)}
+    second = {pair.source for pair in generate(5_000, seed=12)}
+    assert len(first & second) < 0.05 * len(first)
+
+
+def test_generation_is_lazy() -> None:
+    assert len(list(islice(generate(10**12), 2))) == 2
+    assert isinstance(next(generate(1)), Pair)
+    assert list(generate(0)) == []
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "en"), ("en", "xx"), ("du", "fr")])
+def test_other_languages_are_refused_with_the_choices(source: str, target: str) -> None:
+    with pytest.raises(ModelError, match="de.*fr"):
+        generate(1, source=source, target=target)
+    with pytest.raises(ModelError, match="de.*fr"):
+        split(1, 1, 1, source=source, target=target)
+
+
+FIRST_SENTENCES = [
+    "An old sister is laughing now.",
+    "The man never sleeps.",
+    "Our beautiful doctor always closes the car.",
+]

@@ -1,0 +1,225 @@
+"""A run folder refuses other runs, other data and damaged files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.jobs.installed import verify
+from attncli.jobs.train import dry_run
+from attncli.training.events import (
+    AlreadyFinished,
+    FinalModel,
+    Interrupted,
+    Started,
+)
+from attncli.training.folder import RunFolder
+from attncli.training.settings import settings
+from attncli.training.tensor_file import read_metadata
+from models.errors import ModelError
+from tests.attncli.training.small import (
+    Texts,
+    after,
+    assert_same,
+    run,
+    small_config,
+)
+
+
+def refusal(texts: Texts, folder: Path, *changes: str) -> str:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(ModelError) as refused:
+        run(small_config(texts, *changes), folder)
+    after = {path: path.read_bytes() for path in before}
+    assert {path.name for path in before if before[path] != after[path]} <= {".lock"}
+    return str(refused.value)
+
+
+def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run(small_config(texts, "train.steps=2"), folder)
+    said = refusal(texts, folder, "train.steps=2", "train.lr=0.5", "model.dropout=0.3")
+    assert "train.lr was 0.005, now 0.5" in said and "model.dropout was 0.1, now 0.3" in said
+    texts.train.write_text("ein\tone\n", "utf-8")
+    assert "the train data have changed" in refusal(texts, folder, "train.steps=2")
+    (folder / "inputs.json").write_text("[]")
+    assert "inputs.json is missing or damaged" in refusal(texts, folder, "train.steps=2")
+    (folder / "config.toml").write_text("[train\n")
+    assert "config.toml is not TOML" in refusal(texts, folder, "train.steps=2")
+
+
+def test_a_moved_corpus_is_the_same_corpus(texts: Texts, tmp_path: Path) -> None:
+    run(small_config(texts, "train.steps=2"), tmp_path / "run")
+    moved = Texts(*(path.rename(path.with_suffix(".txt")) for path in texts))
+    assert isinstance(
+        run(small_config(moved, "train.steps=2"), tmp_path / "run")[0], AlreadyFinished
+    )
+
+
+def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "thesis.doc").write_text("years")
+    assert "contains files but no run" in refusal(texts, folder)
+    (folder / "config.toml").write_text("mine")
+    assert "contains files but no run" in refusal(texts, folder)
+    assert "cannot write" in refusal(texts, folder / "thesis.doc")
+    assert "cannot write" in refusal(texts, folder / "thesis.doc" / "below")
+
+
+def interrupted(texts: Texts, folder: Path) -> None:
+    """Leave a run with two checkpoints, of updates 5 and 7."""
+    with pytest.raises(Interrupted):
+        run(small_config(texts), folder, after(10))
+    assert step_of(checkpoints(folder)[0]) > step_of(checkpoints(folder)[1]) > 0
+
+
+def step_of(checkpoint: Path) -> int:
+    step = json.loads(read_metadata(checkpoint)["counters"])["step"]
+    assert isinstance(step, int)
+    return step
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    return [RunFolder(folder).checkpoint, RunFolder(folder).previous]
+
+
+def flip(path: Path, at: float) -> None:
+    content = bytearray(path.read_bytes())
+    content[int(len(content) * at)] ^= 1
+    path.write_bytes(content)
+
+
+def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    interrupted(texts, folder)
+    whole = [path.read_bytes() for path in checkpoints(folder)]
+    from safetensors.torch import save
+
+    few = save({"model/x": torch.zeros(1)}, metadata={"counters": "{}"})
+    other = save({"model/x": torch.zeros(1)}, metadata={"counters": '{"no": 1}'})
+    for damaged in (whole[0][:-1], whole[0][:100], b"", few, other):
+        for path in checkpoints(folder):
+            path.write_bytes(damaged)
+        assert "checkpoint.safetensors is damaged" in refusal(texts, folder)
+    for path, content in zip(checkpoints(folder), whole, strict=True):
+        path.write_bytes(content)
+    ids = folder / "data" / "source.ids"
+    content = ids.read_bytes()
+    ids.write_bytes(content[:-2])
+    assert "source.ids differs from its digest" in refusal(texts, folder)
+    ids.write_bytes(content[:50] + b"\1\0" + content[52:])
+    assert "source.ids differs from its digest" in refusal(texts, folder)
+    (folder / "data" / "SHA256SUMS").unlink()  # a run of an earlier version
+    ids.write_bytes(content[:-2])
+    assert "tokenised corpus" in refusal(texts, folder)
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("at", [0.01, 0.03, 0.3, 0.6, 0.9999, None])
+def test_the_previous_checkpoint_replaces_a_damaged_or_missing_one(
+    at: float | None, texts: Texts, tmp_path: Path
+) -> None:
+    run(small_config(texts), tmp_path / "unbroken")
+    folder = tmp_path / "broken"
+    interrupted(texts, folder)
+    step = step_of(RunFolder(folder).previous)
+    flip(checkpoints(folder)[0], at) if at else checkpoints(folder)[0].unlink()
+    started = run(small_config(texts), folder)[0]
+    assert isinstance(started, Started) and started.step == step
+    [warning] = started.notes
+    assert ("damaged" if at else "is missing") in warning
+    assert warning.endswith("continuing from checkpoint.previous.safetensors")
+    assert_same(folder, tmp_path / "unbroken")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_verify_covers_checkpoints_snapshots_and_prepared_data(
+    texts: Texts, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    run(small_config(texts, "train.average=2"), folder)
+    assert verify(folder) == ""
+    for name in ("checkpoint", "checkpoint.previous", "snapshots/10", "data/target.ids"):
+        path = folder / (name if "/t" in name else f"{name}.safetensors")
+        content = path.read_bytes()
+        flip(path, 0.9)
+        with pytest.raises(ModelError, match=path.name):
+            verify(folder)
+        path.write_bytes(content)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_finished_run_with_a_damaged_checkpoint_is_finished_again(
+    texts: Texts, tmp_path: Path
+) -> None:
+    config = small_config(texts, "train.average=2")
+    run(config, tmp_path / "unbroken")
+    run(config, tmp_path / "broken")
+    last = RunFolder(tmp_path / "broken").checkpoint
+    last.write_bytes(last.read_bytes().replace(b"14 updates", b"13 updates"))
+    started, *_, final = run(config, tmp_path / "broken")
+    assert isinstance(started, Started) and isinstance(final, FinalModel)
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
+def test_a_damaged_snapshot_is_refused(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.average=2")
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "run", after(16))
+    flip(RunFolder(tmp_path / "run").snapshot(10), 0.9)
+    with pytest.raises(ModelError, match="snapshots/10.safetensors is damaged"):
+        run(config, tmp_path / "run")
+
+
+def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
+    texts: Texts, tmp_path: Path
+) -> None:
+    good = texts.train.read_text("utf-8")
+    for path, content, message in (
+        (texts.train, good + "no tab\n", "line 61 has no tab"),
+        (texts.train, "", "train.tsv is empty"),
+        (texts.dev, "no tab\n", "line 1 has no tab"),
+        (texts.dev, "", "dev.tsv is empty"),
+    ):
+        kept = path.read_text("utf-8")
+        path.write_text(content, "utf-8")
+        with pytest.raises(ModelError, match=message):
+            run(small_config(texts), tmp_path / "run")
+        path.write_text(kept, "utf-8")
+    texts.dev.rename(tmp_path / "elsewhere")
+    with pytest.raises(ModelError, match="cannot read .*dev.tsv"):
+        run(small_config(texts), tmp_path / "run")
+    (tmp_path / "elsewhere").rename(texts.dev)
+    run(small_config(texts), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["model.attention.score=dot", "model.hidden=33"], "equal sizes"),
+        (["model.attention.heads=3"], "divide evenly"),
+        (["model.attention.read=hard", "train.attention.coverage=see"], "read 'soft'"),
+    ],
+)
+def test_what_makes_no_model_is_refused_before_any_file_is_read(
+    changes: list[str], said: str, tmp_path: Path
+) -> None:
+    nowhere = Texts(tmp_path / "no.tsv", tmp_path / "none.tsv")
+    config = small_config(nowhere, *changes, preset="rnnsearch-nano")
+    with pytest.raises(ModelError, match=said):
+        run(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(ModelError, match=said):
+        dry_run(config, device="cpu", progress=lambda *progress: None)
+
+
+def test_unequal_line_counts_are_refused_with_both(tmp_path: Path) -> None:
+    (tmp_path / "a.en").write_text("one\ntwo\n")
+    (tmp_path / "a.de").write_text("eins\n")
+    config = settings([tmp_path / "a.en", tmp_path / "a.de"], [], None, [])
+    with pytest.raises(ModelError, match=r"a.en has 2 lines and .*a.de has 1 line;"):
+        run(config, tmp_path / "run")

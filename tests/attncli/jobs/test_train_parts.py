@@ -1,0 +1,155 @@
+"""Parts of a training job: a full disk, the dry run, embedded data, leftovers, TensorBoard."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from attncli.data.links import read_links
+from attncli.embedded.grammar import generate
+from attncli.jobs.train import dry_run
+from attncli.training.events import (
+    AlreadyFinished,
+    Interrupted,
+    Started,
+    Stepped,
+)
+from attncli.training.folder import RunFolder
+from attncli.training.settings import settings
+from models import load_translator
+from models.alignment import AlignConfig, mutual_trials
+from models.bundle import read
+from models.errors import ModelError
+from tests.attncli.training.small import (
+    SMALL,
+    Texts,
+    after,
+    assert_same,
+    run,
+    small_config,
+)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_full_disk_leaves_the_last_checkpoint_whole(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fail at every third write, of a file or a folder; the repeated command continues the run."""
+    config = small_config(texts, "train.steps=2", "train.evaluate_every=1", "train.average=2")
+    run(config, tmp_path / "unbroken")
+    real = os.fsync
+    failures = 0
+    for number in itertools.count(1, 3):
+        calls = itertools.count(1)
+
+        def full(descriptor: int, calls: Iterator[int] = calls, number: int = number) -> None:
+            if next(calls) == number:
+                raise OSError(28, "No space left on device")
+            real(descriptor)
+
+        monkeypatch.setattr(os, "fsync", full)
+        try:
+            run(config, tmp_path / f"full-{number}")
+            break
+        except ModelError as error:
+            failures += 1
+            assert "No space left on device" in str(error) and "\n" not in str(error)
+            monkeypatch.setattr(os, "fsync", real)
+            run(config, tmp_path / f"full-{number}")
+            assert_same(tmp_path / f"full-{number}", tmp_path / "unbroken")
+    assert failures > 10
+
+
+def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    config = small_config(texts)
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "run", after(3))
+    (tmp_path / "run" / "log.jsonl").unlink()
+    (tmp_path / "run" / "log.jsonl").symlink_to("/dev/full")
+    with pytest.raises(ModelError, match="log.jsonl"):
+        run(config, tmp_path / "run")
+
+
+def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.epochs=1", "train.steps=0", "train.accumulate=1")
+    found = dry_run(config, device="cpu", progress=lambda *progress: None)
+    events = run(config, tmp_path / "run")
+    started = events[0]
+    assert isinstance(started, Started)
+    assert found.parameters == started.parameters
+    assert (found.pairs, found.left_out) == (started.pairs, 0)
+    steps = [event for event in events if isinstance(event, Stepped)]
+    assert found.batches == len(steps)
+    assert found.target_tokens == sum(event.tokens for event in steps)
+    assert found.memory_bytes > 16 * found.parameters
+
+
+def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
+    changes = ["data.demo_pairs=40", "data.demo_target=fr", "train.steps=1", "train.metric=loss"]
+    config = settings([], [], "transformer-nano", [*SMALL, *changes])
+    assert dry_run(config, device="cpu", progress=lambda *progress: None).pairs == 40
+    run(config, tmp_path / "run")
+    lines = (tmp_path / "run" / "train.tsv").read_text("utf-8").splitlines()
+    assert len(lines) == 40
+    french = next(iter(generate(1, target="fr")))
+    held_out = (tmp_path / "run" / "dev.tsv").read_text("utf-8").splitlines()[0]
+    assert held_out == f"{french.source}\t{french.target}"
+    lengths = [(len(french.source.split()), len(french.target.split()))]
+    (tmp_path / "first").write_text(
+        (tmp_path / "run" / "dev.links").read_text("utf-8").splitlines()[0]
+    )
+    [links] = read_links(tmp_path / "first", lengths, index="0").rows
+    assert links.sure == frozenset(french.links)
+    assert isinstance(run(config, tmp_path / "run")[0], AlreadyFinished)
+
+
+def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: Path) -> None:
+    run(small_config(texts, "train.steps=3"), tmp_path / "heads")
+    found = read(tmp_path / "heads").alignment
+    assert found.layer == 1 and found.extract == "transport"
+    pairs = [line.split("\t") for line in texts.dev.read_text("utf-8").splitlines()]
+    translator = load_translator(tmp_path / "heads")
+    assert (
+        mutual_trials(translator, [(source, target) for source, target in pairs])[0].config == found
+    )
+    run(small_config(texts, "train.steps=3", preset="rnnsearch-nano"), tmp_path / "one")
+    assert read(tmp_path / "one").alignment == AlignConfig()
+
+
+def test_a_preparation_that_was_killed_begins_again(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.steps=2")
+    run(config, tmp_path / "unbroken")
+    broken = tmp_path / "broken"
+    (broken / ".data.part").mkdir(parents=True)
+    (broken / ".data.part" / "source.ids").write_text("half")
+    (broken / ".config.toml.part").write_text("half")
+    (broken / "inputs.json").write_text(json.dumps({"train": "of other data"}))
+    run(config, broken)
+    assert_same(broken, tmp_path / "unbroken")
+
+
+def test_snapshots_that_no_checkpoint_names_are_removed(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.average=2")
+    run(config, tmp_path / "run")
+    found = sorted(path.stem for path in (tmp_path / "run" / "snapshots").iterdir())
+    assert found == ["10", "14"]
+    assert RunFolder(tmp_path / "run").snapshot(10).exists()
+
+
+def test_tensorboard_is_written_or_missed_clearly(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.tensorboard=true", "train.steps=2")
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError:
+        with pytest.raises(ModelError, match="pip install"):
+            run(config, tmp_path / "run")
+    else:
+        run(config, tmp_path / "run")
+        assert list((tmp_path / "run" / "tensorboard").iterdir())

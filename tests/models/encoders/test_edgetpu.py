@@ -1,0 +1,195 @@
+"""MobileNet-EdgeTPU: equal to its description; damaged weights are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+from models.config import ImageConfig
+from models.encoders.edgetpu import (
+    MOBILENET_EDGETPU,
+    Architecture,
+    BlockSize,
+    Convolution,
+    MobileNetEdgeTpu,
+    same,
+    stages,
+)
+from models.errors import ModelError
+
+TINY = Architecture(
+    stem=4,
+    blocks=(
+        BlockSize(3),
+        BlockSize(4, 6, stride=2, fused=True),
+        BlockSize(4, 5, fused=True, residual=True),
+        BlockSize(4, 6, kernel=5, stride=2),
+        BlockSize(4, 8, residual=True),
+        BlockSize(4, 8, residual=True),
+    ),
+    head=7,
+)
+
+
+EDGETPU = ImageConfig(encoder="mobilenet-edgetpu", weights="none")
+
+
+def described(network: MobileNetEdgeTpu) -> list[dict[str, Any]]:
+    """Return a network as arch.json describes it: convolutions in order, and what they add."""
+    layers: list[dict[str, Any]] = []
+    before = ""
+    for name, part in network.named_modules():
+        if isinstance(part, Convolution):
+            out, per_group, kernel, _ = part.weight.shape
+            layers.append(
+                {
+                    "op": "conv",
+                    "name": name,
+                    "out": out,
+                    "in_per_group": per_group,
+                    "kernel": [kernel, kernel],
+                    "stride": part.stride,
+                    "groups": part.groups,
+                    "padding": "SAME",
+                    "act": "relu" if part.relu else None,
+                }
+            )
+            if not name.endswith("project"):
+                continue
+            if TINY.blocks[int(name.split(".")[1])].residual:
+                layers.append({"op": "add", "inputs": [name, before]})
+                before = f"add_after_{name}"
+            else:
+                before = name
+    return layers
+
+
+def evaluated(layers: list[dict[str, Any]], weights: dict[str, Any], image: Any) -> dict[str, Any]:
+    """Every layer's output (h, w, C) for an image (h, w, 3), pixel by pixel."""
+    outputs: dict[str, Any] = {}
+    x = image
+    for layer in layers:
+        if layer["op"] == "add":
+            name = layer["inputs"][0]
+            x = outputs[name] + outputs[layer["inputs"][1]]
+            outputs[f"add_after_{name}"] = x
+            continue
+        weight, bias = weights[layer["name"]]
+        kernel, stride, per_group = layer["kernel"][0], layer["stride"], layer["in_per_group"]
+        height, width = (math.ceil(n / stride) for n in x.shape[:2])
+        top, left = (
+            max((math.ceil(n / stride) - 1) * stride + kernel - n, 0) // 2 for n in x.shape[:2]
+        )
+        y = numpy.zeros((height, width, layer["out"]))
+        for row, column, out in numpy.ndindex(*y.shape):
+            total = bias[out]
+            first = out // (layer["out"] // layer["groups"]) * per_group
+            for i, j, channel in numpy.ndindex(kernel, kernel, per_group):
+                a, b = row * stride - top + i, column * stride - left + j
+                if 0 <= a < x.shape[0] and 0 <= b < x.shape[1]:
+                    total += weight[out, channel, i, j] * x[a, b, first + channel]
+            y[row, column, out] = max(total, 0) if layer["act"] else total
+        x = outputs[layer["name"]] = y
+    return outputs
+
+
+def quantised(network: MobileNetEdgeTpu, folder: Path) -> dict[str, Any]:
+    """Write random 8-bit weights and a description into a folder; the weights as numbers."""
+    random = numpy.random.default_rng(1)
+    stored: dict[str, Any] = {}
+    weights: dict[str, Any] = {}
+    for name, part in network.named_modules():
+        if isinstance(part, Convolution):
+            q = random.integers(0, 256, part.weight.shape, numpy.uint8)
+            scale = numpy.array([random.uniform(0.002, 0.004)], numpy.float32)
+            zero = numpy.array([random.integers(100, 150)], numpy.int32)
+            bias = random.normal(size=len(q)).astype(numpy.float32)
+            parts = {"weight_q": q, "scale": scale, "zero": zero, "bias": bias}
+            stored |= {f"{name}.{key}": value for key, value in parts.items()}
+            weights[name] = (q.astype(numpy.float64) - zero[0]) * scale[0], bias
+    numpy.savez(folder / "weights.npz", **stored)
+    (folder / "arch.json").write_text(json.dumps({"layers": described(network)}))
+    return weights
+
+
+@pytest.mark.parametrize("size", [(16, 16), (17, 15)])
+def test_the_network_equals_its_description_evaluated_pixel_by_pixel(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    whole = MobileNetEdgeTpu(EDGETPU, TINY)
+    weights = quantised(whole, tmp_path)
+    torch.manual_seed(1)
+    image = torch.randn(1, 3, *size)
+    layers = described(whole)
+    outputs = evaluated(layers, weights, image[0].permute(1, 2, 0).double().numpy())
+    expected = {layer["name"]: layer["name"] for layer in layers if layer["op"] == "conv"}
+    for index, block in enumerate(TINY.blocks):
+        name = f"blocks.{index}.project"
+        expected[f"blocks.{index}"] = f"add_after_{name}" if block.residual else name
+    assert set(expected) == set(stages(TINY))
+    for grid, name in expected.items():
+        network = MobileNetEdgeTpu(dataclasses.replace(EDGETPU, grid=grid), TINY)
+        network.load(str(tmp_path))
+        found = network(image)[0].permute(1, 2, 0)
+        reference = torch.from_numpy(outputs[name])
+        torch.testing.assert_close(found.detach().double(), reference, atol=1e-4, rtol=1e-4)
+
+
+def test_same_padding_puts_the_odd_zero_after() -> None:
+    assert same(224, 3, 2) == (0, 1) and same(225, 3, 2) == (1, 1)
+    assert same(14, 5, 2) == (1, 2) and same(7, 3, 1) == (1, 1) and same(7, 1, 2) == (0, 0)
+
+
+def test_the_grids_of_the_whole_network() -> None:
+    for grid, shape in (("", (1280, 7, 7)), ("blocks.17.expand", (768, 14, 14))):
+        with torch.device("meta"):
+            network = MobileNetEdgeTpu(dataclasses.replace(EDGETPU, grid=grid))
+            assert network(torch.zeros(2, 3, 224, 224)).shape == (2, *shape)
+    convolutions = [s for s in stages(MOBILENET_EDGETPU) if s.split(".")[-1].isalpha()]
+    assert len(convolutions) == 59 - 1  # the classifier is left out
+    with pytest.raises(ModelError, match=r"did you mean blocks\.17"):
+        MobileNetEdgeTpu(dataclasses.replace(EDGETPU, grid="blocks.17.expnd"))
+
+
+def broken_weights(folder: Path, damage: str) -> None:
+    whole = MobileNetEdgeTpu(EDGETPU, TINY)
+    quantised(whole, folder)
+    path = folder / "weights.npz"
+    if damage == "truncated":
+        path.write_bytes(path.read_bytes()[:500])
+    elif damage == "pickled":
+        pickled: dict[str, Any] = {"stem.weight_q": numpy.array([{}], dtype=object)}
+        numpy.savez(path, **pickled)
+    elif damage == "other":
+        path.unlink()
+        numpy.savez(path, other=numpy.zeros(3))
+    elif damage == "missing":
+        path.unlink()
+    elif damage == "stride":
+        layers = described(whole)
+        layers[2]["stride"] = 1
+        (folder / "arch.json").write_text(json.dumps({"layers": layers}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "fact"),
+    [
+        ("truncated", "cannot be read"),
+        ("pickled", "cannot be read"),
+        ("other", "stem.weight_q"),
+        ("missing", "cannot be read"),
+        ("stride", "stride 1 at blocks.1.expand; expected .* with 2"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(damage: str, fact: str, tmp_path: Path) -> None:
+    broken_weights(tmp_path, damage)
+    with pytest.raises(ModelError, match=fact) as refused:
+        MobileNetEdgeTpu(EDGETPU, TINY).load(str(tmp_path))
+    assert "\n" not in str(refused.value)
