@@ -25,6 +25,7 @@ from attncli.render.comparison import (
     Format,
     draw_comparison,
 )
+from attncli.render.duration import duration
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.training.config import RunConfig
@@ -284,12 +285,6 @@ def show_times(work: Work, best: int, device: str) -> None:
         "; --best and early stopping make it shorter" if best else "; early stopping shortens it"
     )
     console.say(f"training at most, without evaluations{early}")
-
-
-def duration(seconds: float) -> str:
-    """Return a time as h:mm:ss."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:

@@ -18,6 +18,7 @@ from attncli.data.streams import check_inputs
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options import Device, Threads
+from attncli.render.duration import duration
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import parse_corpus
 from attncli.training.events import AlreadyFinished, Interrupted
@@ -27,6 +28,7 @@ from models.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.estimate import Estimate
+    from attncli.training.timing import Timing
 
 Files = Annotated[
     list[Path] | None,
@@ -286,8 +288,18 @@ def described(found: Estimate) -> str:
             f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)",
             f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens",
             f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB",
+            f"estimated time    {described_time(found.timing)}",
         ]
     )
+
+
+def described_time(timing: Timing) -> str:
+    """Return the time of an update, an epoch and a run."""
+    epoch = duration(timing.per_epoch * timing.per_update)
+    parts = f"{timing.per_update:.2g} s per update, {epoch} per epoch, "
+    if not timing.updates:
+        return parts + "until early stopping ends the run; evaluations not counted"
+    return parts + f"{duration(timing.seconds)} at most; evaluations not counted"
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import time
 from contextlib import ExitStack
 
 from attncli import console
+from attncli.commands.train_time import FirstUpdates
 from attncli.plurals import counted
 from attncli.training.config import TrainConfig
 from attncli.training.events import (
@@ -37,6 +38,7 @@ class Display:
         """Reset the display for the next run of a comparison."""
         self.done, self.note, self.dev = 0.0, "", ""
         self.tokens, self.seconds, self.shown = 0.0, 0.0, 0.0
+        self.first = FirstUpdates(self.config)
 
     def __enter__(self) -> Display:
         return self
@@ -95,14 +97,17 @@ class Display:
 
     def stepped(self, event: Stepped) -> None:
         """Show epoch, loss, speed and the last dev score, at most five times per second."""
-        self.begin("training", self.config.steps or self.config.epochs or None)
+        if estimate := self.first.estimate(event):
+            console.say(estimate)
+        limits = self.config.minutes, self.config.steps, self.config.epochs
+        self.begin("training", next(filter(None, limits), None))
         self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
         if time.monotonic() - self.shown < EVERY:
             return
         speed = self.tokens / max(self.seconds, 1e-9)
         self.tokens, self.seconds = self.tokens * RECENT, self.seconds * RECENT
         self.shown = time.monotonic()
-        self.done = event.step if self.config.steps else event.epoch + event.progress
+        self.done = done_in(event, self.config)
         self.note = f"epoch {event.epoch + 1}  loss {event.loss:.3f}  {speed:,.0f} tok/s{self.dev}"
         self.advance(self.done, self.note)
 
@@ -124,6 +129,13 @@ class Display:
             directions = event.scores.directions.items()
             shown = "  ".join(f"{name} {score:.2f}" for name, score in directions)
             console.say(f"    BLEU by direction: {shown}")
+
+
+def done_in(event: Stepped, config: TrainConfig) -> float:
+    """Return the progress in minutes, updates or epochs, whichever limits the run."""
+    if config.minutes:
+        return min(event.elapsed / 60, config.minutes)
+    return event.step if config.steps else event.epoch + event.progress
 
 
 def started(event: Started) -> None:

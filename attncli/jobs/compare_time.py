@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,18 +9,14 @@ from typing import NamedTuple
 
 import torch
 
-from attncli.data.batching import epoch_plan
 from attncli.jobs.compare import Planned, same_data
 from attncli.jobs.measure import Sets, measured
 from attncli.training import hardware
 from attncli.training.config import RunConfig
 from attncli.training.data import Prepared, Progress
-from attncli.training.events import Stepped
-from attncli.training.loop import fit
 from attncli.training.run import fresh_state
 from attncli.training.sources import training_source
-
-UNTIMED, TIMED = 2, 5  # first updates, which are slower; updates that are timed
+from attncli.training.timing import timing
 
 
 class PlannedTime(NamedTuple):
@@ -67,18 +62,11 @@ def _timed(
     train = config.train
     state = fresh_state(config, prepared, device)
     dtype = hardware.precision(train, device)
-    events = fit(state, prepared.examples, None, train, dtype, prepared.reward_loss)
-    steps = [event for event in itertools.islice(events, UNTIMED + TIMED) if type(event) is Stepped]
-    timed = steps[UNTIMED:] or steps
-    plan = epoch_plan(prepared.examples, train.batch_tokens, seed=train.seed, epoch=0)
-    epoch_updates = -(-len(plan) // train.accumulate)
-    per_token = sum(step.seconds for step in timed) / sum(step.tokens for step in timed)
-    tokens = int(prepared.examples.lengths[1].sum()) / epoch_updates  # of an update, on average
-    limits = [train.steps, train.epochs * epoch_updates]
+    found = timing(state, prepared, train, dtype)
     return PlannedTime(
         mechanism=name,
         parameters=state.model.parameter_count(),
         runs=runs,
-        updates=min(filter(None, limits), default=0),
-        per_update=per_token * tokens,
+        updates=found.updates,
+        per_update=found.per_update,
     )

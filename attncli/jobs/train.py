@@ -71,7 +71,7 @@ def train(
 
 
 def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:
-    """Return parameters, vocabulary, batches of an epoch and memory, without training."""
+    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept."""
     check_buildable(config)
     return estimate.estimate(config, torch.device(device), progress)
 

@@ -47,8 +47,8 @@ class DataConfig:
     )
     dev_share: float = option(
         0.1,
-        "classifiers: share of the texts of labels, at most 2,000 of them, that are set aside for "
-        "evaluation if dev_labels is not given",
+        "share of the training data that is held out for evaluation if no dev set is named: of "
+        "sources or images, at most 500; classifiers: of texts, at most 2,000; corpora: none",
         below=1,
     )
     dev_captions: str = option(

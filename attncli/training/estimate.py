@@ -1,4 +1,4 @@
-"""Estimate of a run without training: model and data sizes, and the memory of one update."""
+"""Estimate of a run without training: sizes of model and data, memory of an update, and time."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from attncli.training.data import Progress
 from attncli.training.run import fresh_state
 from attncli.training.sources import training_source
 from attncli.training.state import State
+from attncli.training.timing import Timing, timing
 from models.bundle import sizes_of
 from models.loss import SLICE_ELEMENTS, LossSum
 from models.types import Batch
@@ -28,7 +29,7 @@ PROCESS = 300 * 2**20  # bytes of Python and torch, counted on a CPU
 
 
 class Estimate(NamedTuple):
-    """Sizes of a run and the memory it needs."""
+    """Sizes of a run, and the memory and time it needs."""
 
     parameters: int
     vocabulary: str  # sizes, as text
@@ -38,10 +39,11 @@ class Estimate(NamedTuple):
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
     memory_bytes: int  # of the largest update; on a CPU, of the whole process
+    timing: Timing
 
 
 def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Estimate:
-    """Return parameters, vocabulary, batches of an epoch and memory, without training."""
+    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept."""
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
         prepared = source.load(config, Path(name), progress).prepared
@@ -62,6 +64,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
             + fixed_bytes(state)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
+            timing=timing(state, prepared, config.train, dtype),  # last: it changes the state
         )
 
 

@@ -4,6 +4,7 @@ config.toml              the whole configuration; `attn train config.toml` repea
 inputs.json              fingerprints of the data files
 train.tsv dev.tsv test.tsv   sentences of the embedded grammar, if no data were given, and
 train.links and so on        their gold word links in Pharaoh format
+dev.tsv                  pairs held out of the training data, if no dev set was named
 data/                    the tokenised corpus, complete or absent
 config.json, model.safetensors, tokenizer.model, card.md     the bundle: the best model so far
 log.jsonl, curves.png, tensorboard/    losses and scores

@@ -15,6 +15,7 @@ from attncli.data import corpus
 from attncli.data.augment import Augmentation
 from attncli.data.caption_examples import CaptionExamples, CaptionStages
 from attncli.data.captions import Captioned, read_captions, styled
+from attncli.data.dev_split import described, held_out
 from attncli.data.image_index import ImageIndex, content_hash, open_images
 from attncli.data.tokens import Dropped
 from attncli.plurals import counted
@@ -64,11 +65,16 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         config = replace(config, data=data)
     stores = feature_stores(config)  # first: weights that are missing or do not fit are reported
     captions, prepared_folder = read_parts(config.data), folder / "data"
+    if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
+        captions = split_dev(captions, config)
     prepare_folder(prepared_folder, lambda part: prepare(config, captions, stores, part, progress))
     manifest, tokenizer = read_manifest(prepared_folder), Tokenizer.read(prepared_folder)
     broken = compute_features(stores, config, {**manifest.train, **manifest.dev}, progress)
     if broken:
         raise ModelError(abbreviate(broken.values()), "the images that the run started with")
+    remarks = start_advice(config)
+    if captions.dev and not config.data.dev_captions:
+        remarks += (described(len(captions.dev), "images", "--dev-captions"),)
     examples = caption_examples(prepared_folder, manifest, stores, config.train)
     prepared = Prepared(
         tokenizer,
@@ -76,7 +82,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         Dropped(manifest.empty, manifest.long),
         notes(manifest),
         reward_loss(config, captions.train, manifest, prepared_folder, tokenizer),
-        start_advice(config),
+        remarks,
     )
     style = config.data.caption_style
     return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], style))
@@ -141,6 +147,16 @@ def read_parts(data: DataConfig) -> Captions:
     """Return the captions for training and evaluation; dev is read first, to fail early."""
     dev = read_captions(data.dev_captions, part="dev") if data.dev_captions else []
     return Captions(read_captions(data.captions, part="train"), dev)
+
+
+def split_dev(captions: Captions, config: RunConfig) -> Captions:
+    """Hold out some of the images for evaluation."""
+    names = (image.image for image in captions.train)
+    held = held_out(names, config.data.dev_share, config.train.seed)
+    return Captions(
+        [image for image in captions.train if image.image not in held],
+        [image for image in captions.train if image.image in held],
+    )
 
 
 def prepare(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attncli.data import corpus, tokens
+from attncli.data.dev_split import described
 from attncli.data.guides import Guide, read_guides
 from attncli.embedded import grammar
 from attncli.training.config import DataConfig, RunConfig
@@ -15,6 +16,7 @@ from attncli.training.data import Data, Prepared, Progress
 from attncli.training.initial_model import initial_tokenizer
 from attncli.training.prepared_folder import prepare_folder
 from attncli.training.sources.text_dev import DevTexts
+from attncli.training.sources.text_split import split_dev
 from attncli.training.sources.text_variation import varied
 from attncli.training.sources.vocabulary import count_words, interruptible, size_for
 from models.config import TokenizerConfig
@@ -32,11 +34,17 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
 
     The dev set is read first, so that a mistake in it is reported before long work.
     """
-    data = config.data
+    data, held = config.data, frozenset[str]()
+    remarks: tuple[str, ...] = ()
     if not data.train:
         data = demonstration(data, config.train.seed, folder)
+    elif not data.dev:
+        data, held = split_dev(data, config.train.seed, folder)
     dev = read_dev(data)
-    return Data(prepare(config, data, folder / "data", progress), dev)
+    prepared = prepare(config, data, folder / "data", progress, held)
+    if dev and not config.data.dev and config.data.train:
+        remarks = (described(len(dev), "sources"),)
+    return Data(prepared._replace(remarks=remarks), dev)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:
@@ -88,9 +96,18 @@ def as_links(pairs: Iterable[grammar.Pair]) -> str:
     return "".join(" ".join(f"{i}-{j}" for i, j in pair.links) + "\n" for pair in pairs)
 
 
-def prepare(config: RunConfig, data: DataConfig, folder: Path, progress: Progress) -> Prepared:
-    """Return the tokenizer and the memory-mapped corpus; prepare them the first time."""
-    prepare_folder(folder, lambda part: _make(config, data, part, progress))
+def prepare(
+    config: RunConfig,
+    data: DataConfig,
+    folder: Path,
+    progress: Progress,
+    held: frozenset[str] = frozenset(),
+) -> Prepared:
+    """Return the tokenizer and the memory-mapped corpus; prepare them the first time.
+
+    held: sources to leave out, because they are the dev set.
+    """
+    prepare_folder(folder, lambda part: _make(config, data, part, progress, held))
     try:
         made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
@@ -109,9 +126,12 @@ def read_dev(data: DataConfig) -> DevTexts | None:
     return DevTexts([pair.source for pair in pairs], [list(column) for column in columns])
 
 
-def _make(config: RunConfig, data: DataConfig, folder: Path, progress: Progress) -> None:
+def _make(
+    config: RunConfig, data: DataConfig, folder: Path, progress: Progress, held: frozenset[str]
+) -> None:
     progress("reading", 0, 0)
-    source, target, total = sampled_lines(data, config.tokenizer.sample, config.train.seed)
+    most, seed = config.tokenizer.sample, config.train.seed
+    source, target, total = sampled_lines(data, most, seed, held)
     progress("learning the vocabulary", 0, 0)
     tokenizer = write_tokenizer(config, source, target, folder)
     dropped = write_corpus(
@@ -119,11 +139,26 @@ def _make(config: RunConfig, data: DataConfig, folder: Path, progress: Progress)
         tokenizer,
         folder,
         max_length=min(data.max_length, config.model.max_source),
-        guides=read_guides(Path(data.alignments), total) if data.alignments else None,
+        guides=guides_of(data, total, held),
         total=total,
+        held=held,
         advance=lambda done: progress("tokenising", done, total),
     )
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
+
+
+def guides_of(data: DataConfig, total: int, held: frozenset[str]) -> Iterator[Guide] | None:
+    """Return the word links of the pairs that are not held out; None if none are named.
+
+    total: number of these pairs.
+    """
+    if not data.alignments:
+        return None
+    if not held:
+        return read_guides(Path(data.alignments), total)
+    are_held = [pair.source in held for pair in corpus.read_pairs(data.train)]
+    guides = read_guides(Path(data.alignments), len(are_held))
+    return (guide for guide, is_held in zip(guides, are_held, strict=True) if not is_held)
 
 
 def write_tokenizer(
@@ -149,13 +184,19 @@ def write_corpus(
     total: int,
     advance: Callable[[int], None],
     guides: Iterable[Guide] | None = None,
+    held: frozenset[str] = frozenset(),
 ) -> tokens.Dropped:
     """Write the tokenised pairs of some files; return the numbers of pairs left out.
 
-    total: number of pairs. Raises ModelError if all of them are left out. See `write_pairs`.
+    total: number of pairs, without those whose source is held out. Raises ModelError if all of them
+    are left out. See `write_pairs`.
     """
     dropped = tokens.write_pairs(
-        ((pair.source, pair.references[0]) for pair in corpus.read_pairs(files)),
+        (
+            (pair.source, pair.references[0])
+            for pair in corpus.read_pairs(files)
+            if pair.source not in held
+        ),
         tokenizer,
         folder,
         max_length=max_length,
@@ -183,15 +224,20 @@ def damaged(error: Exception, subject: str) -> ModelError:
     )
 
 
-def sampled_lines(data: DataConfig, most: int, seed: int) -> tuple[list[str], list[str], int]:
+def sampled_lines(
+    data: DataConfig, most: int, seed: int, held: frozenset[str] = frozenset()
+) -> tuple[list[str], list[str], int]:
     """Return the sides of up to `most` pairs, sampled uniformly, and the number of all pairs.
 
+    held: sources to leave out.
     Source: Vitter 1985, algorithm R.
     """
     source: list[str] = []
     target: list[str] = []
     rng, total = random.Random(seed), 0
     for pair in corpus.read_pairs(data.train):
+        if pair.source in held:
+            continue
         total += 1
         if len(source) < most:
             source.append(pair.source)

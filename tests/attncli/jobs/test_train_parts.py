@@ -89,6 +89,8 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
     assert found.batches == len(steps)
     assert found.target_tokens == sum(event.tokens for event in steps)
     assert found.memory_bytes > 16 * found.parameters
+    assert found.timing.updates == found.timing.per_epoch == len(steps)
+    assert found.timing.per_update > 0
 
 
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:

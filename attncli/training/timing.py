@@ -1,0 +1,44 @@
+"""Time of a run, estimated by a few updates on a state that is thrown away."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import torch
+
+from attncli.data.batching import epoch_plan
+from attncli.training.config import TrainConfig
+from attncli.training.data import Prepared
+from attncli.training.events import Stepped
+from attncli.training.loop import fit
+from attncli.training.state import State
+
+UNTIMED, TIMED = 2, 5  # first updates, which are slower; updates that are timed
+
+
+class Timing(NamedTuple):
+    """Duration of updates, and their number."""
+
+    per_update: float  # seconds, on average over an epoch
+    per_epoch: int  # updates
+    updates: int  # of the run at most; 0: only early stopping ends it
+
+    @property
+    def seconds(self) -> float:
+        """Time of the run at most, in seconds, without evaluations; 0 if unknown."""
+        return self.updates * self.per_update
+
+
+def timing(state: State, prepared: Prepared, config: TrainConfig, dtype: torch.dtype) -> Timing:
+    """Train for a few updates, which changes the state, and return the time of a run."""
+    events = fit(state, prepared.examples, None, config, dtype, prepared.reward_loss)
+    steps = [event for event in itertools.islice(events, UNTIMED + TIMED) if type(event) is Stepped]
+    timed = steps[UNTIMED:] or steps
+    plan = epoch_plan(prepared.examples, config.batch_tokens, seed=config.seed, epoch=0)
+    per_epoch = -(-len(plan) // config.accumulate)
+    per_token = sum(step.seconds for step in timed) / sum(step.tokens for step in timed)
+    tokens = int(prepared.examples.lengths[1].sum()) / per_epoch  # of an update, on average
+    per_update = per_token * tokens
+    limits = [config.steps, config.epochs * per_epoch, round(60 * config.minutes / per_update)]
+    return Timing(per_update, per_epoch, min(filter(None, limits), default=0))

@@ -1,0 +1,44 @@
+"""A dev set that is held out of the training data."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from attncli.data.corpus import read_pairs
+from attncli.data.dev_split import LEAST, MOST, held_out
+from attncli.training.config import DataConfig
+from attncli.training.sources.text_data import sampled_lines
+from attncli.training.sources.text_split import split_dev
+
+
+def test_a_share_of_the_distinct_sources_is_held_out() -> None:
+    sources = [f"source {number % 300}" for number in range(900)]
+    held = held_out(sources, 0.1, seed=1)
+    assert len(held) == 30 and held < set(sources)
+    shuffled = random.Random(0).sample(sources, len(sources))
+    assert held_out(shuffled, 0.1, seed=1) == held != held_out(sources, 0.1, seed=2)
+    assert held_out([*sources, "", "  "], 0.1, seed=1) == held
+
+
+def test_the_number_is_bounded() -> None:
+    many = [f"source {number}" for number in range(30 * MOST)]
+    assert len(held_out(many, 0.1, seed=1)) == MOST
+    assert not held_out(many[: 10 * LEAST - 1], 0.1, seed=1)
+    assert not held_out(many, 0, seed=1)
+
+
+def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
+    rows = [f"source {number % 150}\ttarget {number}\n" for number in range(400)]
+    (tmp_path / "train.tsv").write_text("".join(rows))
+    data = DataConfig(train=(str(tmp_path / "train.tsv"),))
+    named, held = split_dev(data, 1, tmp_path)
+    dev = list(read_pairs(named.dev))
+    assert {pair.source for pair in dev} == held and len(dev) == len(held) == 15
+    source, _, total = sampled_lines(data, 1000, 1, held)
+    assert not held & set(source) and total == len(source)
+    assert total == sum(row.split("\t")[0] not in held for row in rows)
+    (tmp_path / "data").mkdir()
+    assert split_dev(data, 1, tmp_path).data == named  # a run that continues
+    (tmp_path / "dev.tsv").unlink()
+    assert split_dev(data, 1, tmp_path).data == data  # a run of an earlier version
