@@ -18,7 +18,7 @@ from attncli.data.lines import read_chunks
 from attncli.data.links import Index
 from attncli.data.pairs import PairLine, pairs_of_files, pairs_of_lines
 from attncli.data.panels import AlignedPair
-from attncli.data.streams import check_inputs, open_input, open_output
+from attncli.data.streams import check_inputs, check_output, open_input, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
 from attncli.jobs.align import (
@@ -151,6 +151,7 @@ def align(
     drawing = check_drawing(picture, pairs, drawn=show)
     models = model or []
     check_inputs(files or [])
+    check_output(output)
     _check(files or [], models, reverse_model, view or [], overrides)
     if len(models) > 1 and not (show or picture or FORMATS[name].picture):
         raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")

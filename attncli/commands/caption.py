@@ -22,7 +22,7 @@ from attncli.data.named_images import (
     listed_images,
     named_images,
 )
-from attncli.data.streams import Write, open_input, open_output
+from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.jobs import loading
 from attncli.jobs.caption import CaptionStatistics, caption_images
 from attncli.jobs.loading import OpenOptions
@@ -124,6 +124,7 @@ def caption(
     names = images or []
     _check(names, overrides, format, sidecar=sidecar, overwrite=overwrite, show=show)
     alone = is_alone(names)
+    check_output(output)
     if alone:
         check_image(names[0])
     with open_attention(attention, alone=alone) as draw:

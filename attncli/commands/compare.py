@@ -12,7 +12,7 @@ from attncli import console
 from attncli.commands.train import Set, Stop, memory_advice, stopping
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import DEV, spread
-from attncli.data.streams import open_output
+from attncli.data.streams import check_inputs, open_output
 from attncli.help_page import HelpPage
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
@@ -179,6 +179,7 @@ def compare(
       attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
     """
+    check_inputs([*(train or []), *(dev or []), *(test or []), *([gold] if gold else [])])
     measured = Measured(test or [], gold, gold_index)
     base = base_config(train or [], dev or [], measured, preset, set or [])
     chosen = with_grid(names or ([] if grid else LITERATURE), grid or [])

@@ -25,7 +25,7 @@ from attncli.commands.translate_documents import (
     translate_document,
 )
 from attncli.data.lines import TranslatedLine, read_chunks
-from attncli.data.streams import Write, open_output
+from attncli.data.streams import Write, check_output, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import engines, loading
 from attncli.jobs.line_plans import DOCUMENT, EVERYDAY, LongLines
@@ -211,6 +211,7 @@ def translate(
       attn translate --to de -i film.srt -o film.de.srt
     """
     check_search(overrides)
+    check_output(output)
     check_texts(text or [])
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None

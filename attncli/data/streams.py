@@ -48,6 +48,12 @@ def check_inputs(paths: Iterable[Path | str]) -> None:
                 pass
 
 
+def check_output(path: Path | None) -> None:
+    """Raise ModelError if the folder of a file to write does not exist."""
+    if path and str(path) != "-" and not path.parent.is_dir():
+        raise ModelError(f"cannot write {path}: no folder {path.parent}")
+
+
 @contextmanager
 def open_output(path: Path | None) -> Iterator[Write]:
     """Yield a function that writes and flushes bytes, to a file or (None or ``-``) to stdout.

@@ -115,7 +115,7 @@ def open_classifier(model: Path | None, options: OpenOptions | None = None) -> C
     from models import load_classifier
 
     options = options or OpenOptions()
-    path = chosen_model(model, "classify")
+    path = readable(chosen_model(model, "classify"))
     return _configured(load_classifier(path, device=open_device(options)), options)
 
 

@@ -156,7 +156,7 @@ def test_other_programs_are_drawn_beside_ours_and_alone(  # type: ignore[no-unty
     short = tmp_path / "short"
     short.write_text("0-0\n", "utf-8")
     ran = run("--view", short, *texts)
-    assert ran.status == 1 and "1 sentence pairs" in ran.err and ran.err.count("\n") == 1
+    assert ran.status == 1 and "1 sentence pair;" in ran.err and ran.err.count("\n") == 1
 
 
 def test_fairseq_needs_no_other_file(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
