@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -30,8 +31,11 @@ from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.training.config import RunConfig
 from attncli.training.events import Interrupted
-from attncli.training.settings import settings
+from attncli.training.settings import LabelFiles, settings
 from models.files import write_text
+from models.registry import names as registered_names
+from models.registry import source_name
+from models.zoo import model_config
 
 if TYPE_CHECKING:
     from attncli.jobs.compare import Planned
@@ -110,6 +114,15 @@ Preset = Annotated[
 ]
 
 
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Classifiers: rows of label, tab, text; --test is such a table, too."
+    ),
+]
+DevLabels = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Classifiers: dev set, as in `attn train`.")
+]
 Grid = Annotated[
     list[str] | None,
     typer.Option(
@@ -136,6 +149,8 @@ def compare(
     test: Test = None,
     gold: Gold = None,
     gold_index: GoldIndex = None,
+    labels: Labels = None,
+    dev_labels: DevLabels = None,
     output: Output = Path("runs/compare"),
     seeds: Seeds = 2,
     best: Best = 0,
@@ -161,6 +176,7 @@ def compare(
       model.encoder_attention=intra     any setting
       heads=2,lr=0.0005                 settings of model and training
       none                              the same sizes without attention
+      mean, learned, learned,dot        a pooling of classifiers (with --labels)
       transformer-tiny                  a preset
       transformer-tiny,lr=0.0005        a preset with other settings
 
@@ -181,8 +197,12 @@ def compare(
     """
     check_inputs([*(train or []), *(dev or []), *(test or []), *([gold] if gold else [])])
     measured = Measured(test or [], gold, gold_index)
-    base = base_config(train or [], dev or [], measured, preset, set or [])
-    chosen = with_grid(names or ([] if grid else LITERATURE), grid or [])
+    if labels:
+        files = LabelFiles(labels, dev_labels)
+        base = label_config(files, train or [], measured, preset, set or [])
+    else:
+        base = base_config(train or [], dev or [], measured, preset, set or [])
+    chosen = with_grid(names or ([] if grid else default_names(base)), grid or [])
     found = mechanisms(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
@@ -234,9 +254,36 @@ def base_config(
     if measured.gold_index and not measured.gold:
         raise typer.BadParameter(f"needs {GOLD}", param_hint="'--gold-index'")
     if not train:
-        return settings([], [], preset or NANO, [ONE_WAY, *MINUTE, *assigned])
+        name = preset or NANO
+        is_text = source_name(model_config(name).family) == "text"
+        return settings([], [], name, [*([ONE_WAY, *MINUTE] if is_text else []), *assigned])
     chosen = preset or (PRESET if len(pairs) == len(train) else None)
     return settings(train, dev, chosen, [ONE_WAY, *assigned])
+
+
+def label_config(
+    files: LabelFiles,
+    train: list[Path],
+    measured: Measured,
+    preset: str | None,
+    assigned: list[str],
+) -> RunConfig:
+    """Return the settings that every pooling changes, for labelled texts."""
+    if train or measured.gold:
+        raise typer.BadParameter("cannot be combined with --labels", param_hint=f"'{TRAIN}'")
+    if len(measured.test) > 1:
+        raise typer.BadParameter("one table of label, tab, text", param_hint=f"'{TEST}'")
+    return settings([], [], preset, assigned, labels=files)
+
+
+def default_names(base: RunConfig) -> Sequence[str]:
+    """Return the mechanisms that are compared if none is named."""
+    return registered_names("pooling") if has_labels(base) else LITERATURE
+
+
+def has_labels(base: RunConfig) -> bool:
+    """Return True if classifiers are compared."""
+    return source_name(base.model.family) == "labelled_text"
 
 
 def prepare(
@@ -256,7 +303,9 @@ def prepare(
 
     job.check_all(found)
     files = job.Texts(base.data, *measured)
-    if not base.data.train:
+    if has_labels(base):
+        files = job.label_texts(base, texts or output, measured.test)
+    elif not base.data.train:
         files = job.embedded(base, texts or output)
     sets = job.read_sets(files)
     return Work(job.plan(found, files.data, seeds, output), sets)

@@ -11,9 +11,10 @@ import shutil
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.data import corpus
+from attncli.data.labels import read_labelled
 from attncli.data.links import Index, PairLinks, read_links
 from attncli.jobs.measure import Sets, measure, measured
 from attncli.jobs.mechanisms import Mechanism
@@ -24,6 +25,7 @@ from attncli.training.data import Progress
 from attncli.training.events import RunEvent
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
+from attncli.training.sources import label_data
 from attncli.training.sources.text_data import as_tsv, read_dev, sample_grammar
 from attncli.training.sources.text_dev import DevTexts
 from attncli.training.validation import check_buildable
@@ -77,6 +79,23 @@ def embedded(base: RunConfig, out: Path) -> Texts:
     return Texts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
 
 
+def label_texts(base: RunConfig, out: Path, test: Sequence[Path]) -> Texts:
+    """Write labelled texts for training and evaluation to files that all runs share.
+
+    Without a file they are sentences of the embedded grammar, a test set included.
+    """
+    parts: Any
+    if base.data.labels:
+        parts = label_data.read_rows(base.data, base.train.seed)
+    else:
+        parts = label_data.demo_rows(base.data, base.train.seed)
+    paths = [(out / f"{name}.tsv").absolute() for name in parts._fields]
+    for path, rows in zip(paths, parts, strict=True):
+        write_same(path, label_data.as_table(rows))
+    train, dev = map(str, paths[:2])
+    return Texts(replace(base.data, labels=train, dev_labels=dev), test or paths[2:])
+
+
 def write_same(path: Path, text: str) -> None:
     """Write a file; raise a ModelError if it exists with other content."""
     with write_errors(path):
@@ -91,6 +110,8 @@ def write_same(path: Path, text: str) -> None:
 
 def read_sets(texts: Texts) -> Sets:
     """Return dev set, test set and gold links; raise a ModelError without a dev set."""
+    if texts.data.labels:
+        return read_label_sets(texts)
     dev = read_dev(texts.data)
     if dev is None:
         raise ModelError("no dev set", "a dev set, which selects the weights", "give --dev FILE...")
@@ -102,6 +123,14 @@ def read_sets(texts: Texts) -> Sets:
     known = [[sorted(row.sure), sorted(row.possible)] for row in gold or ()]
     mark = hashlib.sha256(f"{marks} {known}".encode()).hexdigest()
     return Sets(dev, test, gold, mark)
+
+
+def read_label_sets(texts: Texts) -> Sets:
+    """Return dev set and test set of labelled texts."""
+    paths = [Path(texts.data.dev_labels), *texts.test]
+    dev, *test = (label_data.dev_labels(read_labelled(path)) for path in paths)
+    mark = hashlib.sha256(f"{[corpus.fingerprint([path]) for path in paths]}".encode())
+    return Sets(dev, test[0] if test else None, None, mark.hexdigest())
 
 
 def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[PairLinks, ...]:
@@ -187,11 +216,11 @@ def planned_count(runs: Sequence[Planned], best: int) -> int:
 def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> Iterator[Planned]:
     """Yield the first seed of every mechanism, then the further seeds of the best ones.
 
-    best: number of mechanisms with the highest dev BLEU in `rows`, which is complete by then; 0:
+    best: number of mechanisms with the highest dev score in `rows`, which is complete by then; 0:
     all. The test set does not affect the choice.
     """
     yield from (run for run in runs if run.first)
-    ranked = sorted(rows, key=lambda row: -row.dev_bleu)
+    ranked = sorted(rows, key=lambda row: -row.dev_score)
     chosen = {row.mechanism for row in ranked[:best]}
     yield from (run for run in runs if not run.first and (not best or run.mechanism in chosen))
 

@@ -1,6 +1,7 @@
 """Names of mechanisms, and the settings of a run for each name.
 
 dot                      a part by its name: score, window, normalise or read
+mean                     a pooling of a classifier
 dot,local_p              parts joined by commas
 score=cosine,heads=4     settings of model.attention
 train.attention.coverage=see,coverage=true    a name with dots is any setting
@@ -23,11 +24,13 @@ from models import registry, zoo
 from models.config import AttentionConfig, ModelConfig
 from models.errors import ConfigurationError, unknown_name
 from models.settings import fields_of, merged, overridden
-from models.sources import source_of
+from models.sources import find_source, source_of
 
 NONE = "none"
 PARTS = ("score", "window", "normalise", "read")
-ATTEND = ("rnnsearch", "luong")  # families whose attention can be chosen
+POOLING = "model.pooling"
+CLASSIFIERS = ("classifier", "classifier-transformer")
+ATTEND = ("rnnsearch", "luong", *CLASSIFIERS)  # families whose attention can be chosen
 BUDGET = ("steps", "epochs", "batch_tokens", "accumulate", "evaluate_every", "patience")
 LITERATURE = (  # Luong et al. 2015, table 4, and what came before and after
     *(NONE, "location", "dot", "general", "concat", "additive", "cosine", "scaled_dot"),
@@ -71,7 +74,7 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
     first, *parts = [part.strip() for part in name.split(",")]
     if first in zoo.PRESETS:
         start, called = of_preset(first, base, assignments), [first]
-    elif first == NONE:
+    elif first == NONE and base.model.family not in CLASSIFIERS:
         model = replace(base.model, family="seq2seq", attention=AttentionConfig())
         start, called = replace(base, model=model), [first]
     else:
@@ -79,15 +82,24 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
     settings = [setting(part, family_in(parts, start.model.family), start) for part in parts]
     config = overridden(start, [f"{place}={value}" for place, value in settings])
     mechanism = Mechanism(",".join([*called, *canonical(settings)]), config)
-    for preset, compared in ((base.preset, base), (name, config)):
-        source = source_of(compared.model.family)
-        if source.task != "translate":
-            raise ConfigurationError(
-                f"preset {preset}, which {source.ability}, in a comparison of translations",
-                "presets for texts",
-            )
+    check_task(name, config, base)
     check(config)
     return mechanism
+
+
+def check_task(name: str, config: RunConfig, base: RunConfig) -> None:
+    """Raise ConfigurationError unless a mechanism does what the base does, and it is compared."""
+    wanted = source_of(base.model.family)
+    if wanted.task not in ("translate", "classify"):
+        wanted = find_source("text")
+    for preset, compared in ((base.preset, base), (name, config)):
+        source = source_of(compared.model.family)
+        if source.task != wanted.task:
+            kind = "translations" if wanted.task == "translate" else "labels"
+            raise ConfigurationError(
+                f"preset {preset}, which {source.ability}, in a comparison of {kind}",
+                "presets for texts" if wanted.task == "translate" else "presets of classifiers",
+            )
 
 
 def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
@@ -136,6 +148,8 @@ def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
     key, equals, value = part.partition("=")
     if equals:
         return _place(key.strip(), family), value.strip()
+    if family in CLASSIFIERS and part in registry.names("pooling"):
+        return POOLING, part
     if family not in ATTEND and any(part in registry.names(kind) for kind in PARTS):
         raise ConfigurationError(
             f"mechanism '{part}' in preset {base.preset} of family {family}",
@@ -145,8 +159,10 @@ def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
     for kind in PARTS:
         if part in registry.names(kind):
             return f"model.attention.{kind}", part
-    known = [name for kind in PARTS for name in registry.names(kind)]
-    raise unknown_name("mechanism", part, [NONE, *known, *zoo.PRESETS])
+    kinds = ("pooling", *PARTS) if family in CLASSIFIERS else PARTS
+    known = [name for kind in kinds for name in registry.names(kind)]
+    none = [] if family in CLASSIFIERS else [NONE]
+    raise unknown_name("mechanism", part, [*none, *known, *zoo.PRESETS])
 
 
 def _place(key: str, family: str) -> str:
@@ -168,11 +184,12 @@ def _place(key: str, family: str) -> str:
 
 def canonical(settings: Iterable[tuple[str, str]]) -> list[str]:
     """Return the canonical names of settings, which do not depend on their order."""
-    order = {f"model.attention.{key}": n for n, key in enumerate(fields_of(AttentionConfig))}
+    places = [POOLING, *(f"model.attention.{key}" for key in fields_of(AttentionConfig))]
+    order = {place: n for n, place in enumerate(places)}
     last = sorted(dict(settings).items(), key=lambda item: order.get(item[0], len(order)))
     return [_said(place, value) for place, value in last]
 
 
 def _said(place: str, value: str) -> str:
     key = place.removeprefix("model.attention.")
-    return value if key in PARTS else f"{key}={value}"
+    return value if key in (*PARTS, POOLING) else f"{key}={value}"

@@ -27,6 +27,8 @@ class Column(NamedTuple):
 COLUMNS = (
     Column("dev BLEU", lambda row: row.dev_bleu, ".2f"),
     Column("test BLEU", lambda row: row.test_bleu, ".2f"),
+    Column("dev accuracy", lambda row: row.dev_accuracy, ".2f"),
+    Column("test accuracy", lambda row: row.test_accuracy, ".2f"),
     Column("perplexity", lambda row: row.perplexity, ".2f"),
     Column("AER %", lambda row: row.aer, ".1f"),
     Column("parameters", lambda row: row.parameters, ",.0f"),
@@ -37,10 +39,11 @@ COLUMNS = (
 
 
 def draw_comparison(path: Path, rows: Sequence[RunScores]) -> None:
-    """Plot BLEU, AER and speed of every run if they are known; the best mechanism is at the top."""
+    """Plot score, AER and speed of every run if they are known; the best mechanism is on top."""
     groups = ranked(rows)
-    bleu = "dev BLEU" if any(row.test_bleu is None for row in rows) else "test BLEU"
-    wanted = [column for column in _shown(rows) if column.name in (bleu, "AER %", "tokens/s")]
+    part = "test" if all(row.test_bleu or row.test_accuracy for row in rows) else "dev"
+    score = f"{part} {rows[0].metric}"
+    wanted = [column for column in _shown(rows) if column.name in (score, "AER %", "tokens/s")]
     panels = [
         Strip(column.name, [_values(column, group) for group in groups.values()])
         for column in wanted

@@ -21,9 +21,9 @@ class RunScores(NamedTuple):
 
     mechanism: str
     seed: int
-    dev_bleu: float
-    test_bleu: float | None  # None without a test set
-    perplexity: float  # per target token of the dev set
+    dev_bleu: float | None  # None for labels
+    test_bleu: float | None  # None for labels, and without a test set
+    perplexity: float  # per target token, or label, of the dev set
     aer: float | None  # percent; None without gold links
     aligned_by: str  # attention or diagonal; empty without AER
     parameters: int
@@ -31,11 +31,26 @@ class RunScores(NamedTuple):
     tokens_per_second: float  # target tokens, in training
     seconds: float  # of training, without evaluations
     read: str = ""  # read mode: soft, hard argmax, ..; empty without attention
+    dev_accuracy: float | None = None  # percent; None for translations
+    test_accuracy: float | None = None  # None for translations, and without a test set
 
     @property
-    def bleu(self) -> float:
-        """Return the BLEU that ranks mechanisms: of the test set, else of the dev set."""
-        return self.dev_bleu if self.test_bleu is None else self.test_bleu
+    def metric(self) -> str:
+        """Return the name of the score that ranks mechanisms: BLEU or accuracy."""
+        return "BLEU" if self.dev_accuracy is None else "accuracy"
+
+    @property
+    def dev_score(self) -> float:
+        """Return BLEU or accuracy of the dev set."""
+        found = self.dev_bleu if self.dev_accuracy is None else self.dev_accuracy
+        assert found is not None
+        return found
+
+    @property
+    def score(self) -> float:
+        """Return the score that ranks mechanisms: of the test set, else of the dev set."""
+        found = self.test_bleu if self.dev_accuracy is None else self.test_accuracy
+        return self.dev_score if found is None else found
 
 
 class Spread(NamedTuple):
@@ -61,7 +76,7 @@ def ranked(rows: Iterable[RunScores]) -> dict[str, list[RunScores]]:
     groups: dict[str, list[RunScores]] = {}
     for row in rows:
         groups.setdefault(row.mechanism, []).append(row)
-    return dict(sorted(groups.items(), key=lambda item: -fmean(row.bleu for row in item[1])))
+    return dict(sorted(groups.items(), key=lambda item: -fmean(row.score for row in item[1])))
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -85,18 +100,18 @@ def t_quantile(freedom: int) -> float:
 
 
 def verdict(rows: Sequence[RunScores]) -> str:
-    """Return sentences that tell which differences in BLEU are significant."""
+    """Return sentences that tell which differences in score are significant."""
     groups = ranked(rows)
-    found = noise([[row.bleu for row in group] for group in groups.values()])
+    found = noise([[row.score for row in group] for group in groups.values()])
     if found is None:
         return "One seed of each mechanism: the noise is unknown; --seeds 2 or more measures it."
     best, *others = groups
     counts = {name: len(group) for name, group in groups.items()}
-    means = {name: fmean(row.bleu for row in group) for name, group in groups.items()}
+    means = {name: fmean(row.score for row in group) for name, group in groups.items()}
     margins = {name: found.margin(counts[best], counts[name]) for name in others}
     close = [name for name in others if means[best] - means[name] <= margins[name]]
     return (
-        f"Noise: the standard deviation of BLEU between seeds is {found.deviation:.2f} "
+        f"Noise: the standard deviation of {rows[0].metric} between seeds is {found.deviation:.2f} "
         f"({found.freedom} degrees of freedom). Two means of {max(counts.values())} seeds that "
         f"differ by less than {found.margin(*[max(counts.values())] * 2):.2f} do not differ "
         f"significantly (95 %, without correction for several pairs).\n"

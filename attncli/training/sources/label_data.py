@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from attncli.data import corpus, tokens
 from attncli.data.labels import LabelledText, read_labelled, set_aside
-from attncli.embedded.grammar.tenses import split_tenses
+from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Data, Prepared, Progress
 from attncli.training.initial_model import initial_tokenizer
@@ -49,7 +49,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(place)
     except (OSError, ValueError, TypeError) as error:
         raise damaged(error, f"the tokenised texts in {place} are") from None
-    dev = DevLabels([r.text for r in rows.dev], [r.label for r in rows.dev]) if rows.dev else None
+    dev = dev_labels(rows.dev) if rows.dev else None
     return Data(Prepared(read_tokenizer(place), pairs, dropped), dev)
 
 
@@ -62,12 +62,25 @@ def fingerprints(data: DataConfig) -> dict[str, str]:
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     """Write labelled sentences of the embedded grammar; return settings that name the files."""
     if not (folder / "data").exists():  # data/ is written after these files
-        parts = split_tenses(data.demo_pairs, DEV_SENTENCES, language=data.demo_source, seed=seed)
+        parts = demo_rows(data, seed)
         for name, rows in zip(parts._fields, parts, strict=True):
-            write_text(
-                folder / f"{name}.tsv", "".join(f"{tense}\t{text}\n" for tense, text in rows)
-            )
+            write_text(folder / f"{name}.tsv", as_table(rows))
     return replace(data, labels=str(folder / "train.tsv"), dev_labels=str(folder / "dev.tsv"))
+
+
+def demo_rows(data: DataConfig, seed: int) -> TenseSplits:
+    """Return labelled sentences of the embedded grammar."""
+    return split_tenses(data.demo_pairs, DEV_SENTENCES, language=data.demo_source, seed=seed)
+
+
+def as_table(rows: Iterable[tuple[str, str]]) -> str:
+    """Return rows (label, text) as a table."""
+    return "".join(f"{label}\t{text}\n" for label, text in rows)
+
+
+def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
+    """Return labelled texts as a dev set."""
+    return DevLabels([row.text for row in rows], [row.label for row in rows])
 
 
 def read_rows(data: DataConfig, seed: int) -> Rows:

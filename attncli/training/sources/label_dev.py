@@ -54,8 +54,12 @@ class DevLabels:
 
     def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
         """Return the labels in order; "" for a text that is too long for the model."""
-        classifier, found = Classifier(bundle, device), [""] * len(self)
-        fitting = self._fitting(bundle.tokenizer, classifier.max_source_length)
+        return self.labelled(Classifier(bundle, device), report)
+
+    def labelled(self, classifier: Classifier, report: Report) -> list[str]:
+        """Return the labels that a classifier predicts; see `outputs`."""
+        found = [""] * len(self)
+        fitting = self._fitting(classifier.tokenizer, classifier.max_source_length)
         for start in range(0, len(fitting), CHUNK):
             report(start / len(fitting))
             chunk = fitting[start : start + CHUNK]
