@@ -64,8 +64,8 @@ def is_terminal() -> bool:
 def drop_undeliverable() -> None:
     """Make stderr drop messages that cannot be delivered, so that the work continues without them.
 
-    Also reserve the numbers of closed standard streams. Otherwise the next file to be opened would
-    get number 2, and a library that writes to stderr would write into that file.
+    Also reserve the file numbers of closed standard streams. Otherwise the next opened file could
+    get number 2, and a library's messages to stderr would be written into it.
     """
     for descriptor in range(3):
         try:

@@ -34,7 +34,7 @@ class ConfigurationError(ModelError):
 
 
 class ResourceError(ModelError):
-    """Work that needs more memory, disk space or time than there is or than is allowed."""
+    """Work that needs more memory, disk space or time than is available or allowed."""
 
 
 class UnknownNameError(ConfigurationError, NotFoundError):

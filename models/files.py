@@ -2,8 +2,8 @@
 
 Content is written to a temporary file in the same folder, flushed to the disk, and renamed over the
 target; then the folder is flushed. The temporary file has a random name and is created with O_EXCL
-and O_NOFOLLOW, so a symbolic link that somebody put into the folder is never written through, and
-two writers of one target do not share a file. The last one to finish determines the content.
+and O_NOFOLLOW. Nothing is therefore written through a symbolic link that somebody put into the
+folder, and two writers of one target use different files. The last writer to finish wins.
 """
 
 from __future__ import annotations

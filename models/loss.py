@@ -234,8 +234,8 @@ def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: floa
     sum_t (sum_{u>=t} (log p(y_u) - b)) log p(s_t)         Xu et al. 2015, section 4.1
 
     log_prob (B, T) of the sampled slots; rewards (B, T), the target's log-likelihoods; mask (B, T)
-    of the real steps. The reward of a sample counts from its own step on, because earlier steps do
-    not depend on it and would only add noise.
+    of the real steps. The reward of a sample is the sum from its own step on: earlier steps do not
+    depend on the sample, so their likelihoods would only add noise.
     """
     above = ((rewards - baseline) * mask).detach()
     to_go = above.flip(1).cumsum(1).flip(1)  # (B, T)

@@ -5,7 +5,7 @@ bpe       every merge is skipped with probability p = alpha                Provi
 
 Tokens do not cross spaces, so words are sampled one by one, and the probability of a sentence is
 the product over its words. SentencePiece can sample too, but its random numbers cannot be seeded
-per example; here the caller passes `rng`, so a resumed training run repeats them.
+per example. Here the caller passes `rng`, so a resumed training run repeats the segmentations.
 """
 
 from __future__ import annotations

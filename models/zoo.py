@@ -74,7 +74,7 @@ _CAPTIONER_TRANSFORMER = {
 }
 _HARD: dict[str, Any] = {"attention": {"read": "hard"}}
 _DOUBLY = {"attention": {"coverage": "doubly_stochastic"}}
-# a dozen words give none of 49 cells a sum of 1, so the penalty at full weight flattens the maps
+# a dozen words cannot give each of 49 cells a sum of 1: the full penalty flattens the maps
 _DOUBLY_SMALL = {"attention": {**_DOUBLY["attention"], "coverage_weight": 0.1}}
 # hard attention: the weights of the paper's released program; with the weights in the paper, small
 # models hardly learn, from images or from texts

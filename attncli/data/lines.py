@@ -1,8 +1,8 @@
 r"""Lines of a byte stream under the pipe contract, a chunk at a time.
 
 A chunk is a group of lines that is processed together. A file is read in large chunks, which are
-sorted into batches by length. From a pipe or terminal a chunk is the complete lines that have
-arrived, so that an interactive program receives its answer at once, while ``cat big |`` still fills
+sorted into batches by length. From a pipe or terminal, a chunk consists of the complete lines that
+have arrived. An interactive program thus receives its answer at once, and ``cat big |`` still fills
 batches. Lines end at ``\n`` only; memory does not grow with the input.
 """
 

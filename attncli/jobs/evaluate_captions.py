@@ -144,8 +144,8 @@ def _captioned(
 def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
     """Read the captions of another program.
 
-    The file has one line for each image of the test set, in its order; or a table of image and
-    caption in any order, as ``attn caption`` writes it, also as JSON lines or a JSON array.
+    The file has one line for each image of the test set, in its order; or rows of image and
+    caption in any order: a table, JSON lines or a JSON array, as ``attn caption`` writes them.
     """
     with open_text(path) as lines:
         rows = [line for line in lines if line.strip()] if _is_json(path) else list(lines)

@@ -142,7 +142,7 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
 def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
     """Return the setting and the value for one part of a mechanism's name.
 
-    A setting without a section is one of model.attention if the family's attention can be chosen,
+    A setting without a section belongs to model.attention if the family's attention can be chosen,
     else of model, else of train.
     """
     key, equals, value = part.partition("=")

@@ -6,8 +6,8 @@ the words a to b, all of them free, that maximise
     sum over t from a to b of m(t) - 1/2
 
 A word between two aligned words is thus covered, and an aligned word far away is not. A cut is
-placed such that target words aligned with the source before it mostly precede it, and the others
-mostly follow it. If no word is aligned, the relative position decides.
+placed where most target words on its left are aligned with the source before the cut, and most on
+its right with the source after it. If no word is aligned, the relative position decides.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ SETTING = "model.image.encoder="
 def encoder_assignments(preset: ImageConfig, assignments: Iterable[str]) -> list[str]:
     """Return the assignments that an image network other than the preset's brings with it.
 
-    A grid is a layer of one network, and size and weights suit one network, so the preset's do not
+    Grid, image size and weights of the preset belong to its own network, so they do not
     apply to another. preset: settings before the assignments. The result precedes them.
     """
     given = [text.strip().removeprefix(SETTING) for text in assignments if _names_encoder(text)]

@@ -86,8 +86,8 @@ def fixed_bytes(state: State) -> int:
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
     """Return the bytes of tensors that the forward pass of a batch keeps for the backward pass.
 
-    The bytes are measured for a few sentences of the batch and for twice as many, and extrapolated
-    linearly, because a part of them, such as weights cast to bf16, is the same for any number.
+    They are measured for a few sentences and for twice as many, and extrapolated linearly. Two
+    measurements are needed because a part, such as weights cast to bf16, is constant.
     """
     rows, few = len(batch.source), min(SAMPLE_ROWS, len(batch.source))
     kept = kept_bytes(state, _first(batch, few), dtype)

@@ -98,9 +98,9 @@ def mutual_trials(
 
     A weight is mutual if it is the largest of both its row and its column. A head that aligns has
     much mutual weight in most words; a head that attends to one slot, or to all slots alike, has
-    little. The error is 1 - (mutual weight) / (words of the longer side). The mean of a layer's
-    heads is preferred if it reaches the share NEAR of the best head, because the mean of several
-    aligning heads is better than one of them.
+    little. The error is 1 - (mutual weight) / (words of the longer side). Several aligning heads
+    align better together. The mean of a layer's heads is therefore preferred to the best head if
+    its mutual weight is at least NEAR times that of the best head.
     """
     pairs = list(pairs)
     layers, heads = attention_shape(translator.model.decoder)

@@ -2,8 +2,8 @@
 
     W[j, i] = mean over tokens t of target unit j of sum over tokens s of source unit i of a[t, s]
 
-A row is a distribution over the source units and the null unit. With a shift of 1, the row of a
-token is that of the step that reads it, one later than the step that predicts it.
+A row is a distribution over the source units and the null unit. One step predicts a token, and the
+next step reads it. A token has the row of the first step or, with a shift of 1, of the second.
 Source: Clark et al. 2019, section 4.1 (tokens to words); Garg et al. 2019, section 3.2 (layer);
 Chen et al. 2020, section 3.1 (shift).
 """

@@ -1,7 +1,7 @@
 """The loop of every recurrent decoder: one step per target token.
 
-A family supplies `step`, which reads the memory and updates the recurrent state in its own order,
-and `features`, which computes the output layer's input for all steps at once.
+A family supplies two methods. `step` reads the memory and updates the recurrent state, in the order
+of the family. `features` computes the output layer's input for all steps at once.
 """
 
 from __future__ import annotations

@@ -44,8 +44,7 @@ def recurrent_encoder(
 ) -> RnnEncoder | IntraEncoder:
     """Build the recurrent encoder of a model, with or without self-attention inside.
 
-    attends: True if the decoder has attention whose query has its own size, which memory slots may
-    have to match.
+    attends: True if the decoder has attention, whose score may require slots of the query's size.
     """
     kinds: dict[str, type[RnnEncoder] | type[IntraEncoder]] = {
         "none": RnnEncoder,

@@ -2,9 +2,9 @@
 
     score(y) = log p(y) / lp(y),   lp(y) = ((5 + |y|) / 6)^alpha       Wu et al. 2016, eq. 14
 
-|y| includes the end mark. Finished hypotheses of a sentence are collected. A sentence is done when
-it has as many finished hypotheses as the beam is wide, and no live one would rank among them if it
-ended at the next step. It then leaves the batch, so that the remaining sentences decode faster.
+|y| includes the end mark. Finished hypotheses of a sentence are collected. With a beam of K, a
+sentence is done when it has K finished hypotheses, and no live one would rank among them by ending
+at the next step. It then leaves the batch, so that the remaining sentences decode faster.
 """
 
 from __future__ import annotations

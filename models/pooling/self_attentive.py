@@ -55,8 +55,8 @@ class SelfAttentive(Pooling):
 def for_each_query(past: History | None, count: int) -> History | None:
     """Return the history before the first query once for each of several queries, (B * R, ..).
 
-    The random number of a query is that of the sentence plus the number of the query, so that
-    samples of hard attention are independent.
+    Each query adds its index to the random number of the sentence, so that samples of hard
+    attention are independent.
     """
     if past is None:
         return None

@@ -126,7 +126,7 @@ class Time(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """Forms for I, he, we, they, and for a modal the infinitive after which they are named."""
+    """Forms for I, he, we and they; those of a modal are named after its infinitive."""
 
     english: tuple[str, ...]
     german: tuple[str, ...]

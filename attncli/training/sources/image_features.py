@@ -121,8 +121,8 @@ def _compute(
 ) -> Broken:
     """Compute and store the missing rows, a chunk at a time.
 
-    Each row is computed from its image alone. The rounding of a convolution depends on the size of
-    the batch, so rows of batches would depend on which rows the cache had before.
+    Each image is computed alone, because the rounding of a convolution depends on the batch size.
+    In batches, a row would depend on the rows that the cache already had.
     """
     needed, broken = missing(store, keys, progress), {}
     for start in range(0, len(needed), CHUNK):

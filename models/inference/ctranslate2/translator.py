@@ -1,8 +1,8 @@
 """A text Transformer searched by CTranslate2: the outputs of `Translator`, without torch.
 
 CTranslate2 returns finished hypotheses with their log-probabilities; they are scored and ranked
-here, with the length penalty of Wu et al. It searches until PATIENCE times the beam size of them
-are finished, because `beam_search` continues while a live hypothesis could rank among the best.
+here, with the length penalty of Wu et al. It ends after PATIENCE * beam of them, because
+`beam_search` continues while a live hypothesis could still rank among the best.
 
 CTranslate2 treats three cases differently, so torch searches them: sampling, outputs that reach
 their length limit, and outputs with forbidden tokens. torch is imported only for these.
