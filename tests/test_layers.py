@@ -46,7 +46,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["attncli.training"],
     ["attncli.jobs"],
     ["attncli.commands"],
-    ["attncli.completion"],
+    ["attncli.completion", "attncli.conversion"],
     ["attncli.app"],
     ["attncli.__main__"],
 ]

@@ -147,7 +147,7 @@ def _save(source: Path, folder: Path, packing: Packing) -> None:
 
 
 def _shared(family: str, bundle: str) -> Shared | None:
-    """Return which weights a model of this family takes from another bundle; None if no bundle is given."""
+    """Return which weights a model of this family takes from another bundle; None if not given."""
     if not bundle:
         return None
     source = source_of(family)
