@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from unicodedata import category
 
 from models.errors import ConfigurationError, DamagedError, unknown_name
 from models.inference.normalise import normalise
@@ -63,11 +64,11 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     """
     if not (folder / LABELS).exists():
         return Tokenizer.read(folder)
-    learned = Tokenizer.read(folder).files()["tokenizer.model"]
+    files = Tokenizer.read(folder).files()
     try:
         text = (folder / LABELS).read_bytes().decode("utf-8")
-        return LabelTokenizer(learned, text.removesuffix("\n").split("\n"))
-    except (OSError, ValueError, ConfigurationError) as error:
+        return LabelTokenizer(files["tokenizer.model"], text.removesuffix("\n").split("\n"))
+    except (OSError, KeyError, ValueError, ConfigurationError) as error:
         raise DamagedError(
             f"{folder / LABELS} is damaged ({error})", "one label a line", "get the model again"
         ) from None
@@ -78,9 +79,10 @@ def check_labels(labels: Sequence[str]) -> tuple[str, ...]:
     if not 2 <= len(labels) <= MOST:
         raise ConfigurationError(f"{len(labels):,} labels", f"2 to {MOST:,} different ones")
     for label in labels:
-        if not label.strip() or len(label) > LONGEST or set(label) & set("\t\n\r"):
+        controls = any(category(letter) == "Cc" for letter in label)
+        if not label.strip() or len(label) > LONGEST or controls:
             raise ConfigurationError(
-                f"the label {label[:40]!r}", f"1 to {LONGEST} characters without tabs"
+                f"the label {label[:40]!r}", f"1 to {LONGEST} characters, no control characters"
             )
     if len(set(labels)) < len(labels):
         raise ConfigurationError("a label occurs twice", "different labels")

@@ -108,12 +108,23 @@ def test_labels_are_stored_and_read_back(toy_classifier: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"one\n", b"a\na\n", b"a\tb\nc\n", b"\xff\nb\n", b"a\n\n"]
+    "content", [b"", b"one\n", b"a\na\n", b"a\tb\nc\n", b"\xff\nb\n", b"a\n\n", b"\x1b[2J\nb\n"]
 )
 def test_damaged_labels_are_refused_in_one_line(
     content: bytes, toy_classifier: Path, tmp_path: Path
 ) -> None:
     (tmp_path / LABELS).write_bytes(content)
     (tmp_path / "tokenizer.model").write_bytes((toy_classifier / "tokenizer.model").read_bytes())
+    with pytest.raises(DamagedError, match="labels.txt is damaged"):
+        read_tokenizer(tmp_path)
+
+
+def test_labels_beside_separate_vocabularies_are_refused(
+    toy_classifier: Path, tmp_path: Path
+) -> None:
+    (tmp_path / LABELS).write_bytes((toy_classifier / LABELS).read_bytes())
+    for side in ("source", "target"):
+        learned = (toy_classifier / "tokenizer.model").read_bytes()
+        (tmp_path / f"{side}.model").write_bytes(learned)
     with pytest.raises(DamagedError, match="labels.txt is damaged"):
         read_tokenizer(tmp_path)
