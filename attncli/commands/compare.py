@@ -195,13 +195,13 @@ def compare(
       attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
     """
-    check_inputs([*(train or []), *(dev or []), *(test or []), *([gold] if gold else [])])
     measured = Measured(test or [], gold, gold_index)
     if labels:
         files = LabelFiles(labels, dev_labels)
         base = label_config(files, train or [], measured, preset, set or [])
     else:
         base = base_config(train or [], dev or [], measured, preset, set or [])
+    check_inputs([*(train or []), *(dev or []), *(test or []), *([gold] if gold else [])])
     chosen = with_grid(names or ([] if grid else default_names(base)), grid or [])
     found = mechanisms(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))

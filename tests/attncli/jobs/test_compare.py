@@ -217,7 +217,10 @@ def test_a_mechanism_that_makes_no_model_is_refused_before_any_file_is_read(
 ) -> None:
     out = tmp_path / "out"
     command = ["models", "compare", "dot,coverage=true", "-o", str(out)]
-    data = ["--train", "no.en", "no.de", "--dev", "no.en", "no.de"]
+    for name in ("no.en", "no.de"):
+        (tmp_path / name).write_bytes(b"\xff")  # reading it would fail
+    files = [str(tmp_path / "no.en"), str(tmp_path / "no.de")]
+    data = ["--train", *files, "--dev", *files]
     assert app.run([*command, *data]) == 1
     said = capsys.readouterr().err
     assert said.startswith("attn: mechanism dot,coverage=true: ") and "additive" in said
