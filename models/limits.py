@@ -20,6 +20,7 @@ DIGITS = 9
 IMAGE_PIXELS = 100_000_000
 IMAGE_BYTES = 512 * MIB
 ARCHIVE_MEMBERS = 10_000_000
+HTML_UNENDED = 1000
 
 
 class Ceiling(NamedTuple):
@@ -50,6 +51,7 @@ CEILINGS = (
     Ceiling("IMAGE_PIXELS", "an image, of which one is open at a time", "pixels", "reported"),
     Ceiling("IMAGE_BYTES", "the file of an image", "bytes", "the image is reported"),
     Ceiling("ARCHIVE_MEMBERS", "files in a TAR file or folder of images", "files", REFUSED),
+    Ceiling("HTML_UNENDED", "tags and comments of HTML without an end", "parts", REFUSED),
 )
 
 

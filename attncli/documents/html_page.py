@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions, Kept, Segment, has_letters
 from attncli.documents.inline import Kind, Piece, inline_segment, text_piece
+from models.errors import InputError
+from models.limits import HTML_UNENDED
 
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"
@@ -32,6 +34,12 @@ SKIPPED = {
     "template": "templates",
     "noscript": "noscript blocks",
 }
+CDATA = "<![CDATA["
+UNENDED = (
+    (re.compile(r"<[a-zA-Z/!?]"), ">"),
+    (re.compile("<!--"), "-->"),
+    (re.compile(re.escape(CDATA)), "]]>"),
+)
 UNTRANSLATED = "elements marked as not to be translated"
 ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
 
@@ -149,6 +157,7 @@ class _Positions(HTMLParser):
         self.events: list[Event] = []
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._text = text
+        _check_ends(text)
         self.feed(text)
         self.close()
 
@@ -186,3 +195,26 @@ class _Positions(HTMLParser):
 
     def unknown_decl(self, data: str) -> None:
         self._add("other")
+
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """Read `<![...`: CDATA as a section, else as a comment up to `>` (WHATWG HTML 13.2.5.42).
+
+        Python before 3.14 fails with an AssertionError for sections with other names.
+        """
+        if self.rawdata.startswith(CDATA, i):
+            return int(super().parse_marked_section(i, report))
+        return int(self.parse_bogus_comment(i, report))
+
+
+def _check_ends(text: str) -> None:
+    """Raise InputError for very many parts without an end: the parser's time is quadratic in them.
+
+    A part has an end if its closing sign follows anywhere.
+    """
+    for start, end in UNENDED:
+        unended = len(start.findall(text, text.rfind(end) + 1))
+        if unended > HTML_UNENDED:
+            raise InputError(
+                f"{unended:,} tags, comments or sections of HTML without {end}",
+                f"at most {HTML_UNENDED:,}",
+            )

@@ -13,14 +13,25 @@ from pathlib import Path
 from tests.torture.campaign import Campaign
 from tests.torture.worker import Result
 
+HEAD = f"{'attack':<40}{'tried':>10}{'failed':>8}"
+
 
 def table(results: Iterable[Result]) -> tuple[str, list[str]]:
     """Return the table and the descriptions of the failed cases."""
-    rows, failed = [f"{'attack':<40}{'tried':>10}{'failed':>8}"], []
-    for result in results:
-        rows.append(f"{result.attack:<40}{result.tried:>10,}{len(result.failed):>8}")
-        failed += result.failed
-    return "\n".join(rows), failed
+    found = list(results)
+    failed = [case for result in found for case in result.failed]
+    return "\n".join([HEAD, *map(row, found)]), failed
+
+
+def row(result: Result) -> str:
+    """Return one row of the table."""
+    return f"{result.attack:<40}{result.tried:>10,}{len(result.failed):>8}"
+
+
+def show(*lines: str) -> None:
+    """Print lines at once: the attacks take minutes."""
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
 
 
 def small_bundle(folder: Path) -> Path:
@@ -48,13 +59,15 @@ def main() -> int:
     options.add_argument("--scale", type=float, default=20.0, help="1: about a minute; default 20")
     options.add_argument("--bundle", type=Path, help="a text model to damage; default: a new one")
     given = options.parse_args()
-    sys.stdout.write(f"seed {given.seed}, scale {given.scale:g}\n")
-    sys.stdout.flush()
+    show(f"seed {given.seed}, scale {given.scale:g}", HEAD)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         bundle = given.bundle or small_bundle(folder / "intact")
-        shown, failed = table(Campaign(folder, given.seed, given.scale, bundle).results())
-    sys.stdout.write("\n".join([shown, *failed[:50], ""]))
+        failed = []
+        for result in Campaign(folder, given.seed, given.scale, bundle).results():
+            failed += result.failed
+            show(row(result))
+    show(*failed[:50])
     return int(bool(failed))
 
 

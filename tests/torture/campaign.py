@@ -25,9 +25,12 @@ from attncli.data.features import FeatureCache, RowKind
 from attncli.data.image_index import content_hash, open_images
 from attncli.data.links import read_links
 from attncli.data.streams import open_output
+from attncli.documents.document import DocumentOptions, reassemble
+from attncli.documents.registry import FORMATS, read_document
 from models.errors import ModelError
 from models.files import write_bytes, write_folder
 from models.images import open_image
+from tests.attncli.documents.generated import document as made_document
 from tests.torture.mutate import mutate, mutate_json
 from tests.torture.power import power_failures
 from tests.torture.training import Training
@@ -67,6 +70,7 @@ class Campaign:
             "alignments", self._alignments(), lambda path: read_external_alignments(path, None)
         )
         yield self.inputs("files of captions", self._captions(), lambda path: read_captions(path))
+        yield self.documents()
         if self.bundle:
             yield from self.bundles(self.bundle)
 
@@ -184,6 +188,16 @@ class Campaign:
             path.write_bytes(content)
             with suppress(ModelError):
                 read(path)
+
+    def documents(self) -> Result:
+        """Read mutated documents of every format; what is not translated comes back unchanged."""
+        random, result = self.random("documents"), Result("documents")
+        for _ in range(self.count(1)):
+            seeds = [random.randrange(2**32) for _ in range(BLOCK)]
+            fault = attempt(lambda seeds=seeds: _read_documents(seeds), self.log)  # type: ignore[misc]
+            result.add(f"documents {result.tried} to {result.tried + BLOCK}", fault)
+            result.tried += BLOCK - 1
+        return result
 
     def bundles(self, bundle: Path) -> Iterator[Result]:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
@@ -304,6 +318,24 @@ def _damage(path: Path, random: Random) -> None:
     else:
         changed = mutate(content, random)
     path.write_bytes(changed)
+
+
+def _read_documents(seeds: list[int]) -> None:
+    """Read a mutated document of each seed; reassemble it unchanged and in capitals."""
+    options = {
+        "csv": DocumentOptions(columns=("1",)),
+        "jsonl": DocumentOptions(keep=("x",)),
+    }
+    for seed in seeds:
+        random = Random(seed)
+        name = random.choice(list(FORMATS))
+        content = mutate(made_document(name, seed).encode(), random)
+        text = content.decode("utf-8", "surrogateescape")
+        with suppress(ModelError):
+            found = read_document(text, name, options.get(name, DocumentOptions()))
+            assert reassemble(found, [None] * len(found.segments)) == text, (name, seed)
+            capitals = [tuple(text.upper() for text in one.texts) for one in found.segments]
+            reassemble(found, capitals)
 
 
 def _read_tar(path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from attncli.documents.document import DocumentOptions, reassemble
 from attncli.documents.registry import format_of, read_document
-from models.errors import ConfigurationError, UnknownNameError
+from models.errors import ConfigurationError, InputError, UnknownNameError
 
 
 def in_capitals(name: str, content: str, **options: tuple[str, ...]) -> str:
@@ -136,6 +136,23 @@ def test_markup_of_html_stays(content: str, done: str) -> None:
 
 def test_texts_of_attributes_are_reported() -> None:
     assert kinds("html", "<img alt='a b' src='c'>") == ["texts of attributes"]
+
+
+def test_damaged_sections_of_html_are_comments() -> None:
+    for section in ("<![CDQTA[x>", "<![><!", "<![ if y>", "<![\udce0"):
+        content = f"<p>the dog</p>{section}<p>a cat</p>"
+        assert in_capitals("html", content).startswith("<p>THE DOG</p><![")
+    assert in_capitals("html", "<p>a</p><![CDATA[<b>b]]><p>c</p>") == (
+        "<p>A</p><![CDATA[<b>b]]><p>C</p>"
+    )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("part", ["<b", "<!--", "<!-- >", "<a href='", "<![CDATA[>", "<?"])
+def test_many_parts_of_html_without_an_end_are_refused(part: str) -> None:
+    with pytest.raises(InputError, match="of HTML without"):
+        read_document(f"<p>{part * 100_000}", "html", DocumentOptions())
+    read_document(f"<p>{part * 30}", "html", DocumentOptions())
 
 
 def test_columns_are_chosen_by_name_or_number() -> None:
