@@ -86,7 +86,7 @@ def _target(path: Path) -> Path:
 def _opened(path: Path) -> BinaryIO:
     try:
         return open(path, "rb")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in a name
         raise _unusable("read", path, error) from None
 
 
@@ -112,5 +112,5 @@ def _writer(stream: BinaryIO, path: Path) -> Write:
     return write
 
 
-def _unusable(verb: str, path: Path, error: OSError) -> ModelError:
-    return ModelError(f"cannot {verb} {path}: {error.strerror}")
+def _unusable(verb: str, path: Path, error: Exception) -> ModelError:
+    return ModelError(f"cannot {verb} {path}: {getattr(error, 'strerror', None) or error}")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.strings import string_segment
 from models.errors import ConfigurationError, unknown_name
+from models.limits import DIGITS
 
 DELIMITERS = ",;\t|"
 
@@ -96,7 +97,7 @@ def _columns(wanted: Sequence[str], names: list[str]) -> tuple[list[int], bool]:
 def _index(name: str, names: list[str], *, named: bool) -> int:
     if named and name in names:
         return names.index(name)
-    if not named and 1 <= int(name) <= max(1, len(names)):
+    if not named and len(name) <= DIGITS and 1 <= int(name) <= max(1, len(names)):
         return int(name) - 1
     known = names if named else [str(number + 1) for number in range(len(names))]
     raise unknown_name("column", name, known)

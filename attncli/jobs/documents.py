@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.documents.document import Document, Kept, Texts, reassemble
 from attncli.tags import parse
+from models.errors import InputError
 
 REPORTED = 5  # line numbers that a message names
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
@@ -15,7 +17,12 @@ SURROGATES = ("\udc80", "\udcff")  # stand for bytes that are not UTF-8
 
 
 def decoded(content: bytes) -> str:
-    """Return the characters of a document; a byte that is not UTF-8 becomes a lone surrogate."""
+    """Return the characters of a document; a byte that is not UTF-8 becomes a lone surrogate.
+
+    Raises InputError for UTF-16, in which nothing would be found.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("a document in UTF-16", "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
     return content.decode("utf-8", "surrogateescape")
 
 

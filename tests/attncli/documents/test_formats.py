@@ -8,6 +8,7 @@ import pytest
 
 from attncli.documents.document import DocumentOptions, reassemble
 from attncli.documents.registry import format_of, read_document
+from attncli.jobs.documents import decoded
 from models.errors import ConfigurationError, InputError, UnknownNameError
 
 
@@ -166,6 +167,18 @@ def test_columns_are_chosen_by_name_or_number() -> None:
 def test_a_cell_is_quoted_where_its_translation_needs_it() -> None:
     document = read_document("text,n\na,1\n", "csv", DocumentOptions(("text",)))
     assert document.segments[0].write(("b, c",)) == '"b, c"'
+
+
+def test_a_column_of_5000_digits_is_missing() -> None:
+    with pytest.raises(UnknownNameError, match="unknown column"):
+        read_document("a,b\n", "csv", DocumentOptions(columns=("9" * 5000,)))
+
+
+def test_a_document_in_utf_16_is_refused() -> None:
+    for encoding in ("utf-16", "utf-16-be"):
+        with pytest.raises(InputError, match="UTF-16"):
+            decoded(f"\ufeff{SRT}".encode(encoding).replace(b"\xff\xfe\xff\xfe", b"\xff\xfe"))
+    assert decoded(b"caf\xe9") == "caf\udce9"
 
 
 def test_a_column_that_is_missing_is_named() -> None:
