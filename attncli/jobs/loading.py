@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -142,9 +143,20 @@ def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> An
 
 
 def model_names(folders: Sequence[Path]) -> list[str]:
-    """Return the names of model folders; whole paths if two folders have the same name."""
-    names = [folder.resolve().name for folder in folders]
-    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+    """Return short names of model folders: without the parts at both ends that all paths share.
+
+    Folders with different last parts are named by these: "en-de" for runs/en-de. The seeds of a
+    comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot".
+    """
+    paths = [folder.resolve().parts for folder in folders]
+    names = [path[-1] for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    behind = len(commonprefix([path[::-1] for path in paths]))
+    paths = [path[: len(path) - behind] for path in paths]
+    before = len(commonprefix(paths))
+    found = ["/".join(path[before:]) for path in paths]
+    return found if all(found) else [str(folder) for folder in folders]
 
 
 def readable(path: Path) -> Path:
