@@ -26,6 +26,7 @@ from attncli.training.finished import finished_run
 from attncli.training.folder import RunFolder, claim, with_stored_choices
 from attncli.training.going_on import goes_on
 from attncli.training.initial_model import weights_hash
+from attncli.training.interval import add_update, interval_record
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
 from attncli.training.run import Run, open_run, started
@@ -131,11 +132,12 @@ def evaluator(run: Run, report: Report) -> Evaluate | None:
 
 
 def log_step(run: Run, event: Stepped) -> None:
-    """Log an update every train.log_every updates."""
+    """Log the means over the last updates every train.log_every updates."""
+    sums = run.state.counters.interval
+    add_update(sums, event)
     if event.step % run.config.train.log_every == 0:
-        speed = event.tokens / max(event.seconds, 1e-9)
-        known = {name: value for name, value in event._asdict().items() if value is not None}
-        run.log.write("train", {**known, "tokens_per_second": speed})
+        run.log.write("train", interval_record(sums, event))
+        sums.clear()
 
 
 def log_scores(run: Run, event: Evaluated) -> None:

@@ -76,11 +76,13 @@ def bleu_by_length(path: Path, curves: Sequence[Curve], bars: Sequence[Bar] = ()
 def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     """Plot loss and dev score over training steps, from the records of the log.
 
+    Both losses are negative log-likelihoods without label smoothing; records of the training are
+    means over the updates since the record before.
     If a step was logged twice (by a run that was killed and resumed), the last record counts.
     """
     records = list(history)
     loss = [
-        _curve("training, with dropout and smoothing", records, "train", "loss"),
+        _curve("training, with dropout", records, "train", "nll"),
         _curve("dev", records, "dev", "loss"),
     ]
     scores = {name: _curve("dev", records, "dev", key) for key, name in DEV_SCORES.items()}
@@ -90,7 +92,7 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     for number, curve in enumerate(loss):
         if curve.x:
             _line(panels[0], curve, number, marker="o" if curve.name == "dev" else "")
-    _name(panels[0], "update", "loss (nats per token)")
+    _name(panels[0], "update", "negative log-likelihood (nats per token)")
     if any(curve.x for curve in loss):
         panels[0].legend(frameon=False)
     if score.x:

@@ -39,6 +39,7 @@ class Counters:
     evaluated: int = 0  # step of the last evaluation
     snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
+    interval: dict[str, float] = field(default_factory=dict)  # sums for the next log record
     baseline: float | None = None  # hard attention: REINFORCE baseline
     ended: str = ""  # reason why the updates ended; "" before
     kept: FinalModel | None = None  # final model, once it is written

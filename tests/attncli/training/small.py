@@ -64,7 +64,11 @@ def outcome(path: Path) -> dict[str, Any]:
     counters = json.loads(read_metadata(folder.checkpoint)["counters"])
     return {
         "files": sorted(str(file.relative_to(path)) for file in path.rglob("*")),
-        "counters": {k: v for k, v in counters.items() if k not in (*TIMES, "log_bytes")},
+        "counters": {
+            name: without_times(value) if isinstance(value, dict) else value
+            for name, value in counters.items()
+            if name not in (*TIMES, "log_bytes")
+        },
         "log": [without_times(record) for record in read_log(folder.log)],
         "bundle": (path / "model.safetensors").read_bytes(),
         "card": (path / "card.md").read_text("utf-8"),

@@ -13,8 +13,9 @@ from attncli.data.batching import epoch_plan, gather
 from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
 from attncli.training.evaluation import averaged, using
-from attncli.training.events import Scores
+from attncli.training.events import Scores, Stepped
 from attncli.training.hardware import precision, retain_freed_memory
+from attncli.training.interval import add_update, interval_record
 from attncli.training.loop import Stepper, due, judged, limit_reached
 from attncli.training.run import fresh_state
 from attncli.training.schedule import learning_rate
@@ -184,6 +185,19 @@ def test_a_linear_rate_falls_to_zero_with_the_time() -> None:
     assert slow == pytest.approx([0.05, 0.5 * 0.95 * 0.5, 0.5 * 0.9])
     both = TrainConfig(lr=0.5, warmup=0, minutes=2, steps=100, schedule="linear")
     assert learning_rate(76, 0, both, 0.1) == pytest.approx(0.5 * 0.25)
+
+
+def test_the_log_holds_means_over_its_interval() -> None:
+    one = Stepped(1, 0, 0.1, 4.0, 3.0, 0.1, 1.0, None, 30, 2.0)
+    two = Stepped(2, 0, 0.2, 2.0, 1.0, 0.2, 2.0, 0.5, 10, 3.0)
+    sums: dict[str, float] = {}
+    add_update(sums, one)
+    assert interval_record(sums, one).keys().isdisjoint({"reward"})
+    add_update(sums, two)
+    record = interval_record(sums, two)
+    assert (record["loss"], record["nll"]) == (3.5, 2.5)  # weighted by tokens
+    assert (record["norm"], record["reward"], record["lr"]) == (1.5, 0.5, 0.2)
+    assert (record["tokens"], record["seconds"], record["tokens_per_second"]) == (40, 5, 8)
 
 
 # evaluations and ends
