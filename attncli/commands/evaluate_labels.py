@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.commands.evaluate_options import Json, Models, Save, check_folder, check_save
+from attncli.commands.evaluate_options import Json, Save, check_folder, check_save
 from attncli.data.streams import open_output
 from attncli.jobs.evaluate_labels import evaluate_labels
 from attncli.jobs.loading import OpenOptions
@@ -16,6 +16,15 @@ from attncli.render.label_scores import WRITERS
 from attncli.render.plots import check_picture, confusion_matrices
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="Classifier to score: its name (`attn models` lists them) or the folder of a run or "
+        "bundle; without it, the language identifier in the box. May be repeated.",
+    ),
+]
 Hypotheses = Annotated[
     list[Path] | None,
     typer.Option(help="Labels of another program, a line for each text. May be repeated."),
@@ -41,8 +50,7 @@ def labels(
 
     Prints accuracy and macro F1 (the mean F1 over the labels), both in percent; precision, recall
     and F1 of each label; and the confusion matrix, a row for each gold label and a column for each
-    predicted one. Several models and --hypotheses are compared. Without -m, the shipped language
-    identifier is scored.
+    predicted one. Several models and --hypotheses are compared.
 
     Example:
       attn evaluate labels test.tsv -m runs/intents --plot confusion.png
