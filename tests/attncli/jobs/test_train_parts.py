@@ -152,6 +152,7 @@ def test_tensorboard_is_written_or_missed_clearly(texts: Texts, tmp_path: Path) 
     except ImportError:
         with pytest.raises(ModelError, match="pip install"):
             run(config, tmp_path / "run")
+        assert not (tmp_path / "run").exists()  # before any work
     else:
         run(config, tmp_path / "run")
         assert list((tmp_path / "run" / "tensorboard").iterdir())
