@@ -49,6 +49,7 @@ COMMANDS = {
     "models show": "attncli.commands.models:show",
     "models compare": "attncli.commands.compare:compare",
     "models pack": "attncli.commands.models_files:pack",
+    "models export": "attncli.commands.models_files:export",
     "models add": "attncli.commands.models_files:add",
     "models remove": "attncli.commands.models_files:remove",
     "models verify": "attncli.commands.models_files:verify",

@@ -1,10 +1,10 @@
-"""``attn models pack``, ``add``, ``remove`` and ``verify``: models on disk."""
+"""``attn models pack``, ``export``, ``add``, ``remove`` and ``verify``: models on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ from attncli.render.columns import size
 from models.bundle.about import About
 from models.bundle.settings import Precision
 from models.errors import ModelError
+from models.inference.engines import ComputePrecision
 from models.installed import find_model, installed
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
@@ -70,6 +71,27 @@ def pack(
     about = About(summary, names, licence, score)
     packed = models.pack(model, target, Packing(weights, share, card, about))
     console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
+
+
+def export(
+    model: Model,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder to write.")],
+    *,
+    to: Annotated[Literal["ctranslate2"], typer.Option(help="Program that will run the model.")],
+    precision: Annotated[ComputePrecision, typer.Option(help="Precision of the weights.")] = "fp32",
+) -> None:
+    """Write a text Transformer for another program.
+
+    The folder has the model, the SentencePiece model of its tokens, and the model card. The docs
+    show a program that runs it: docs/translate.md, "A model for other programs".
+
+    Example:
+      attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
+    """
+    from models.inference.ctranslate2.export import export
+
+    export(find_model(model), folder, precision)
+    console.say(f"wrote {folder}, a model for {to}")
 
 
 def add(

@@ -24,19 +24,26 @@ def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:
 
     search: settings of the search. device: as in `attn translate --device`.
     """
-    settings = read_settings(folder)
-    config = from_dict(ModelConfig, settings["model"], where="model")
-    if family_of(settings) != "transformer":
-        return f"a model of family {family_of(settings)}"
-    if config.attention != AttentionConfig() or config.embedding % config.heads:
-        return "settings that the Transformer does not have"
-    if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
-        return "a model of unusual settings"
+    if reason := unsuitable(folder):
+        return reason
     if search.method == "sample":
         return "--method sample"
     if device not in ("auto", "cpu"):
         return f"--device {device}"
     return _missing_library(gpu=device == "auto")
+
+
+def unsuitable(folder: Path) -> str:
+    """Return why the model of a bundle cannot be converted for CTranslate2; "" if it can."""
+    settings = read_settings(folder)
+    if family_of(settings) != "transformer":
+        return f"a model of family {family_of(settings)}"
+    config = from_dict(ModelConfig, settings["model"], where="model")
+    if config.attention != AttentionConfig() or config.embedding % config.heads:
+        return "settings that the Transformer does not have"
+    if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
+        return "a model of unusual settings"
+    return ""
 
 
 def _missing_library(*, gpu: bool) -> str:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -82,8 +84,7 @@ def converted(
         _quantise(variables, aliases)
     return {
         "model.bin": to_bytes(NAME, REVISION, variables, aliases),
-        "config.json": _config(),
-        **_vocabularies(sizes),
+        **text_files(*([*map(str, range(count))] for count in sizes[:2]), ends_source=False),
     }
 
 
@@ -205,22 +206,25 @@ def _misfit(name: str) -> DamagedError:
     )
 
 
-def _config() -> bytes:
+def text_files(
+    source: Sequence[str], target: Sequence[str], *, ends_source: bool
+) -> dict[str, bytes]:
+    """Return configuration and vocabularies by file name.
+
+    source, target: text of each token. ends_source: True if CTranslate2 appends the end mark.
+    """
     settings = {
-        "unk_token": str(UNKNOWN),
-        "bos_token": str(START),
-        "eos_token": str(END),
-        "decoder_start_token": str(START),
+        "unk_token": target[UNKNOWN],
+        "bos_token": target[START],
+        "eos_token": target[END],
+        "decoder_start_token": target[START],
         "add_source_bos": False,
-        "add_source_eos": False,
+        "add_source_eos": ends_source,
         "layer_norm_epsilon": None,  # 1e-5, as in torch
         "multi_query_attention": False,
     }
-    return json.dumps(settings).encode()
-
-
-def _vocabularies(sizes: VocabularySizes) -> dict[str, bytes]:
-    source, target = (json.dumps([*map(str, range(n))]).encode() for n in sizes[:2])
-    if source == target:
-        return {"shared_vocabulary.json": source}
-    return {"source_vocabulary.json": source, "target_vocabulary.json": target}
+    files: dict[str, Any] = {"config.json": settings, "shared_vocabulary.json": source}
+    if source != target:
+        del files["shared_vocabulary.json"]
+        files |= {"source_vocabulary.json": source, "target_vocabulary.json": target}
+    return {name: json.dumps(content).encode() for name, content in files.items()}

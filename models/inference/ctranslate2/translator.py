@@ -80,7 +80,7 @@ class CTranslate2Translator(TextTranslator):
             )
         translator.torch = TorchTranslator(folder, threads)
         translator.workers = threads or min(MOST_WORKERS, _processors())
-        translator.positions = _positions(translator.config, translator.search)
+        translator.positions = table_size(translator.config, translator.search)
         translator.engine = translator._opened(folder, precision)
         return translator
 
@@ -186,7 +186,7 @@ class TorchTranslator:
         return Translator.read(self.folder)
 
 
-def _positions(config: ModelConfig, search: SearchConfig) -> int:
+def table_size(config: ModelConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
     return max(config.max_source, min(MOST_POSITIONS, longest))

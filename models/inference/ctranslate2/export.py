@@ -1,0 +1,71 @@
+"""A text Transformer for other programs: a CTranslate2 model whose tokens are SentencePiece pieces.
+
+    pieces = [*language, *processor.encode(text, out_type=str)]      language: ["<2de>"], or []
+    best = ctranslate2.Translator(folder).translate_batch([pieces])[0].hypotheses[0]
+    output = processor.decode(best)
+
+CTranslate2 appends the end mark to the source. Its length penalty is |y|^alpha, not that of Wu et
+al., so outputs are those of attn for a length penalty of 0.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from models.bundle.digests import check_digests
+from models.bundle.settings import CARD, WEIGHTS, read_settings
+from models.bundle.settings import NAME as CONFIG
+from models.config import ModelConfig, SearchConfig
+from models.errors import ConfigurationError
+from models.files import write_folder
+from models.inference.ctranslate2.translator import table_size
+from models.inference.engines import ComputePrecision, unsuitable
+from models.settings import from_dict
+from models.tokenizer import Tokenizer
+from models.types import VocabularySizes
+
+
+def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:
+    """Write the model of a bundle, its tokenizer and its card into a new folder.
+
+    Raises ModelError if the folder exists, the bundle is damaged, or the model is no text
+    Transformer.
+    """
+    if reason := unsuitable(bundle):
+        raise ConfigurationError(f"{reason} for CTranslate2", "a text Transformer")
+    if folder.exists() or folder.is_symlink():
+        raise ConfigurationError(f"{folder} exists", "a new folder", "remove it first")
+    files = _exported(bundle, precision)
+
+    def fill(place: Path) -> None:
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+
+    write_folder(folder, fill)
+
+
+def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
+    """Return the files of the folder by name."""
+    from models.inference.ctranslate2.convert import converted, text_files
+    from models.inference.ctranslate2.weights import read_weights
+
+    settings, tokenizer = read_settings(bundle), Tokenizer.read(bundle)
+    check_digests(bundle, [CONFIG, WEIGHTS, *tokenizer.files()])
+    config = from_dict(ModelConfig, settings["model"], where="model")
+    search = from_dict(SearchConfig, settings["search"], where="search")
+    files = converted(
+        read_weights(bundle / WEIGHTS),
+        config,
+        VocabularySizes(**settings["vocabulary"]),
+        positions=table_size(config, search),
+        precision=precision,
+    )
+    texts = text_files(_pieces(tokenizer.source), _pieces(tokenizer.target), ends_source=True)
+    card = bundle / CARD
+    cards = {CARD: card.read_bytes()} if card.is_file() else {}
+    return {**files, **texts, **tokenizer.files(), **cards}
+
+
+def _pieces(processor: Any) -> list[str]:
+    return [processor.id_to_piece(number) for number in range(len(processor))]
