@@ -196,14 +196,14 @@ class _Positions(HTMLParser):
     def unknown_decl(self, data: str) -> None:
         self._add("other")
 
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Read `<![...`: CDATA as a section, else as a comment up to `>` (WHATWG HTML 13.2.5.42).
 
         Python before 3.14 fails with an AssertionError for sections with other names.
         """
         if self.rawdata.startswith(CDATA, i):
-            return int(super().parse_marked_section(i, report))
-        return int(self.parse_bogus_comment(i, report))
+            return super().parse_marked_section(i, report)
+        return self.parse_bogus_comment(i, report)
 
 
 def _check_ends(text: str) -> None:

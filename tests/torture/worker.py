@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MEMORY = 3 << 30  # bytes that a worker may allocate beyond what it begins with
-SECONDS = 60  # that a worker may take
+SECONDS = 60  # of processor time that a worker may take
+WAIT = 600  # seconds until a worker that waits is ended; more, because the machine may be busy
 KILLED = 137  # exit status of a worker that an attack ended on purpose
 
 
@@ -56,7 +57,8 @@ def _guarded(work: Callable[[], None], log: Path) -> int:
         sys.stderr = sys.__stderr__  # not what pytest put in its place
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
-        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+        signal.alarm(WAIT)
         work()
     except BaseException:
         traceback.print_exc(file=sys.__stderr__)
