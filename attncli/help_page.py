@@ -18,7 +18,8 @@ SECTIONS = {  # section: names of options
     "dev-labels train test gold gold-index hypotheses source part index skip-bad view",
     "Model": "model reverse-model to from preset set encoder encoder-weights hard-decode",
     "Input and output": "input output format scores probabilities sidecar overwrite save json "
-    "format-in column field keep recursive long split-above normalise copy capitals keep-tags",
+    "format-in column field keep recursive long split-above normalise copy capitals keep-tags "
+    "glossary",
     "Search": " ".join(name.replace("_", "-") for name in fields_of(SearchConfig)),
     "Alignment": " ".join(["align", *(n.replace("_", "-") for n in fields_of(AlignConfig))]),
     "Attention maps": "show picture pairs attention",

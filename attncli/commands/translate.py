@@ -24,6 +24,7 @@ from attncli.commands.translate_documents import (
     read_input,
     translate_document,
 )
+from attncli.data.glossary import read_glossary
 from attncli.data.lines import TranslatedLine, read_chunks
 from attncli.data.streams import Write, check_output, open_output
 from attncli.data.typed import typed_chunks
@@ -97,6 +98,10 @@ KeepTags = Annotated[
         "--keep-tags", help="Keep tags and placeholders; the attention places them in the output."
     ),
 ]
+GlossaryFile = Annotated[
+    Path | None,
+    typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
+]
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
 Show = Annotated[bool, typer.Option("--show", help="Draw the attention under each output.")]
 PictureFile = Annotated[
@@ -149,6 +154,7 @@ def translate(
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
     keep_tags: KeepTags = False,
+    glossary: GlossaryFile = None,
     align: Align = False,
     units: UnitsOf = None,
     show: Show = False,
@@ -201,6 +207,9 @@ def translate(
     Several -m are an ensemble: the mean of their probabilities is searched. --show and --picture
     draw the attention of every model; --align and --keep-tags use that of the first.
 
+    With --glossary FILE, an output contains the target term of each source term in its text, by
+    constrained beam search.
+
     With --align, `output ||| 0-0 2-1` gives the source word, counted from 0, of each word. TSV has
     one more column, JSON lines have links and weights.
 
@@ -213,6 +222,7 @@ def translate(
     check_search(overrides)
     check_output(output)
     check_texts(text or [])
+    terms = read_glossary(glossary) if glossary else None
     drawing = check_drawing(picture, pairs, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, units)
@@ -229,10 +239,13 @@ def translate(
         needs = "--keep-tags" if keep_tags else "an alignment" if aligned else ""
         if document and needs_attention(document):
             needs = "inline markup"
+        needs = "--glossary" if terms else needs
         translator = engines.open_text_models(
             model, options, engines.EngineOptions(engine, precision, needs)
         )
         target = _target_language(translator, options) if recognise else None
+        if terms:
+            translator = translator.with_glossary(terms)
         usual = DOCUMENT if document else EVERYDAY
         translate = partial(
             translate_lines,

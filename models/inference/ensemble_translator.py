@@ -10,6 +10,7 @@ import torch
 
 from models.config import SearchConfig
 from models.errors import ConfigurationError
+from models.inference.constrained import constrained_search, with_phrases
 from models.inference.ensemble import (
     EnsembleBackend,
     MemberMemories,
@@ -80,11 +81,22 @@ class EnsembleTranslator(TextTranslator):
 
     @torch.inference_mode()
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
-        memories = tuple(member.memory(_encoded_by(member, sources)) for member in self.members)
+        phrases = self._phrases(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys = [each.text for each in sources]
         backend = EnsembleBackend([member.model for member in self.members])
-        return search(backend, MemberMemories(memories), limits, keys, config)
+        found = search(backend, self._memories(sources), limits, keys, config)
+
+        def search_again(number: int) -> list[Finished]:
+            memories = self._memories([sources[number]])
+            return constrained_search(backend, memories, limits[number], phrases[number], config)
+
+        return with_phrases(found, phrases, search_again)
+
+    def _memories(self, sources: Sequence[EncodedText]) -> MemberMemories:
+        return MemberMemories(
+            tuple(member.memory(_encoded_by(member, sources)) for member in self.members)
+        )
 
 
 def _encoded_by(member: Translator, sources: Sequence[EncodedText]) -> list[EncodedText]:

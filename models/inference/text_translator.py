@@ -20,7 +20,8 @@ from models.config import (
 )
 from models.errors import ConfigurationError, InputError
 from models.inference.batching import in_order, length_batches, windows
-from models.inference.hypotheses import Finished
+from models.inference.glossary import Glossary
+from models.inference.hypotheses import Finished, beam_width
 from models.inference.trained import TrainedModel
 from models.languages import check_direction, is_zero_shot
 from models.tokenizer import Tokenizer
@@ -44,6 +45,7 @@ class TextTranslator(TrainedModel):
     """A trained text model ready for use: texts in, translations with scores out."""
 
     to = ""  # target language of a multilingual model; see `for_direction`
+    glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     tokenizer_config: TokenizerConfig
     alignment: AlignConfig
 
@@ -92,6 +94,32 @@ class TextTranslator(TrainedModel):
     def languages(self) -> tuple[str, ...]:
         """The target languages of a multilingual model; empty for a model of one direction."""
         return self.tokenizer_config.languages
+
+    def with_glossary(self, glossary: Glossary) -> Self:
+        """Return this model with a glossary: outputs contain the translations of its terms.
+
+        Only torch searches with a glossary, by beam search.
+        """
+        other = copy.copy(self)
+        other.glossary = glossary
+        return other
+
+    def _phrases(
+        self, sources: Sequence[EncodedText], config: SearchConfig
+    ) -> list[list[tuple[int, ...]]]:
+        """Return the target tokens of the glossary's terms in each source.
+
+        Raises ConfigurationError for a search that cannot force them.
+        """
+        if self.glossary is None:
+            return [[] for _ in sources]
+        if config.method != "beam" or beam_width(config) < 2:
+            raise ConfigurationError(
+                f"a glossary with search.method = {config.method}, search.beam = {config.beam}",
+                "beam search with a beam of 2 or more",
+            )
+        targets = (self.glossary.targets(source.text) for source in sources)
+        return [[tuple(self.tokenizer.target.encode(one)) for one in terms] for terms in targets]
 
     def for_direction(self, to: str = "", source: str = "") -> Self:
         """Return this model with a fixed target language, so that `to` need not be given again.

@@ -9,6 +9,7 @@ import torch
 from models.bundle import Bundle
 from models.config import SearchConfig
 from models.inference.batching import pad
+from models.inference.constrained import constrained_search, with_phrases
 from models.inference.hypotheses import Finished, length_limit
 from models.inference.search import search
 from models.inference.text_translator import EncodedText, TextTranslator
@@ -33,4 +34,11 @@ class Translator(TorchModel, TextTranslator):
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys = [each.text for each in sources]
-        return search(self.model, self.memory(sources), limits, keys, config)
+        phrases = self._phrases(sources, config)
+        found = search(self.model, self.memory(sources), limits, keys, config)
+
+        def search_again(number: int) -> list[Finished]:
+            memory = self.memory([sources[number]])
+            return constrained_search(self.model, memory, limits[number], phrases[number], config)
+
+        return with_phrases(found, phrases, search_again)

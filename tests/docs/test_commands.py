@@ -109,6 +109,7 @@ def write_documents(folder: Path) -> None:
     """Write a document of each format, with a sentence."""
     text = "A dog runs."
     documents = {
+        "terms.tsv": "dog\tHund\n",
         "film.srt": f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n",
         "page.md": f"# {text}\n",
         "page.html": f"<p>{text}</p>\n",
