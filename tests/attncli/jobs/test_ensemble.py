@@ -42,7 +42,8 @@ def attn(capsys: pytest.CaptureFixture[str], *arguments: object, status: int = 0
 def test_translate_with_the_same_model_twice_changes_nothing(
     tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ("translate", "--nbest", 3, "--format", "jsonl", TEXT, "-m", tiny_bundle)
+    given = ("translate", "--engine", "torch", "--nbest", 3, "--format", "jsonl", TEXT)
+    given = (*given, "-m", tiny_bundle)
     assert attn(capsys, *given, "-m", tiny_bundle) == attn(capsys, *given)
 
 
