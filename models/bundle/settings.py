@@ -18,6 +18,7 @@ Precision = Literal["fp32", "fp16", "int8"]  # of the stored weights
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 FORMAT = 1
 NAME = "config.json"
+RUN_CONFIG = "config.toml"  # settings of a run, in its folder from the start
 WEIGHTS = "model.safetensors"
 CARD = "card.md"
 MOST_BYTES = 1 << 20  # of a config.json
@@ -55,10 +56,20 @@ def read_settings(folder: Path) -> dict[str, Any]:
             )
         _check_sections(settings)
     except FileNotFoundError:
-        raise NotFoundError(f"{folder} has no {NAME}", MADE_BY) from None
+        raise _missing(folder) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedError(f"{folder}/{NAME} is damaged ({error})", MADE_BY) from None
     return settings
+
+
+def _missing(folder: Path) -> NotFoundError:
+    if (folder / RUN_CONFIG).exists():
+        return NotFoundError(
+            f"{folder} is a run that has no model yet",
+            "a run after its first evaluation",
+            f"train on with `attn train {folder}`; train.evaluate_every sets the interval",
+        )
+    return NotFoundError(f"{folder} has no {NAME}", MADE_BY)
 
 
 def write_settings(folder: Path, settings: dict[str, Any]) -> None:

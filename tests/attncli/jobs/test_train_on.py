@@ -136,3 +136,11 @@ def test_a_run_goes_on_by_its_folder(
     assert read_counters(RunFolder(tmp_path / "run").checkpoint).step == 5
     assert app.run(["train", str(tmp_path)]) == 1
     assert "without config.toml" in capsys.readouterr().err
+
+
+def test_a_run_before_its_first_evaluation_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.toml").touch()
+    assert app.run(["models", "show", str(tmp_path)]) == 1
+    assert "is a run that has no model yet" in capsys.readouterr().err
