@@ -78,14 +78,14 @@ def mechanisms(incomplete: str) -> Found:
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class SettingValues:
     """Doc of a setting, and the values to propose."""
 
     doc: str
     values: tuple[str, ...]
 
 
-def _settings(config_class: type, section: str) -> Iterator[tuple[str, Setting]]:
+def _settings(config_class: type, section: str) -> Iterator[tuple[str, SettingValues]]:
     """Yield the whole name of every setting, and its doc and values."""
     types = types_of(config_class)
     for name, field in fields_of(config_class).items():
@@ -93,7 +93,10 @@ def _settings(config_class: type, section: str) -> Iterator[tuple[str, Setting]]
         if dataclasses.is_dataclass(types[name]):
             yield from _settings(types[name], place)
         elif section:
-            yield place, Setting(field.metadata["doc"], _values(config_class, name, field.default))
+            yield (
+                place,
+                SettingValues(field.metadata["doc"], _values(config_class, name, field.default)),
+            )
 
 
 def _values(config_class: type, name: str, default: object) -> tuple[str, ...]:

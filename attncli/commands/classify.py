@@ -20,7 +20,7 @@ from attncli.jobs.classify import classify_lines
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options import BatchTokens, Device, HardDecode, Threads
-from attncli.render.classifications import Format, Layout, rendered
+from attncli.render.classifications import Format, LabelLayout, rendered
 from attncli.render.screen import Screen, current_screen
 from attncli.render.word_weights import as_pair, words_in_colour
 from models.config import MAX_BATCH_TOKENS
@@ -99,7 +99,7 @@ def classify(
             max_batch_tokens=max_batch_tokens,
         )
         screen = current_screen() if show else None
-        shown = Shown(Layout(format, nbest > 1, scores), Picture(drawing), screen)
+        shown = Shown(LabelLayout(format, nbest > 1, scores), Picture(drawing), screen)
         with (
             open_output(output) as write,
             byte_progress("classifying", stream, shown=output is not None) as advance,
@@ -113,7 +113,7 @@ def classify(
 class Shown(NamedTuple):
     """Layout of the lines, and the pictures drawn of them."""
 
-    layout: Layout
+    layout: LabelLayout
     picture: Picture
     screen: Screen | None  # for coloured words among the lines
 

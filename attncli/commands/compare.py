@@ -32,9 +32,9 @@ from attncli.scoring.comparison import RunScores
 from attncli.training.config import RunConfig
 from attncli.training.events import Interrupted
 from attncli.training.settings import LabelFiles, settings
+from attncli.training.sources import training_source
 from models.files import write_text
 from models.registry import names as registered_names
-from models.registry import source_name
 from models.zoo import model_config
 
 if TYPE_CHECKING:
@@ -255,8 +255,8 @@ def base_config(
         raise typer.BadParameter(f"needs {GOLD}", param_hint="'--gold-index'")
     if not train:
         name = preset or NANO
-        is_text = source_name(model_config(name).family) == "text"
-        return settings([], [], name, [*([ONE_WAY, *MINUTE] if is_text else []), *assigned])
+        scores = training_source(model_config(name).family).compared == "score"
+        return settings([], [], name, [*([ONE_WAY, *MINUTE] if scores else []), *assigned])
     chosen = preset or (PRESET if len(pairs) == len(train) else None)
     return settings(train, dev, chosen, [ONE_WAY, *assigned])
 
@@ -283,7 +283,7 @@ def default_names(base: RunConfig) -> Sequence[str]:
 
 def has_labels(base: RunConfig) -> bool:
     """Return True if classifiers are compared."""
-    return source_name(base.model.family) == "labelled_text"
+    return training_source(base.model.family).compared == "pooling"
 
 
 def prepare(
@@ -302,7 +302,7 @@ def prepare(
     from attncli.jobs import compare as job  # imports torch
 
     job.check_all(found)
-    files = job.Texts(base.data, *measured)
+    files = job.ComparedTexts(base.data, *measured)
     if has_labels(base):
         files = job.label_texts(base, texts or output, measured.test)
     elif not base.data.train:

@@ -222,7 +222,9 @@ def _content(path: Path, stream: BinaryIO) -> Iterator[bytes]:
     head = stream.read(BLOCK)
     blocks = itertools.chain([head], iter(lambda: stream.read(BLOCK), b""))
     decoder = _decoder(head)
-    damage = (EOFError, OSError, *([decoder.error] if decoder else []))
+    damage: tuple[type[Exception], ...] = (EOFError, OSError)
+    if decoder:
+        damage += (decoder.error,)
     try:
         yield from _decompressed(blocks, decoder.new) if decoder else blocks
     except damage as error:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 Texts = tuple[str, ...]
 
 
-class Segment(NamedTuple):
+class DocumentSegment(NamedTuple):
     """A span of the content that is replaced by the translation of its texts."""
 
     start: int  # first character
@@ -30,7 +30,7 @@ class Document:
     """The content of a document and its segments, in order and without overlaps."""
 
     content: str
-    segments: tuple[Segment, ...]
+    segments: tuple[DocumentSegment, ...]
     kept: tuple[Kept, ...] = ()
     faults: tuple[Kept, ...] = ()  # parts that could not be read
 

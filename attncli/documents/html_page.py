@@ -14,8 +14,8 @@ from html.parser import HTMLParser
 from itertools import accumulate
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions, Kept, Segment, has_letters
-from attncli.documents.inline import Kind, Piece, inline_segment, text_piece
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
+from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
 from models.errors import InputError
 from models.limits import HTML_UNENDED
 
@@ -44,7 +44,7 @@ UNTRANSLATED = "elements marked as not to be translated"
 ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
 
 
-class Event(NamedTuple):
+class PageEvent(NamedTuple):
     """A part of the page as the parser reports it."""
 
     kind: str  # text, entity, open, close, empty, comment, other
@@ -60,7 +60,7 @@ def read(content: str, options: DocumentOptions) -> Document:
     return Document(content, tuple(segments), tuple(kept))
 
 
-def read_span(content: str, start: int, end: int) -> tuple[list[Segment], list[Kept]]:
+def read_span(content: str, start: int, end: int) -> tuple[list[DocumentSegment], list[Kept]]:
     """Return the segments of a part of the content, and what is left as it is."""
     return _Reader(content).result(events_of(content, start, end))
 
@@ -68,13 +68,13 @@ def read_span(content: str, start: int, end: int) -> tuple[list[Segment], list[K
 class _Reader:
     def __init__(self, content: str) -> None:
         self.content = content
-        self.segments: list[Segment] = []
+        self.segments: list[DocumentSegment] = []
         self.kept: list[Kept] = []
         self.run: list[Piece] = []
-        self.skipped: Event | None = None  # the element that is being skipped
+        self.skipped: PageEvent | None = None  # the element that is being skipped
         self.depth = 0
 
-    def result(self, events: Iterator[Event]) -> tuple[list[Segment], list[Kept]]:
+    def result(self, events: Iterator[PageEvent]) -> tuple[list[DocumentSegment], list[Kept]]:
         """Return the segments and the kept parts of a page."""
         for event in events:
             if self.skipped:
@@ -87,7 +87,7 @@ class _Reader:
         self._flush()
         return self.segments, self.kept
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: PageEvent) -> None:
         if INLINE.fullmatch(event.name) or event.kind in ("text", "entity", "comment"):
             self.run += _pieces(self.content, event)
         else:
@@ -95,7 +95,7 @@ class _Reader:
         if any(name in ATTRIBUTES and has_letters(value or "") for name, value in event.attributes):
             self.kept.append(Kept(event.start, "texts of attributes"))
 
-    def _skip(self, event: Event, skipped: Event) -> None:
+    def _skip(self, event: PageEvent, skipped: PageEvent) -> None:
         """Skip an event; an inline element that ends stands in place of words."""
         if event.name != skipped.name:
             return
@@ -116,7 +116,7 @@ class _Reader:
         self.run = []
 
 
-def _skipped(event: Event) -> str:
+def _skipped(event: PageEvent) -> str:
     """Return the kind of an element that is not translated; empty if it is."""
     if event.name in SKIPPED:
         return SKIPPED[event.name]
@@ -125,15 +125,15 @@ def _skipped(event: Event) -> str:
     return UNTRANSLATED if marked else ""
 
 
-def _pieces(content: str, event: Event) -> Iterator[Piece]:
+def _pieces(content: str, event: PageEvent) -> Iterator[Piece]:
     raw = content[event.start : event.end]
     if event.kind == "text":
         yield text_piece(content, event.start, event.end)
     elif event.kind == "entity":
         yield Piece("text", event.start, event.end, raw, html.unescape(raw))
     else:
-        kinds: dict[str, Kind] = {"open": "open", "close": "close"}
-        kind: Kind = "break" if event.name == "br" else kinds.get(event.kind, "void")
+        kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
+        kind: PieceKind = "break" if event.name == "br" else kinds.get(event.kind, "void")
         yield Piece(kind, event.start, event.end, raw, "", event.name)
 
 
@@ -141,7 +141,7 @@ def _encoded(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def events_of(content: str, start: int, end: int) -> Iterator[Event]:
+def events_of(content: str, start: int, end: int) -> Iterator[PageEvent]:
     """Yield the events of a part of the content, without gaps, with positions in the content."""
     parser = _Positions(content[start:end])
     ends = [*(event.start for event in parser.events[1:]), end - start]
@@ -154,7 +154,7 @@ class _Positions(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=False)
-        self.events: list[Event] = []
+        self.events: list[PageEvent] = []
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._text = text
         _check_ends(text)
@@ -164,7 +164,7 @@ class _Positions(HTMLParser):
     def _add(self, kind: str, name: str = "", attributes: object = ()) -> None:
         line, column = self.getpos()
         at = self._lines[line - 1] + column
-        self.events.append(Event(kind, at, at, name, tuple(attributes)))  # type: ignore[arg-type]
+        self.events.append(PageEvent(kind, at, at, name, tuple(attributes)))  # type: ignore[arg-type]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._add("empty" if EMPTY.fullmatch(tag) else "open", tag, attrs)

@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from attncli.documents.document import Segment, Texts, has_letters
+from attncli.documents.document import DocumentSegment, Texts, has_letters
 from attncli.documents.wrap import Width
 
-Kind = Literal["text", "open", "close", "void", "placeholder", "break"]
+PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
 NEUTRAL = {
     "open": "<g{}>",
     "close": "</g{}>",
     "void": "<x{}/>",
     "break": "<br\x1fid={}/>",
 }
-Layout = Callable[[str, Width], str]
+LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
@@ -34,7 +34,7 @@ NOTE_END = re.compile(r"\s+[♪♫]+$")  # behind the text
 class Piece(NamedTuple):
     """Part of a paragraph: text, or one piece of markup."""
 
-    kind: Kind
+    kind: PieceKind
     start: int  # span of the content
     end: int
     raw: str  # what is written for markup; of text, its characters in the content
@@ -57,8 +57,8 @@ def inline_segment(
     pieces: Sequence[Piece],
     *,
     encode: Callable[[str], str] = str,
-    layout: Layout = on_one_line,
-) -> Segment | None:
+    layout: LineLayout = on_one_line,
+) -> DocumentSegment | None:
     """Return the segment of some adjacent pieces; None if they have no letters.
 
     Markup and spaces at its ends do not belong to the segment. encode: write translated text in the
@@ -74,7 +74,7 @@ def inline_segment(
         line = layout(translated[0], lambda word: len(codes.restore(word, encode)))
         return codes.restore(line, encode)
 
-    return Segment(inner[0].start, inner[-1].end, (codes.line,), write)
+    return DocumentSegment(inner[0].start, inner[-1].end, (codes.line,), write)
 
 
 class Codes:

@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions, Kept, Segment
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
 from attncli.documents.strings import string_segment
 from models.errors import ConfigurationError, unknown_name
 
@@ -33,7 +33,7 @@ def read(content: str, options: DocumentOptions) -> Document:
         raise ConfigurationError(
             "JSON lines without a chosen field", "--field NAME, or --keep NAME for all others"
         )
-    segments: list[Segment | None] = []
+    segments: list[DocumentSegment | None] = []
     faults: list[Kept] = []
     seen: set[str] = set()
     quote = partial(json.dumps, ensure_ascii=content.isascii() and "\\u" in content)

@@ -13,8 +13,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from attncli.documents import html_page
-from attncli.documents.document import Document, DocumentOptions, Kept, Segment, has_letters
-from attncli.documents.inline import Layout, Piece, inline_segment, on_one_line
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
+from attncli.documents.inline import LineLayout, Piece, inline_segment, on_one_line
 from attncli.documents.markdown_inline import Unmatched, keep_rule, marks, on_content
 from attncli.documents.subtitles import TextLine, lines_of
 from attncli.documents.wrap import Width, filled
@@ -49,7 +49,7 @@ class _Reader:
     def __init__(self, content: str) -> None:
         self.content = content
         self.lines = lines_of(content)
-        self.segments: list[Segment] = []
+        self.segments: list[DocumentSegment] = []
         self.kept: list[Kept] = []
         self.cell = 0  # where the search of the next cell of a table begins
 
@@ -117,7 +117,7 @@ class _Reader:
             raise Unmatched
         return range(start, start + len(part))
 
-    def _layout(self, token: Token, lines: list[TextLine], at: list[int]) -> Layout:
+    def _layout(self, token: Token, lines: list[TextLine], at: list[int]) -> LineLayout:
         """Return the division into lines of a paragraph that has several."""
         parts = token.content.split("\n")
         if len(parts) < 2:

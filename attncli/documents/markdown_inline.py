@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.documents.inline import Kind, Piece
+from attncli.documents.inline import Piece, PieceKind
 
 if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
@@ -34,7 +34,7 @@ class Unmatched(Exception):
 class Mark(NamedTuple):
     """A piece of a paragraph with its span there."""
 
-    kind: Kind
+    kind: PieceKind
     start: int
     end: int
     raw: str
@@ -83,12 +83,14 @@ class _Matching:
             if take:
                 take(token)
             elif token.nesting:
-                kind: Kind = "open" if token.nesting > 0 else "close"
+                kind: PieceKind = "open" if token.nesting > 0 else "close"
                 self._add(kind, token.markup, name=token.markup)
             else:
                 raise Unmatched
 
-    def _add(self, kind: Kind, raw: str, *, text: str = "", name: str = "", out: str = "") -> None:
+    def _add(
+        self, kind: PieceKind, raw: str, *, text: str = "", name: str = "", out: str = ""
+    ) -> None:
         """Add a piece with these characters. out: what is written instead of them."""
         if not self.text.startswith(raw, self.at):
             raise Unmatched
@@ -129,7 +131,7 @@ class _Matching:
             breaks = found and found["name"].lower() == "br"
             self._add("break" if breaks else "void", token.content)
             return
-        kind: Kind = "close" if found["close"] else "open"
+        kind: PieceKind = "close" if found["close"] else "open"
         self._add(kind, token.content, name=found["name"].lower())
 
     def _image(self, token: Token) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions, Kept, Segment
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
 from attncli.documents.strings import string_segment
 
 STRING = r'"((?:[^"\\\r\n]|\\.)*)"'
@@ -39,7 +39,7 @@ class Field(NamedTuple):
 def read(content: str, options: DocumentOptions) -> Document:
     """Return the empty translations of a file."""
     line_end = "\r\n" if "\r\n" in content else "\n"
-    segments: list[Segment | None] = []
+    segments: list[DocumentSegment | None] = []
     kept: list[Kept] = []
     singular = plural = header = ""
     for field in fields_of(content):

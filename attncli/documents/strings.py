@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from attncli.documents.document import Segment, Texts, has_letters
+from attncli.documents.document import DocumentSegment, Texts, has_letters
 
 LINE_END = re.compile(r"(\r\n|\n|\r)")
 
 
-def string_segment(start: int, end: int, text: str, quote: Callable[[str], str]) -> Segment | None:
+def string_segment(
+    start: int, end: int, text: str, quote: Callable[[str], str]
+) -> DocumentSegment | None:
     """Return the segment of a string; None if it has no letters.
 
     text: the value of the string. quote: write a value as the document has it in this place.
@@ -20,7 +22,7 @@ def string_segment(start: int, end: int, text: str, quote: Callable[[str], str])
         return None
     parts = LINE_END.split(text)
     write = partial(_written, ends=parts[1::2], quote=quote)
-    return Segment(start, end, tuple(parts[::2]), write)
+    return DocumentSegment(start, end, tuple(parts[::2]), write)
 
 
 def _written(texts: Texts, *, ends: Sequence[str], quote: Callable[[str], str]) -> str:

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from attncli.documents.document import Segment
-from attncli.documents.inline import Kind, Piece, inline_segment, text_piece
+from attncli.documents.document import DocumentSegment
+from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
 from attncli.documents.wrap import Width, balanced
 
 SPEAKER = re.compile(r"\s*[-–—]\s?\S")  # one of several people who speak
@@ -36,7 +36,7 @@ def lines_of(content: str) -> list[TextLine]:
 
 def cue_segments(
     content: str, lines: Sequence[TextLine], scan: Scan, encode: Callable[[str], str]
-) -> Iterator[Segment]:
+) -> Iterator[DocumentSegment]:
     """Yield the segments of the text lines of one subtitle.
 
     Its lines are one text, unless several people speak or a sentence ends with a line. The
@@ -68,7 +68,7 @@ def text_runs(
 
 def _segment(
     content: str, lines: Sequence[TextLine], scan: Scan, encode: Callable[[str], str]
-) -> Segment | None:
+) -> DocumentSegment | None:
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
         if number:
@@ -92,7 +92,7 @@ def scan_tags(content: str, start: int, end: int, pattern: re.Pattern[str]) -> I
             yield text_piece(content, at, found.start())
         at = found.end()
         if found["name"]:
-            kind: Kind = "close" if found["close"] else "open"
+            kind: PieceKind = "close" if found["close"] else "open"
             yield Piece(kind, *found.span(), found[0], "", found["name"].lower())
         else:
             yield Piece("void", *found.span(), found[0])

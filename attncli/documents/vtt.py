@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from attncli.documents.document import Document, DocumentOptions, Kept, Segment
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
 from attncli.documents.inline import Piece
 from attncli.documents.subtitles import cue_segments, lines_of, scan_tags, text_runs
 
@@ -19,7 +19,7 @@ KEPT = {"NOTE": "notes", "STYLE": "styles", "REGION": "regions"}
 def read(content: str, options: DocumentOptions) -> Document:
     """Return the text of the subtitles; notes are not translated."""
     lines = lines_of(content)
-    segments: list[Segment] = []
+    segments: list[DocumentSegment] = []
     kept: list[Kept] = []
     for run in text_runs(content, lines, [True] * len(lines)):
         texts = [content[line.start : line.end] for line in run]

@@ -57,7 +57,7 @@ class Failed(NamedTuple):
     error: ModelError
 
 
-class Texts(NamedTuple):
+class ComparedTexts(NamedTuple):
     """The sentences of a comparison."""
 
     data: DataConfig  # for training and dev
@@ -66,7 +66,7 @@ class Texts(NamedTuple):
     gold_index: Index | None = None  # first word number in the file, if given
 
 
-def embedded(base: RunConfig, out: Path) -> Texts:
+def embedded(base: RunConfig, out: Path) -> ComparedTexts:
     """Write sentences of the embedded grammar to files that all runs share."""
     data = base.data
     parts = sample_grammar(data, base.train.seed)
@@ -76,10 +76,10 @@ def embedded(base: RunConfig, out: Path) -> Texts:
     train, dev, test = paths
     named = replace(data, train=(str(train),), dev=(str(dev),))
     links = [frozenset(pair.links) for pair in parts.test]
-    return Texts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
+    return ComparedTexts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
 
 
-def label_texts(base: RunConfig, out: Path, test: Sequence[Path]) -> Texts:
+def label_texts(base: RunConfig, out: Path, test: Sequence[Path]) -> ComparedTexts:
     """Write labelled texts for training and evaluation to files that all runs share.
 
     Without a file they are sentences of the embedded grammar, a test set included.
@@ -93,7 +93,7 @@ def label_texts(base: RunConfig, out: Path, test: Sequence[Path]) -> Texts:
     for path, rows in zip(paths, parts, strict=True):
         write_same(path, label_data.as_table(rows))
     train, dev = map(str, paths[:2])
-    return Texts(replace(base.data, labels=train, dev_labels=dev), test or paths[2:])
+    return ComparedTexts(replace(base.data, labels=train, dev_labels=dev), test or paths[2:])
 
 
 def write_same(path: Path, text: str) -> None:
@@ -108,7 +108,7 @@ def write_same(path: Path, text: str) -> None:
         )
 
 
-def read_sets(texts: Texts) -> Sets:
+def read_sets(texts: ComparedTexts) -> Sets:
     """Return dev set, test set and gold links; raise a ModelError without a dev set."""
     if texts.data.labels:
         return read_label_sets(texts)
@@ -125,7 +125,7 @@ def read_sets(texts: Texts) -> Sets:
     return Sets(dev, test, gold, mark)
 
 
-def read_label_sets(texts: Texts) -> Sets:
+def read_label_sets(texts: ComparedTexts) -> Sets:
     """Return dev set and test set of labelled texts."""
     paths = [Path(texts.data.dev_labels), *texts.test]
     dev, *test = (label_data.dev_labels(read_labelled(path)) for path in paths)

@@ -20,7 +20,7 @@ from models.types import LabelProbability
 DIGITS = 4
 
 
-class Layout(NamedTuple):
+class LabelLayout(NamedTuple):
     """Layout of the output."""
 
     format: str = "text"  # a key of WRITERS
@@ -28,14 +28,14 @@ class Layout(NamedTuple):
     scores: bool = False  # True if plain text has probabilities
 
 
-def rendered(outcomes: Sequence[ClassifiedLine], layout: Layout) -> bytes:
+def rendered(outcomes: Sequence[ClassifiedLine], layout: LabelLayout) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its text."""
     write = WRITERS[layout.format]
     rows = [row + outcome.line.ending for outcome in outcomes for row in write(outcome, layout)]
     return "".join(rows).encode("utf-8", "replace")
 
 
-def _text(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
+def _text(outcome: ClassifiedLine, layout: LabelLayout) -> Iterator[str]:
     labels = _labels(outcome)
     if layout.nbest:
         index = outcome.line.number - 1
@@ -49,7 +49,7 @@ def _text(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
     yield (f"{score}\t" if layout.scores else "") + (best.label if best else "")
 
 
-def _tsv(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
+def _tsv(outcome: ClassifiedLine, layout: LabelLayout) -> Iterator[str]:
     text = one_cell(outcome.line.text)
     for label, probability in _labels(outcome):
         yield f"{text}\t{label}\t{probability:.{DIGITS}f}"
@@ -57,7 +57,7 @@ def _tsv(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
         yield f"{text}\t\t"
 
 
-def _jsonl(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
+def _jsonl(outcome: ClassifiedLine, layout: LabelLayout) -> Iterator[str]:
     labels = [{"label": label, "probability": round(value, 6)} for label, value in _labels(outcome)]
     record: dict[str, object] = {"text": outcome.line.text, "labels": labels}
     if outcome.result and outcome.result.words:
@@ -68,7 +68,7 @@ def _jsonl(outcome: ClassifiedLine, layout: Layout) -> Iterator[str]:
     yield as_json_line(record)
 
 
-WRITERS: dict[str, Callable[[ClassifiedLine, Layout], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[ClassifiedLine, LabelLayout], Iterator[str]]] = {
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,

@@ -20,26 +20,26 @@ from models.inference.backend import Backend, HasMask
 from models.inference.hypotheses import Finished, beam_width, length_penalty
 from models.tokenizer import END, NEVER_OUTPUT, START
 
-Phrase = tuple[int, ...]  # token ids
+RequiredPhrase = tuple[int, ...]  # token ids
 
 
-class Progress(NamedTuple):
+class ConstraintProgress(NamedTuple):
     """How much of the phrases a hypothesis has."""
 
     complete: frozenset[int] = frozenset()  # numbers of the phrases
     current: int = -1  # the phrase that has begun; -1: none
     tokens: int = 0  # of the current phrase
 
-    def count(self, phrases: Sequence[Phrase]) -> int:
+    def count(self, phrases: Sequence[RequiredPhrase]) -> int:
         """Return the number of tokens of phrases."""
         return sum(len(phrases[number]) for number in self.complete) + self.tokens
 
-    def wanted(self, phrases: Sequence[Phrase]) -> set[int]:
+    def wanted(self, phrases: Sequence[RequiredPhrase]) -> set[int]:
         """Return the tokens that begin a missing phrase, or continue the current one."""
         missing = {phrase[0] for n, phrase in enumerate(phrases) if n not in self.complete}
         return missing | ({phrases[self.current][self.tokens]} if self.current >= 0 else set())
 
-    def after(self, token: int, phrases: Sequence[Phrase]) -> Progress:
+    def after(self, token: int, phrases: Sequence[RequiredPhrase]) -> ConstraintProgress:
         """Return the progress after one more token; a phrase that is not continued is lost."""
         current, tokens = self.current, self.tokens
         if current < 0 or phrases[current][tokens] != token:
@@ -50,10 +50,10 @@ class Progress(NamedTuple):
             )
             current, tokens = next(begun, -1), 0
         if current < 0:
-            return Progress(self.complete)
+            return ConstraintProgress(self.complete)
         if tokens + 1 == len(phrases[current]):
-            return Progress(self.complete | {current})
-        return Progress(self.complete, current, tokens + 1)
+            return ConstraintProgress(self.complete | {current})
+        return ConstraintProgress(self.complete, current, tokens + 1)
 
 
 class Partial(NamedTuple):
@@ -62,10 +62,10 @@ class Partial(NamedTuple):
     ids: tuple[int, ...]  # start mark first
     log_prob: float
     row: int  # of the decoder state that it continues
-    progress: Progress
+    progress: ConstraintProgress
 
 
-def contains(ids: Sequence[int], phrase: Phrase) -> bool:
+def contains(ids: Sequence[int], phrase: RequiredPhrase) -> bool:
     """Return True if the tokens of a phrase are in an output, one after another."""
     size = len(phrase)
     return any(tuple(ids[at : at + size]) == phrase for at in range(len(ids) - size + 1))
@@ -73,7 +73,7 @@ def contains(ids: Sequence[int], phrase: Phrase) -> bool:
 
 def with_phrases(
     outputs: Sequence[list[Finished]],
-    phrases: Sequence[Sequence[Phrase]],
+    phrases: Sequence[Sequence[RequiredPhrase]],
     search_again: Callable[[int], list[Finished]],
 ) -> list[list[Finished]]:
     """Return the outputs of sentences, searched again where one does not contain its phrases.
@@ -89,7 +89,11 @@ def with_phrases(
 
 
 def constrained_search(
-    backend: Backend, memory: HasMask, limit: int, phrases: Sequence[Phrase], config: SearchConfig
+    backend: Backend,
+    memory: HasMask,
+    limit: int,
+    phrases: Sequence[RequiredPhrase],
+    config: SearchConfig,
 ) -> list[Finished]:
     """Return the best `config.nbest` outputs of one sentence that contain all phrases.
 
@@ -99,7 +103,7 @@ def constrained_search(
     width, device = beam_width(config), memory.mask.device
     limit += sum(map(len, phrases))
     prepared, state = backend.start(memory)
-    live, finished = [Partial((START,), 0.0, 0, Progress())], list[Finished]()
+    live, finished = [Partial((START,), 0.0, 0, ConstraintProgress())], list[Finished]()
     for length in range(1, limit + 1):  # tokens after this step, end mark included
         last = torch.tensor([one.ids[-1] for one in live], device=device)
         step = backend.step(last, state, prepared)
@@ -118,7 +122,7 @@ def constrained_search(
 def _ended(
     live: Sequence[Partial],
     log_probs: Tensor,
-    phrases: Sequence[Phrase],
+    phrases: Sequence[RequiredPhrase],
     config: SearchConfig,
     *,
     truncated: bool,
@@ -139,7 +143,7 @@ def _ended(
 
 
 def _continued(
-    live: Sequence[Partial], log_probs: Tensor, phrases: Sequence[Phrase], width: int
+    live: Sequence[Partial], log_probs: Tensor, phrases: Sequence[RequiredPhrase], width: int
 ) -> Iterator[Partial]:
     """Yield the best continuations of each hypothesis, and those by a token of a phrase."""
     most = min(width + 1, log_probs.shape[1] - len(NEVER_OUTPUT))
@@ -152,7 +156,7 @@ def _continued(
 
 
 def _allocated(
-    candidates: Iterable[Partial], phrases: Sequence[Phrase], width: int
+    candidates: Iterable[Partial], phrases: Sequence[RequiredPhrase], width: int
 ) -> list[Partial]:
     """Return the best of each count of tokens of phrases: equal shares, the rest by probability."""
     ranked = sorted(candidates, key=lambda one: -one.log_prob)

@@ -29,7 +29,7 @@ from models.tokenizer import train as train_tokenizer
 DEV_SENTENCES = 500  # of the embedded grammar, dev and test each
 
 
-class Rows(NamedTuple):
+class LabelSplits(NamedTuple):
     """Labelled texts as read from their files."""
 
     train: list[LabelledText]
@@ -83,20 +83,20 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
     return DevLabels([row.text for row in rows], [row.label for row in rows])
 
 
-def read_rows(data: DataConfig, seed: int) -> Rows:
+def read_rows(data: DataConfig, seed: int) -> LabelSplits:
     """Return the rows for training and evaluation; a ModelError for a label without training."""
     rows = read_labelled(data.labels)
     if not data.dev_labels:
-        return Rows(*set_aside(rows, data.dev_share, seed))
+        return LabelSplits(*set_aside(rows, data.dev_share, seed))
     dev = read_labelled(data.dev_labels)
     if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
         raise ModelError(
             f"label {unknown[0]!r} in {data.dev_labels}", f"the labels of {data.labels}"
         )
-    return Rows(rows, dev)
+    return LabelSplits(rows, dev)
 
 
-def prepare(config: RunConfig, rows: Rows, folder: Path, progress: Progress) -> None:
+def prepare(config: RunConfig, rows: LabelSplits, folder: Path, progress: Progress) -> None:
     """Learn a vocabulary, and write the texts and labels as ids."""
     progress("learning the vocabulary", 0, 0)
     tokenizer = initial_tokenizer(
@@ -115,7 +115,7 @@ def prepare(config: RunConfig, rows: Rows, folder: Path, progress: Progress) -> 
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
 
 
-def learn(rows: Rows, config: TokenizerConfig, seed: int) -> LabelTokenizer:
+def learn(rows: LabelSplits, config: TokenizerConfig, seed: int) -> LabelTokenizer:
     """Return a tokenizer learned from the training texts, with the labels of all rows."""
     texts = [normalise(row.text) for row in rows.train]
     if len(texts) > config.sample:

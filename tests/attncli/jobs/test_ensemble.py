@@ -43,8 +43,8 @@ def test_translate_with_the_same_model_twice_changes_nothing(
     tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = ("translate", "--engine", "torch", "--nbest", 3, "--format", "jsonl", TEXT)
-    given = (*given, "-m", tiny_bundle)
-    assert attn(capsys, *given, "-m", tiny_bundle) == attn(capsys, *given)
+    one = ("-m", tiny_bundle)
+    assert attn(capsys, *given, *one, *one) == attn(capsys, *given, *one)
 
 
 def test_translate_averages_models_of_other_families(

@@ -9,7 +9,12 @@ import torch
 
 from models.config import SearchConfig
 from models.errors import ConfigurationError
-from models.inference.constrained import Phrase, Progress, constrained_search, contains
+from models.inference.constrained import (
+    ConstraintProgress,
+    RequiredPhrase,
+    constrained_search,
+    contains,
+)
 from models.inference.glossary import Glossary, Term
 from models.inference.hypotheses import Finished
 from models.inference.translator import Translator
@@ -34,7 +39,7 @@ def no_gradients() -> Any:
 
 
 def constrained(
-    preset: str, phrases: list[Phrase], config: SearchConfig, limit: int, vocabulary: int
+    preset: str, phrases: list[RequiredPhrase], config: SearchConfig, limit: int, vocabulary: int
 ) -> list[Finished]:
     model = small_model(preset, vocabulary)
     return constrained_search(model, memory_of(model, 3), limit, phrases, config)
@@ -43,7 +48,7 @@ def constrained(
 @one_of_each_family
 @pytest.mark.parametrize("phrases", [[(A,)], [(A, B)], [(A, A)], [(C,), (B,)], [(A, B), (C,)]])
 def test_a_wide_beam_ranks_all_outputs_with_the_phrases_as_brute_force(
-    preset: str, phrases: list[Phrase]
+    preset: str, phrases: list[RequiredPhrase]
 ) -> None:
     config = SearchConfig(beam=100, nbest=100)
     vocabulary = FIRST_WORD + WORDS
@@ -74,11 +79,11 @@ def test_without_phrases_the_outputs_are_those_of_beam_search(preset: str) -> No
 
 def test_a_phrase_that_is_not_continued_is_lost() -> None:
     phrases = [(A, B), (A, C)]
-    progress = Progress().after(A, phrases)
+    progress = ConstraintProgress().after(A, phrases)
     assert progress.count(phrases) == 1 and progress.wanted(phrases) == {A, B}
-    assert progress.after(C, phrases) == Progress()
+    assert progress.after(C, phrases) == ConstraintProgress()
     assert progress.after(A, phrases).count(phrases) == 1
-    assert progress.after(B, phrases) == Progress(frozenset({0}))
+    assert progress.after(B, phrases) == ConstraintProgress(frozenset({0}))
     assert progress.after(B, phrases).after(A, phrases).after(C, phrases).count(phrases) == 4
 
 

@@ -20,6 +20,7 @@ pytest.importorskip("ctranslate2")
 from attncli.embedded.grammar import Pair, generate
 from models import load, load_translator
 from models.bundle import Bundle, build, read, save
+from models.bundle.digests import file_digest
 from models.bundle.settings import Precision
 from models.bundle.weights import read_tensors
 from models.config import SearchConfig, TokenizerConfig
@@ -228,7 +229,9 @@ def test_a_cache_that_cannot_be_written_is_not_needed(
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
 
 
-def test_a_damaged_cache_is_not_used(tiny_bundle, tmp_path, monkeypatch) -> None:
+def test_a_damaged_cache_is_not_used(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     expected = outputs(CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:3]))
     (model,) = (tmp_path / "attn" / "ctranslate2").glob("*/model.bin")
@@ -237,7 +240,9 @@ def test_a_damaged_cache_is_not_used(tiny_bundle, tmp_path, monkeypatch) -> None
     assert outputs(fast.translate(SENTENCES[:3])) == expected
 
 
-def test_the_cache_keeps_the_models_that_were_used_last(tmp_path, monkeypatch) -> None:
+def test_the_cache_keeps_the_models_that_were_used_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = cache.cached("first", lambda: {"model.bin": b""}).folder
     for number in range(cache.MOST_MODELS + 1):
@@ -249,16 +254,20 @@ def test_the_cache_keeps_the_models_that_were_used_last(tmp_path, monkeypatch) -
     assert kept == {"first", *map(str, range(2, cache.MOST_MODELS + 1))}
 
 
-def test_the_digest_is_remembered_until_a_file_changes(tiny_bundle, tmp_path, monkeypatch) -> None:
+def test_the_digest_is_remembered_until_a_file_changes(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(digest, "SETTLED", 0)
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     names = ["config.json", "model.safetensors"]
     read: list[str] = []
-    whole = digest.file_digest
-    monkeypatch.setattr(
-        digest, "file_digest", lambda path: [read.append(path.name), whole(path)][1]
-    )
+
+    def recorded(path: Path) -> str:
+        read.append(path.name)
+        return file_digest(path)
+
+    monkeypatch.setattr(digest, "file_digest", recorded)
     first = digest.checked_digest(folder, names)
     assert digest.checked_digest(folder, names) == first
     assert read == names
@@ -267,7 +276,9 @@ def test_the_digest_is_remembered_until_a_file_changes(tiny_bundle, tmp_path, mo
     assert digest.checked_digest(folder, names) != first
 
 
-def test_the_digest_of_a_new_file_is_not_remembered(tmp_path, monkeypatch) -> None:
+def test_the_digest_of_a_new_file_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "file").write_bytes(b"one")
     one = digest.checked_digest(tmp_path, ["file"])
