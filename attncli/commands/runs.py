@@ -38,9 +38,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be
 def list_runs(paths: Paths = None, *, json: Json = False) -> None:
     """List training runs: data, score, date, size and state.
 
-    The runs in ./runs and below, or in the given folders, newest first. States: training (a process
-    trains there now), finished, stopped (the same `attn train` goes on), and damaged. The score is
-    that of the stored model on the dev set. Use the name in the first column with -m.
+    The runs in ./runs or in the given folders, and in four levels of folders below, newest first.
+    States: training (a process trains there now), finished, stopped (the same `attn train`
+    continues), and damaged. The score is that of the stored model on the dev set. Use the name in
+    the first column with -m.
 
     Example:
       attn runs
@@ -63,14 +64,18 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
     These are checkpoint, snapshots, tokenised data and leftovers of killed processes. The model,
     its card, settings, log, curves and data files remain, and the run stays finished. Runs in
     progress, stopped runs and models shipped with attn are never changed. What would be freed is
-    shown first, and removed only after a confirmation or with --yes. A pruned run can no longer go
-    on with more updates; `attn train --from` starts a new one from its model.
+    shown first, and removed only after a confirmation or with --yes. A pruned run can no longer
+    continue with more updates; `attn train --from` starts a new one from its model. Folders that
+    contain the home folder are refused.
 
     Example:
       attn runs prune --dry-run
       attn runs prune demo --yes
     """
-    found = job.list_runs([_folder(run) for run in runs or []])
+    folders = [_folder(run) for run in runs or []]
+    for folder in folders:
+        job.check_prunable(folder)
+    found = job.list_runs(folders)
     chosen = [run for run in found if run.state == "finished" and run.freeable]
     for run in found if runs else []:
         if run.state != "finished":

@@ -24,7 +24,8 @@ from models.files import is_leftover, try_lock, write_errors
 from models.installed import BOX, RUNS, is_bundle
 
 RunState = Literal["training", "finished", "stopped", "damaged"]
-DEPTH = 4  # folders below ./runs that are searched: runs/compare/dot/seed-1
+DEPTH = 4  # levels of folders below ./runs that are searched: runs/compare/dot/seed-1 has 3
+MOST_SEARCHED = 5000  # folders without a run that are searched below one path
 PACKED = (".gz", ".xz", ".zst")
 
 
@@ -43,13 +44,14 @@ class RunSummary(NamedTuple):
 
 
 def list_runs(paths: Sequence[Path] = ()) -> list[RunSummary]:
-    """Return the runs in some folders and below, newest first. Default: those in ./runs.
+    """Return the runs in some folders and at most DEPTH levels below, newest first.
 
-    Raises NotFoundError for a folder that is missing or holds no run.
+    Default: those in ./runs. Raises NotFoundError for a folder that is missing or holds no run, and
+    ModelError for one with more than MOST_SEARCHED folders.
     """
     found: dict[Path, Path] = {}
     for path in paths or [RUNS]:
-        below = list(_run_folders(path, DEPTH))
+        below = run_folders(path)
         if paths and not below:
             raise NotFoundError(f"no run in {path}", "the folder of a run, or one that holds runs")
         found |= {folder.resolve(): folder for folder in below}
@@ -81,10 +83,32 @@ def summary(path: Path) -> RunSummary:
     )
 
 
+def run_folders(path: Path) -> list[Path]:
+    """Return the run folders at and below a folder, sorted; see `list_runs` for the limits.
+
+    Links, hidden folders, unreadable folders and the folders inside a run are not searched.
+    """
+    found: list[Path] = []
+    level, searched = [path], 0
+    for _ in range(DEPTH + 1):
+        runs = [folder for folder in level if is_run(folder)]
+        found += runs
+        others = [folder for folder in level if folder not in set(runs)]
+        searched += len(others)
+        if searched > MOST_SEARCHED:
+            raise ModelError(
+                f"more than {MOST_SEARCHED:,} folders in {path}",
+                "the folder of a run, or one that holds runs",
+                "name a folder further down",
+            )
+        level = [child for folder in others for child in _folders_in(folder)]
+    return sorted(found)
+
+
 def is_run(path: Path) -> bool:
-    """Return True if a folder contains a training run."""
+    """Return True if a folder contains a training run; False for an unreadable folder."""
     folder = RunFolder(path)
-    return folder.config.is_file() and folder.inputs.is_file()
+    return os.path.isfile(folder.config) and os.path.isfile(folder.inputs)
 
 
 def state_of(folder: RunFolder) -> RunState:
@@ -104,6 +128,16 @@ def removable(folder: RunFolder) -> list[Path]:
     return [*(path for path in made if path.exists()), *leftovers]
 
 
+def check_prunable(path: Path) -> None:
+    """Raise ModelError for a root or home folder, or one that contains the home folder."""
+    place = path.resolve()
+    with contextlib.suppress(RuntimeError):  # no home folder is known
+        if Path.home().resolve().is_relative_to(place):
+            raise ModelError(f"{path} contains the home folder", "a run, or a folder of runs")
+    if place == Path(place.anchor):
+        raise ModelError(f"{path} is the root of a file system", "a run, or a folder of runs")
+
+
 def prune(path: Path) -> int:
     """Remove what a finished run no longer needs; return the number of bytes freed.
 
@@ -115,7 +149,7 @@ def prune(path: Path) -> int:
     with locked(path):
         if not (finished_run(folder) and is_bundle(path)):
             raise ModelError(
-                f"{path} has not finished", "a finished run", "go on with the same `attn train`"
+                f"{path} has not finished", "a finished run", "continue with the same `attn train`"
             )
         paths = removable(folder)
         freed = _size(paths)
@@ -134,15 +168,15 @@ def _check_place(path: Path) -> None:
         raise ModelError(f"{path} is shipped with attn", "the folder of a run")
 
 
-def _run_folders(path: Path, depth: int) -> Iterator[Path]:
-    """Yield the run folders at and below a folder; nothing below a run is searched."""
-    if is_run(path):
-        yield path
-        return
-    with contextlib.suppress(OSError):  # missing or unreadable
-        for child in sorted(path.iterdir()) if depth else []:
-            if child.is_dir() and not child.is_symlink() and not child.name.startswith("."):
-                yield from _run_folders(child, depth - 1)
+def _folders_in(path: Path) -> list[Path]:
+    """Return the folders in a folder, without links and hidden ones; none if it is unreadable."""
+    with contextlib.suppress(OSError), os.scandir(path) as entries:
+        return [
+            Path(entry.path)
+            for entry in entries
+            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+        ]
+    return []
 
 
 def _about(folder: RunFolder, config: RunConfig) -> tuple[str, str, str, int]:

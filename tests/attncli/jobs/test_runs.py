@@ -115,6 +115,27 @@ def test_what_has_not_finished_is_never_pruned(folder: Path, tmp_path: Path) -> 
         assert contents(folder / "demo") == before
 
 
+def test_a_huge_folder_and_the_home_folder_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run_folder in ("a/b/c/run", "a/b/c/d/run"):
+        shutil.copytree(folder / "demo", folder / run_folder)
+    assert set(listed()) >= {"runs/demo", "runs/a/b/c/run"}
+    assert "runs/a/b/c/d/run" not in listed(), "it is five levels below"
+    others = ["runs", "runs/compare", "runs/compare/dot", *("runs/a", "runs/a/b", "runs/a/b/c")]
+    monkeypatch.setattr(job, "MOST_SEARCHED", len(others) + 1)  # and runs/a/b/c/d
+    assert len(job.list_runs([folder])) == 4
+    (folder / "other").mkdir()
+    with pytest.raises(ModelError, match="more than 7 folders"):
+        job.list_runs([folder])
+    monkeypatch.setenv("HOME", str(folder))
+    before = contents(folder)
+    for place in ("/", str(folder.parent), str(folder)):
+        assert app.run(["runs", "prune", place, "--yes"]) == 1
+        assert "contains the home folder" in capsys.readouterr().err
+    assert contents(folder) == before
+
+
 def test_the_box_is_never_pruned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "BOX", folder)
     with pytest.raises(ModelError, match="shipped"):
