@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Source and target, or one TSV; the folder of a run, to go on with it; or a TOML file "
+        help="Source and target, or one TSV; the folder of a run, to continue it; or a TOML file "
         "such as the config.toml of a run."
     ),
 ]
@@ -165,7 +165,7 @@ def train(
     Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
     (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same
     command resumes an interrupted run, and the result is that of an uninterrupted one. A finished
-    run goes on if train.steps, epochs, minutes or patience is raised.
+    run continues if train.steps, epochs, minutes or patience is raised.
 
     Example:
       attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048

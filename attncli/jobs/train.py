@@ -10,6 +10,7 @@ import torch
 
 from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
+from attncli.training.continuation import can_continue
 from attncli.training.data import Progress, Report
 from attncli.training.evaluation import dev_scores, using
 from attncli.training.events import (
@@ -24,7 +25,6 @@ from attncli.training.events import (
 from attncli.training.finish import draw_curves, finish
 from attncli.training.finished import finished_run
 from attncli.training.folder import RunFolder, claim, with_stored_choices
-from attncli.training.going_on import goes_on
 from attncli.training.initial_model import weights_hash
 from attncli.training.interval import add_update, interval_record
 from attncli.training.lock import locked
@@ -60,7 +60,7 @@ def train(
         claim(folder, config, fingerprints(config))
         config = with_stored_choices(folder, config)
         finished = finished_run(folder)
-        if finished and not goes_on(folder, config.train):
+        if finished and not can_continue(folder, config.train):
             yield finished
             return
         data = training_source(config.model.family).load(config, path, progress)

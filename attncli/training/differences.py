@@ -27,18 +27,18 @@ HARMLESS = {
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 
 
-def differences(new: RunConfig, old: RunConfig, *, may_go_on: bool = True) -> list[str]:
+def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) -> list[str]:
     """Return the settings that differ between two runs, as `section.key was old, now new`.
 
-    Paths of data, and settings that cannot change the weights, are not compared. may_go_on: leave
-    out limits that are raised, because the run can go on to them.
+    Paths of data, and settings that cannot change the weights, are not compared. may_continue:
+    leave out limits that are raised, because the run can continue to them.
     """
     before = _flat(to_dict(old))
     return [
         f"{place} was {before[place]!r}, now {value!r}"
         for place, value in _flat(to_dict(new)).items()
         if value != before[place] and place not in UNCHECKED | HARMLESS
-        if not (may_go_on and place in LIMITS and _is_raised(before[place], value))
+        if not (may_continue and place in LIMITS and _is_raised(before[place], value))
     ]
 
 

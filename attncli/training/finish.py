@@ -22,7 +22,7 @@ from models.config import AlignConfig
 def finish(run: Run, report: Report) -> FinalModel:
     """Select the best weights, or the average of the last snapshots if it scores better."""
     counters = run.state.counters
-    # random numbers are restored, so that a run whose limits are raised goes on as it would have
+    # random numbers are restored, so that a run whose limits are raised continues as it would have
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
         final = select(run, report)
     draw_curves(run)

@@ -17,6 +17,7 @@ finished.json            in place of checkpoint, snapshots and data/ after `attn
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -153,16 +154,13 @@ def _tidy(folder: RunFolder) -> None:
 
 
 def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
-    found = differences(
-        with_stored_choices(folder, config),
-        read_config(folder),
-        may_go_on=not folder.finished.exists() or folder.checkpoint.exists(),
-    )
-    stored = _read_inputs(folder)
+    stored, inputs = read_config(folder), _read_inputs(folder)
+    config = with_stored_choices(folder, config)
+    found = differences(config, stored)
     found += [
         f"the {part} data have changed"
         for part in fingerprint
-        if stored.get(part) != fingerprint[part]
+        if inputs.get(part) != fingerprint[part]
     ]
     if found:
         shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
@@ -170,6 +168,15 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
             f"{folder.path} holds another run: {shown}",
             "the same data and configuration",
             "choose another -o, or remove that folder",
+        )
+    raised = differences(config, stored, may_continue=False)
+    if raised and folder.finished.exists() and not folder.checkpoint.exists():
+        raise ModelError(
+            f"the checkpoint of {folder.path} was removed by `attn runs prune`, so the run cannot "
+            f"continue ({', '.join(raised)})",
+            "the settings that it finished with",
+            "start a new run from its model: "
+            f"attn train --from {shlex.quote(str(folder.path))} -o FOLDER",
         )
 
 

@@ -10,10 +10,10 @@ import torch
 from attncli import __version__
 from attncli.training import state as checkpoint
 from attncli.training.config import RunConfig
+from attncli.training.continuation import reopen
 from attncli.training.data import Data, Prepared
 from attncli.training.events import Started
 from attncli.training.folder import RunFolder
-from attncli.training.going_on import reopen
 from attncli.training.hardware import precision
 from attncli.training.initial_model import load_initial_weights
 from attncli.training.log import Log

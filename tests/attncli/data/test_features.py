@@ -1,4 +1,4 @@
-"""The cache of features: found again, gone on with, never half."""
+"""The cache of features: found again, continued, never half."""
 
 from __future__ import annotations
 

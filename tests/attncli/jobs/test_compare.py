@@ -1,4 +1,4 @@
-"""Comparing mechanisms: names, run folders, rows, going on."""
+"""Comparing mechanisms: names, run folders, rows, continuation."""
 
 from __future__ import annotations
 

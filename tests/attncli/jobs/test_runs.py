@@ -154,3 +154,7 @@ def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) 
     other = small_config(texts, "train.lr=0.5")
     with pytest.raises(ModelError, match="another run"):
         run(other, tmp_path / "run")
+    longer = small_config(texts, "train.steps=99")
+    with pytest.raises(ModelError, match=r"checkpoint of .* was removed.*train\.steps") as error:
+        run(longer, tmp_path / "run")
+    assert f"attn train --from {tmp_path / 'run'}" in str(error.value)

@@ -1,4 +1,4 @@
-"""Runs limited by time, and finished runs that go on."""
+"""Runs limited by time, and finished runs that continue."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from attncli import app
 from attncli.training import clock, finish
 from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.continuation import is_over, reopen
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.going_on import is_over, reopen
 from attncli.training.loop import Stepper
 from attncli.training.settings import settings
 from attncli.training.state import Counters, read_counters
@@ -111,7 +111,7 @@ def test_an_average_that_was_kept_must_be_improved_on() -> None:
     assert not counters.ended and not counters.kept
 
 
-def test_a_run_that_stopped_early_goes_on_with_more_patience() -> None:
+def test_a_run_that_stopped_early_continues_with_more_patience() -> None:
     counters = Counters(step=20, waits=3, ended="no gain in 3 evaluations")
     assert is_over(counters, TrainConfig(steps=90, patience=3))
     assert not is_over(counters, TrainConfig(steps=90, patience=4))
@@ -124,7 +124,7 @@ def test_settings_that_cannot_change_the_weights_may_differ(texts: Texts, tmp_pa
     assert read_config(RunFolder(tmp_path / "run")).train.log_every == 7
 
 
-def test_a_run_goes_on_by_its_folder(
+def test_a_run_continues_by_its_folder(
     texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(tmp_path / "run")

@@ -13,10 +13,10 @@ from attncli.training.resume import first_intact
 from attncli.training.state import Counters, read_counters
 
 
-def goes_on(folder: RunFolder, config: TrainConfig) -> bool:
+def can_continue(folder: RunFolder, config: TrainConfig) -> bool:
     """Return True if a finished run has not reached the limits of these settings.
 
-    A run without a checkpoint (`attn runs prune`) cannot go on.
+    A run without a checkpoint (`attn runs prune`) cannot continue.
     """
     counters, _ = first_intact(folder, read_counters)
     return counters is not None and not is_over(counters, config)
