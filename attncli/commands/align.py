@@ -150,9 +150,9 @@ def align(
     name = format or (format_of(output) if output else "pharaoh")
     drawing = check_drawing(picture, pairs, drawn=show)
     models = model or []
+    _check(files or [], models, reverse_model, view or [], overrides)
     check_inputs(files or [])
     check_output(output)
-    _check(files or [], models, reverse_model, view or [], overrides)
     if len(models) > 1 and not (show or picture or FORMATS[name].picture):
         raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
     chosen = _Chosen(

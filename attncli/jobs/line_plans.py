@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from attncli.tags import TaggedLine
 
 LongLines = Literal["split", "refuse"]
-CAPITALS = (
-    1.3  # tokens in capitals per token in lower case; above this, capitals are unknown to a model
-)
+CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 
 
 @dataclass(frozen=True)
