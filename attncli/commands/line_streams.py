@@ -16,7 +16,7 @@ from attncli.data.streams import texts_as_stream
 
 Input = Annotated[
     Path | None,
-    typer.Option("--input", "-i", help="File to read instead of standard input (or gz, xz, zst)."),
+    typer.Option("--input", "-i", help="File to read instead of standard input (gz, xz, zst too)."),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")

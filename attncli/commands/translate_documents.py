@@ -10,6 +10,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 import typer
 
 from attncli import console
+from attncli.data.compression import decompressed_stream
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
@@ -91,7 +92,7 @@ def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
     """Read a whole document. Raises InputError if it is too long."""
     from attncli.jobs import documents
 
-    content = stream.read(FILE_BYTES + 1)
+    content = decompressed_stream(stream, "the document").read(FILE_BYTES + 1)
     if len(content) > FILE_BYTES:
         raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
     return read_document(documents.decoded(content), choice.format, choice.options)

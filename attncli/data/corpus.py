@@ -3,32 +3,29 @@ r"""Parallel text for training and evaluation: aligned lines of files, plain or 
 A corpus is a source file and one or more reference files with the same number of lines, or one
 table whose columns (source, reference, further references) are separated by tabs or ` ||| `. Only
 the current line is in memory. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark
-are removed. Compression is recognised by the first bytes of a file, not by its name.
+are removed. Compressed files are decompressed (`compression`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import os
 import stat
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
+from attncli.data.compression import decompressed, decompressed_stream, is_compressed
 from attncli.data.lines import decode
 from attncli.data.streams import open_input
 from attncli.plurals import counted
 from models.errors import ModelError
-from models.limits import FILE_BYTES, LINE_BYTES, WINDOW_BYTES
+from models.limits import FILE_BYTES, LINE_BYTES
 
 BARS = "|||"  # as fast_align, Moses and others write pairs
-BLOCK = 1 << 16  # bytes of one read
 HEAD = 8  # bytes that tell a compressed file
-PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 
 
@@ -63,15 +60,19 @@ def open_text(path: Path | str) -> Iterator[Iterator[str]]:
     """Open a file, or standard input for ``-``, as decompressed lines."""
     path = Path(path)
     with open_input(path) as stream:
-        yield _texts(path, _split(_content(path, stream)))
+        yield _texts(path, _split(decompressed(stream, path)))
 
 
 @contextmanager
 def open_bytes(path: Path | None) -> Iterator[BinaryIO]:
-    """Open a file, decompressed if it is gz, xz or zst; standard input for None and ``-``."""
+    """Open a file, decompressed if it is gz, xz or zst; standard input for None and ``-``.
+
+    A pipe is returned as it is, because its first bytes may not have arrived: `read_chunks`
+    decompresses it.
+    """
     with open_input(path) as stream:
-        if path is not None and _decoder(_first_bytes(stream)):
-            yield io.BufferedReader(_Blocks(_content(path, stream)))
+        if is_compressed(_first_bytes(stream)):
+            yield decompressed_stream(stream, path or "standard input")
         else:
             yield stream
 
@@ -85,28 +86,11 @@ def _first_bytes(stream: BinaryIO) -> bytes:
         return b""
 
 
-class _Blocks(io.RawIOBase):
-    """Blocks of bytes as a stream."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self._rest = blocks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest and (block := next(self._blocks, None)) is not None:
-            self._rest = bytes(block)
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
-
-
 def read_content(path: Path | str) -> bytes:
     """Return the decompressed content of a file, without a byte order mark."""
     path, content = Path(path), bytearray()
     with open_input(path) as stream:
-        for block in _content(path, stream):
+        for block in decompressed(stream, path):
             content += block
             if len(content) > FILE_BYTES:
                 raise ModelError(f"{path} is longer than {FILE_BYTES:,} bytes", "a smaller file")
@@ -117,7 +101,7 @@ def read_head(path: Path | str) -> bytes:
     """Return the first decompressed bytes of a file, without a byte order mark."""
     path = Path(path)
     with open_input(path) as stream:
-        return next(_content(path, stream), b"").removeprefix(MARK)
+        return next(decompressed(stream, path), b"").removeprefix(MARK)
 
 
 def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
@@ -217,75 +201,6 @@ def _split(blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield bytes(partial)
 
 
-def _content(path: Path, stream: BinaryIO) -> Iterator[bytes]:
-    """Yield decompressed blocks of a stream; raise a ModelError if it is damaged."""
-    head = stream.read(BLOCK)
-    blocks = itertools.chain([head], iter(lambda: stream.read(BLOCK), b""))
-    decoder = _decoder(head)
-    damage: tuple[type[Exception], ...] = (EOFError, OSError)
-    if decoder:
-        damage += (decoder.error,)
-    try:
-        yield from _decompressed(blocks, decoder.new) if decoder else blocks
-    except damage as error:
-        raise ModelError(f"{path} is damaged or incomplete ({error})", "a whole file") from None
-
-
-class _Decoder(NamedTuple):
-    """A format of compressed files."""
-
-    new: Callable[[], Any]  # returns a decoder
-    error: type[Exception]  # raised by it
-
-
-def _decoder(head: bytes) -> _Decoder | None:
-    """Return the decoder for a file with these first bytes; None for text.
-
-    The libraries are imported here because a text needs none, and `attn translate` starts faster.
-    """
-    if head.startswith(b"\x1f\x8b"):
-        return _Decoder(lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS), zlib.error)
-    if head.startswith(b"\xfd7zXZ\0"):
-        import lzma
-
-        return _Decoder(lambda: lzma.LZMADecompressor(memlimit=WINDOW_BYTES), lzma.LZMAError)
-    if head.startswith(b"\x28\xb5\x2f\xfd") or head[1:4] == b"\x2a\x4d\x18":  # or one to skip
-        import zstandard
-
-        return _Decoder(
-            lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES).decompressobj(),
-            zstandard.ZstdError,
-        )
-    return None
-
-
-def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> Iterator[bytes]:
-    """Yield the content of each frame; a file may consist of several compressed files.
-
-    zstandard's own reader does not report a truncated file, so this asks each decoder whether
-    its frame has ended.
-    """
-    decoder = None
-    for block in _portions(blocks, PORTION):
-        while block:
-            decoder = decoder or new_decoder()
-            yield from _portions([decoder.decompress(block)], BLOCK)
-            if not decoder.eof:
-                break
-            block, decoder = (
-                decoder.unused_data.lstrip(b"\0"),
-                None,
-            )  # a file may be padded with zeros
-    if decoder:
-        raise EOFError("it ends too early")
-
-
-def _portions(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Cut blocks into portions of at most so many bytes."""
-    for block in blocks:
-        yield from (block[start : start + size] for start in range(0, len(block), size))
-
-
 def _columns(count: int) -> list[str]:
     return ["table"] if count == 1 else ["source", *(f"reference {n}" for n in range(1, count))]
 
@@ -293,6 +208,6 @@ def _columns(count: int) -> list[str]:
 def _content_hash(path: Path) -> str:
     digest = hashlib.sha256()
     with open_input(path) as stream:
-        for block in _content(path, stream):
+        for block in decompressed(stream, path):
             digest.update(block)
     return digest.hexdigest()

@@ -3,7 +3,8 @@ r"""Lines of a byte stream under the pipe contract, a chunk at a time.
 A chunk is a group of lines that is processed together. A file is read in large chunks, which are
 sorted into batches by length. From a pipe or terminal, a chunk consists of the complete lines that
 have arrived. An interactive program thus receives its answer at once, and ``cat big |`` still fills
-batches. Lines end at ``\n`` only; memory does not grow with the input.
+batches. Compressed streams (gz, xz, zst) are decompressed. Lines end at ``\n`` only; memory does
+not grow with the input.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
+from attncli.data.compression import decompressed_stream, is_compressed
 from attncli.data.panels import AlignedPair
 from models.limits import LINE_BYTES
 from models.types import Translation
@@ -81,7 +83,7 @@ class _Reader:
         self.complete: deque[bytes] = deque()
         self.waiting = 0  # bytes in the complete lines
         self.partial = bytearray()
-        self.ended = False
+        self.begun = self.ended = False
 
     def chunk(self, most: int) -> list[bytes]:
         """Return the available lines, waiting for the first; none at the end."""
@@ -101,11 +103,8 @@ class _Reader:
             yield line
 
     def _read(self) -> None:
-        """Read the available bytes; wait if there are none."""
-        if self.descriptor is None:
-            block = self.stream.read(BLOCK)
-        else:
-            block = os.read(self.descriptor, BLOCK)
+        """Split the available bytes into lines; wait if there are none."""
+        block = self._block()
         if not block:
             self.ended = True
             if self.partial:
@@ -117,6 +116,18 @@ class _Reader:
             first = line
         if len(self.partial) <= LINE_BYTES:
             self.partial += first
+
+    def _block(self) -> bytes:
+        """Return the available bytes, decompressed if the stream begins as a compressed one."""
+        if self.descriptor is None:
+            return self.stream.read(BLOCK)
+        block = os.read(self.descriptor, BLOCK)
+        if not self.begun and is_compressed(block):
+            self.stream = decompressed_stream(self.stream, "the input", block)
+            self.descriptor = None
+            return self.stream.read(BLOCK)
+        self.begun = True
+        return block
 
     def _complete(self, rest: bytes) -> None:
         self.partial += rest

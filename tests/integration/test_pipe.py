@@ -96,6 +96,7 @@ def test_a_compressed_file_is_read_as_it_is_in_training(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"a\n\n600\nb" * 1000))
     expected = b"A\n\n600\nB" * 1000 + b"\n"
     assert translate(b"", "-i", str(path)) == (expected, "", 0)
+    assert translate(path.read_bytes()) == (expected, "", 0)
 
 
 def test_endless_input_and_a_reader_that_leaves() -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import lzma
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from attncli.data import lines
 from attncli.data.lines import Line, read_chunks
+from models.errors import ModelError
 
 
 def read(data: bytes) -> list[Line]:
@@ -81,6 +86,29 @@ def test_a_pipe_gives_what_is_there(pipe: tuple[io.BufferedReader, int]) -> None
         os.close(write_end)
         assert next(chunks) == [Line(4, "four")]
         assert next(chunks, None) is None
+
+
+@pytest.mark.parametrize(
+    "compress", [gzip.compress, lzma.compress, zstandard.ZstdCompressor().compress]
+)
+def test_a_compressed_pipe_gives_its_text(
+    pipe: tuple[io.BufferedReader, int], compress: Callable[[bytes], bytes]
+) -> None:
+    stream, write_end = pipe
+    with stream:
+        os.write(write_end, compress(b"one\n") + compress(b"two\nthree\n"))
+        os.close(write_end)
+        texts = [line.text for chunk in read_chunks(stream) for line in chunk]
+    assert texts == ["one", "two", "three"]
+
+
+def test_a_compressed_pipe_that_was_cut_off_is_refused(pipe: tuple[io.BufferedReader, int]) -> None:
+    stream, write_end = pipe
+    with stream:
+        os.write(write_end, gzip.compress(b"one\n")[:-1])
+        os.close(write_end)
+        with pytest.raises(ModelError, match="the input is damaged or incomplete"):
+            list(read_chunks(stream))
 
 
 def test_a_full_pipe_gives_growing_chunks(pipe: tuple[io.BufferedReader, int]) -> None:
