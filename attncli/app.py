@@ -73,19 +73,30 @@ def main() -> None:
     status = 130
     with suppress(KeyboardInterrupt):  # Ctrl-C before or after a command
         status = run()
-    status = status if _deliver() else status or 1
     _end(status)
 
 
 def _end(status: int) -> NoReturn:
     """Exit without freeing every object and module, which takes a fifth of a short run.
 
-    A thread that was interrupted in C++ would also abort the clean-up.
+    A thread that was interrupted in C++ would also abort the clean-up. A profiler, a debugger and
+    `python -i` get the usual exit, because they work on after it.
     """
-    atexit._run_exitfuncs()
+    if _is_observed():
+        sys.exit(status if _deliver() else status or 1)
+    atexit._run_exitfuncs()  # may write to stdout
+    status = status if _deliver() else status or 1
     with suppress(OSError, ValueError, AttributeError):  # stderr may be closed or None
         sys.stderr.flush()
     os._exit(status)
+
+
+def _is_observed() -> bool:
+    """Return True if a profiler, a debugger or an interactive session runs the program."""
+    monitoring = getattr(sys, "monitoring", None)  # cProfile uses it from Python 3.12 on
+    if monitoring and monitoring.get_tool(monitoring.PROFILER_ID):
+        return True
+    return bool(sys.getprofile() or sys.gettrace() or sys.flags.interactive)
 
 
 def run(arguments: list[str] | None = None) -> int:

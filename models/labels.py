@@ -77,7 +77,8 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 def check_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the labels; raise ConfigurationError if they cannot be told apart or stored."""
     if not 2 <= len(labels) <= MOST:
-        raise ConfigurationError(f"{len(labels):,} labels", f"2 to {MOST:,} different ones")
+        noun = "label" if len(labels) == 1 else "labels"
+        raise ConfigurationError(f"{len(labels):,} {noun}", f"2 to {MOST:,} different ones")
     for label in labels:
         controls = any(category(letter) == "Cc" for letter in label)
         if not label.strip() or len(label) > LONGEST or controls:

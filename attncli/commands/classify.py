@@ -13,13 +13,14 @@ from attncli.commands.drawing import Picture, check_drawing
 from attncli.commands.line_streams import Input, Output, byte_progress, open_source
 from attncli.data.classified import ClassifiedLine
 from attncli.data.lines import read_chunks
-from attncli.data.streams import Write, open_output
+from attncli.data.streams import Write, check_output, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
 from attncli.jobs.classify import classify_lines
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options import BatchTokens, Device, HardDecode, Threads
+from attncli.plurals import counted
 from attncli.render.classifications import Format, LabelLayout, rendered
 from attncli.render.screen import Screen, current_screen
 from attncli.render.word_weights import as_pair, words_in_colour
@@ -87,8 +88,9 @@ def classify(
       attn classify -m runs/intents --nbest 3 --format jsonl < lines.txt
       attn classify -m runs/intents --show --attention words.svg < lines.txt
     """
+    check_output(output)
     check_texts(text or [], "classify")
-    drawing = check_drawing(attention, pairs, drawn=show)
+    drawing = check_drawing(attention, pairs, drawn=show, option="--attention")
     with open_source(text, input) as stream:
         classifier = loading.open_classifier(model, OpenOptions(device, threads, hard_decode))
         outcomes = classify_lines(
@@ -152,5 +154,5 @@ def _write_all(
         refused += sum(outcome.result is None for outcome in outcomes)
         count += len(outcomes)
         size += sum(len(line.text.encode()) + len(line.ending) for line, *_ in outcomes)
-        advance(size, f"{count:,} lines")
+        advance(size, counted(count, "line"))
     return refused

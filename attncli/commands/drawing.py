@@ -75,13 +75,15 @@ class Picture:
             write(written(self.pairs, name))
 
 
-def check_drawing(path: Path | None, pairs: str | None, *, drawn: bool = True) -> Drawing:
+def check_drawing(
+    path: Path | None, pairs: str | None, *, drawn: bool = True, option: str = "--picture"
+) -> Drawing:
     """Return the requested drawing; raise an error before the model runs if it is impossible.
 
-    drawn: True if heat maps are drawn in the terminal.
+    drawn: True if heat maps are drawn in the terminal. option: that of the path, for messages.
     """
     if pairs and not (path or drawn):
-        raise typer.BadParameter("needs --show or --picture", param_hint="'--pairs'")
+        raise typer.BadParameter(f"needs --show or {option}", param_hint="'--pairs'")
     try:
         chosen = _numbers(pairs) if pairs else ()
     except ValueError:

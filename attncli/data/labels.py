@@ -21,7 +21,10 @@ class LabelledText(NamedTuple):
 
 
 def read_labelled(path: Path | str) -> list[LabelledText]:
-    """Return the rows of a table; raise a ModelError for a row without a tab or a label."""
+    """Return the rows of a table.
+
+    Raises ModelError for a row without a tab or a label, and for a table without any text.
+    """
     rows = []
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -35,6 +38,8 @@ def read_labelled(path: Path | str) -> list[LabelledText]:
             rows.append(LabelledText(label.strip(), rest.split("\t")[0]))
     if not rows:
         raise ModelError(f"{path} is empty", "rows of label, tab, text")
+    if not any(row.text.strip() for row in rows):
+        raise ModelError(f"{path} has labels and no texts", "rows of label, tab, text")
     return rows
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line
 from attncli.jobs.classify import classify_lines
+from attncli.plurals import counted
 from models.errors import ConfigurationError
 from models.inference.normalise import is_untranslatable
 
@@ -48,5 +49,5 @@ class TargetLanguage:
         """Return how many lines were copied, as a message; "" if there were none."""
         if not self.copied:
             return ""
-        were = "line was" if self.copied == 1 else "lines were"
-        return f"{self.copied:,} of {self.lines:,} {were} in {self.to} already and copied"
+        lines, were = counted(self.lines, "line"), "was" if self.copied == 1 else "were"
+        return f"{self.copied:,} of {lines} {were} in {self.to} already and copied"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import re
 import resource
 import shlex
@@ -241,3 +242,21 @@ def test_wrong_paths_are_reported_before_torch_is_imported(
     command = [sys.executable, "-c", code, *arguments.format(table=table).split()]
     shown = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert shown.stdout == "1 False\n" and said in shown.stderr.replace("\n", ": "), shown.stderr
+
+
+def test_what_runs_at_the_end_of_the_process_can_write() -> None:
+    code = (
+        "import atexit, sys; atexit.register(lambda: print('written last'));"
+        "sys.argv = ['attn', '--version']; from attncli.app import main; main()"
+    )
+    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, capture_output=True, text=True, env=buffered)
+    assert shown.stdout.splitlines()[-1] == "written last" and shown.returncode == 0
+
+
+def test_a_profiler_writes_its_result(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cProfile", "-o", str(tmp_path / "profile")]
+    shown = subprocess.run([*command, "-m", "attncli", "--version"], capture_output=True, text=True)
+    assert shown.stdout.startswith("attn ")
+    assert (tmp_path / "profile").stat().st_size > 0

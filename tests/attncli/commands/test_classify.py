@@ -129,3 +129,18 @@ def test_labels_are_scored_and_the_confusions_drawn(
     (tmp_path / "other.txt").write_text("animal\n")
     assert app.run(["evaluate", "labels", files[0], *options[:2]]) == 1
     assert "other.txt has 1 lines; expected 3, one for each text" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "status"),
+    [
+        (["--pairs", "1"], "needs --show or --attention", 2),
+        (["-o", "missing/out"], "no folder missing", 1),
+        (["--attention", "missing/a.svg"], "no folder missing", 1),
+    ],
+)
+def test_impossible_outputs_are_refused_before_the_model_is_opened(
+    options: list[str], message: str, status: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*options, "a dog", model=Path("no-model")) == status
+    assert message in capfd.readouterr().err

@@ -26,6 +26,8 @@ def test_lines_in_the_target_language_are_found_and_counted(toy_classifier: Path
     broken = Line(7, "a dog", fault="not valid UTF-8")
     assert target([*chunk(), broken]) == [True, False, False, False, True, True, False]
     assert target.summary == "3 of 7 lines were in animal already and copied"
+    target.copied = 1
+    assert target.summary == "1 of 7 lines was in animal already and copied"
     assert TargetLanguage(load_classifier(toy_classifier), "animal").summary == ""
 
 

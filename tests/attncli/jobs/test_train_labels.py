@@ -88,9 +88,10 @@ def test_rows_are_read_and_wrong_ones_are_named(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(ModelError, match=message):
             read_labelled(path)
-    path.write_text("\n")
-    with pytest.raises(ModelError, match="is empty"):
-        read_labelled(path)
+    for text, message in {"\n": "is empty", "x\t\ny\t \n": "has labels and no texts"}.items():
+        path.write_text(text)
+        with pytest.raises(ModelError, match=message):
+            read_labelled(path)
 
 
 def test_sentences_of_the_grammar_are_labelled_with_their_tense() -> None:
