@@ -34,7 +34,7 @@ BOX := models/pretrained
 .PHONY: box
 box: $(READY)  ## Translate, caption a drawn scene and draw attention with the models in the box
 	@if [ -d $(BOX)/everyday ]; then set -x; \
-	  $(RUN)/attn translate --to de 'The shop is closed on Sundays.' --show; fi
+	  $(RUN)/attn translate --to de 'The train to Paris leaves at eight.' --show; fi
 	@if [ -d $(BOX)/photos ]; then set -x; mkdir -p runs; \
 	  $(RUN)/python -c 'from attncli.embedded import scenes; \
 	    [scene] = scenes.split(0, 0, 1, seed=1).test; \

@@ -30,8 +30,8 @@ def help_of(*program: str) -> str:
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_benchmark_takes_the_options_that_its_line_gives(line: str) -> None:
-    program, *words = line.split()
-    script = ["-m", "attncli", words[0]] if program == "attn" else [words[0]]
+    program, *words = line.replace("python -m ", "python -m=").split()
+    script = ["-m", "attncli", words[0]] if program == "attn" else words[0].split("=")
     script += [word for word in words[1:2] if word in WORDS]
     shown = help_of(*script)
     options = {word.partition("=")[0] for word in words if re.match(r"--\w", word)}

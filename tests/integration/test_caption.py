@@ -271,18 +271,26 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
     "options, status, said",
     [
         (["-r", ".", "--attention", "maps.png"], 2, "put {name} into its name"),
-        (["x.png", "--attention", "maps.bmp"], 1, "ending in .png, .gif, .html, .npz"),
-        (["x.png", "--attention", "nowhere/maps.png"], 1, "no folder nowhere"),
-        (["x.png", "--show", "--format", "tsv"], 2, "maps among tsv"),
+        (["a.png", "--attention", "maps.bmp"], 1, "ending in .png, .gif, .html, .npz"),
+        (["a.png", "--attention", "nowhere/maps.png"], 1, "no folder nowhere"),
+        (["a.png", "--show", "--format", "tsv"], 2, "maps among tsv"),
         (["-", "--sidecar"], 2, "no file beside it"),
-        (["x.png", "--overwrite"], 2, "needs --sidecar"),
-        (["x.png", "-m", "nowhere"], 1, "nowhere"),
-        (["x.png", "--max-ratio", "2"], 2, "--max-ratio"),  # it is for texts
-        (["x.png", "--max-caption", "0"], 2, "--max-caption"),
-        (["x.png", "--method", "greedy", "-n", "2"], 2, "--nbest"),
+        (["a.png", "--overwrite"], 2, "needs --sidecar"),
+        (["a.png", "-m", "nowhere"], 1, "nowhere"),
+        (["a.png", "--max-ratio", "2"], 2, "--max-ratio"),  # it is for texts
+        (["a.png", "--max-caption", "0"], 2, "--max-caption"),
+        (["a.png", "--method", "greedy", "-n", "2"], 2, "--nbest"),
     ],
 )
-def test_wrong_usage_is_one_line(caption: Run, options: list[str], status: int, said: str) -> None:
+def test_wrong_usage_is_one_line(
+    caption: Run,
+    options: list[str],
+    status: int,
+    said: str,
+    photos: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(photos)
     output, lines, found = caption(*options)
     assert (output, found) == ("", status)
     assert said in lines[-1]

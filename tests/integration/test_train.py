@@ -207,7 +207,8 @@ def test_a_dry_run_prints_and_writes_nothing(
     assert app.run(arguments(texts, folder, "--dry-run")) == 0
     shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
     assert list(shown) == [
-        *("parameters", "vocabulary", "sentence pairs", "an epoch", "estimated memory")
+        *("parameters", "vocabulary", "sentence pairs", "an epoch"),
+        *("estimated memory", "estimated time"),
     ]
     assert shown["vocabulary"].strip() == "330 joint tokens"
     assert shown["sentence pairs"].strip() == "60 (0 excluded)"
