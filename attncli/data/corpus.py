@@ -1,7 +1,8 @@
 r"""Parallel text for training and evaluation: aligned lines of files, plain or compressed.
 
 A corpus is a source file and one or more reference files with the same number of lines, or one
-table whose columns (source, reference, further references) are separated by tabs or ` ||| `. Only
+table whose columns (source, reference, further references) are separated by tabs or ` ||| `. The
+rows of a table may have different numbers of references, and a licence of Tatoeba is none. Only
 the current line is in memory. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark
 are removed. Compressed files are decompressed (`compression`).
 """
@@ -11,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from attncli.data.compression import decompressed, decompressed_stream, is_compressed
 from attncli.data.lines import decode
@@ -24,6 +26,7 @@ from attncli.plurals import counted
 from models.errors import ModelError
 from models.limits import FILE_BYTES, LINE_BYTES
 
+LICENCE = re.compile(r"CC-BY .*Attribution: tatoeba\.org")  # third column of the tables of Anki
 BARS = "|||"  # as fast_align, Moses and others write pairs
 HEAD = 8  # bytes that tell a compressed file
 MARK = b"\xef\xbb\xbf"  # a byte order mark
@@ -33,7 +36,7 @@ class CorpusPair(NamedTuple):
     """A source line and its reference translations."""
 
     source: str
-    references: tuple[str, ...]  # at least one
+    references: tuple[str, ...]  # at least one; pairs of a table may have different numbers
 
 
 def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
@@ -45,6 +48,16 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
     columns = _table(Path(paths[0])) if len(paths) == 1 else aligned([Path(path) for path in paths])
     for source, *references in columns:
         yield CorpusPair(source, tuple(references))
+
+
+def reference_columns(pairs: Sequence[CorpusPair]) -> list[list[str]]:
+    """Return a list of all first references, of all second ones and so on; None: one is missing.
+
+    sacreBLEU leaves out None. The type has no None because every pair has a first reference, and
+    the others are only scored.
+    """
+    columns = itertools.zip_longest(*(pair.references for pair in pairs), fillvalue=None)
+    return cast("list[list[str]]", [list(column) for column in columns])
 
 
 def fingerprint(paths: Sequence[Path | str]) -> str:
@@ -146,25 +159,19 @@ def _refuse_empty(paths: Sequence[Path], counts: list[int]) -> None:
 
 
 def _table(path: Path) -> Iterator[list[str]]:
-    width = number = 0
-    separator = ""
+    number, separator = 0, ""
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
             separator = separator or separator_of(line)
             row = cells(line, separator)
-            width = width or len(row)
             if len(row) < 2:
                 raise ModelError(
                     f"{path}, line {number} has no {'tab' if separator != BARS else BARS}",
                     "source, tab, translation",
                     "give two files if this is the source alone",
                 )
-            if len(row) != width:
-                seen = (
-                    f"{path}, line {number} has {counted(len(row), 'column')}, line 1 has {width}"
-                )
-                raise ModelError(seen, "as many in each line")
-            yield row
+            source, target, *others = row
+            yield [source, target, *(text for text in others if not LICENCE.match(text))]
     _refuse_empty([path], [number])
 
 

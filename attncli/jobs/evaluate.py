@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from attncli import console
 from attncli.console import ShowProgress
-from attncli.data.corpus import aligned, open_text, read_pairs
+from attncli.data.corpus import aligned, open_text, read_pairs, reference_columns
 from attncli.data.lines import Line
 from attncli.data.streams import open_output
 from attncli.escapes import one_line
@@ -88,8 +88,7 @@ def path_for(save: Path, name: str) -> Path:
 def read_test_set(files: Sequence[Path]) -> EvaluationSet:
     """Read source and references, from a file each or from one table."""
     pairs = list(read_pairs(files))
-    references = zip(*(pair.references for pair in pairs), strict=True)
-    return EvaluationSet([pair.source for pair in pairs], [list(texts) for texts in references])
+    return EvaluationSet([pair.source for pair in pairs], reference_columns(pairs))
 
 
 def read_references(files: Sequence[Path], source: Path | None = None) -> EvaluationSet:

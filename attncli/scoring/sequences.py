@@ -18,6 +18,14 @@ from attncli.scoring.edit_distance import edit_distance
 Tokenize = Callable[[str], Sequence[str]]
 
 
+def references_by_output(columns: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return a list of references for each output, without the missing ones.
+
+    columns: the first reference of each output, the second and so on; None where one is missing.
+    """
+    return [[text for text in row if text is not None] for row in zip(*columns, strict=True)]
+
+
 def exact_match(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """Return the share of outputs equal to one of their references, in percent.
 

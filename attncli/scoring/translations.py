@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.scoring.rouge import rouge_l
-from attncli.scoring.sequences import Tokenize, error_rate, exact_match
+from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.errors import ModelError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class EvaluationSet(NamedTuple):
     """References, and sources if they are known."""
 
     sources: list[str]  # empty if unknown
-    references: list[list[str]]  # a list of all sentences for each reference
+    references: list[list[str]]  # a list of all sentences for each reference; None is missing
 
 
 class System(NamedTuple):
@@ -206,10 +206,13 @@ def _sequence_scores(
     """Return exact match, error rate and ROUGE-L."""
     cased = str.lower if scoring.lowercase else str
     outputs = [cased(text) for text in system.hypotheses]
-    references = [[cased(text) for text in row] for row in zip(*test_set.references, strict=True)]
+    rows = references_by_output(test_set.references)
+    references = [[cased(text) for text in row] for row in rows]
     errors = error_rate(outputs, references, tokenize=sacrebleu_tokens(scoring.tokenize))
-    sign = f"nrefs:{len(test_set.references)}|case:{'lc' if scoring.lowercase else 'mixed'}"
-    words = f"nrefs:{len(test_set.references)}|case:lc|tok:words|beta:1"
+    counts = {len(row) for row in rows}
+    number = counts.pop() if len(counts) == 1 else "var"  # as in the signatures of sacreBLEU
+    sign = f"nrefs:{number}|case:{'lc' if scoring.lowercase else 'mixed'}"
+    words = f"nrefs:{number}|case:lc|tok:words|beta:1"
     return (
         MetricScore("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
         MetricScore("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),

@@ -61,7 +61,7 @@ def read_dev(corpora: Iterable[CorpusConfig]) -> DevDirections | None:
 def _dev_of(config: CorpusConfig) -> Iterator[DevTexts]:
     pairs = list(corpus.read_pairs(config.files))
     sources = [pair.source for pair in pairs]
-    columns = [list(column) for column in zip(*(pair.references for pair in pairs), strict=True)]
+    columns = corpus.reference_columns(pairs)
     for turned, (source, target) in enumerate(config.directions):
         texts, references = (columns[0], [sources]) if turned else (sources, columns)
         yield DevTexts(texts, references, to=target, name=f"{source}-{target}")

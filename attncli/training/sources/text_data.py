@@ -122,8 +122,7 @@ def read_dev(data: DataConfig) -> DevTexts | None:
     if not data.dev:
         return None
     pairs = list(corpus.read_pairs(data.dev))
-    columns = zip(*(pair.references for pair in pairs), strict=True)
-    return DevTexts([pair.source for pair in pairs], [list(column) for column in columns])
+    return DevTexts([pair.source for pair in pairs], corpus.reference_columns(pairs))
 
 
 def _make(

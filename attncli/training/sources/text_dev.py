@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from attncli.scoring.rouge import rouge_l
-from attncli.scoring.sequences import error_rate, exact_match
+from attncli.scoring.sequences import error_rate, exact_match, references_by_output
 from attncli.scoring.translations import sacrebleu_tokens
 from attncli.training.config import TrainConfig
 from attncli.training.data import DevSet, Report
@@ -31,7 +31,7 @@ class DevTexts:
     """Sentence pairs that are decoded and scored during training."""
 
     sources: list[str]
-    references: list[list[str]]  # one list per reference, each as long as the sources
+    references: list[list[str]]  # a list per reference, as long as the sources; None: missing
     to: str = ""  # target language, for a multilingual model
     name: str = ""  # direction, such as en-de
 
@@ -81,7 +81,7 @@ class DevTexts:
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU, exact match, the metric of early stopping, and the loss."""
-        references = list(zip(*self.references, strict=True))  # one tuple per source
+        references = references_by_output(self.references)
         errors = None
         if config.metric == "error_rate":
             tokenize = sacrebleu_tokens(config.bleu_tokenizer)

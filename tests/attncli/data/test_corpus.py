@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from attncli.data.corpus import CorpusPair, fingerprint, open_text, read_pairs
+from attncli.data.corpus import (
+    CorpusPair,
+    fingerprint,
+    open_text,
+    read_pairs,
+    reference_columns,
+)
 from models.errors import ModelError
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
@@ -124,11 +130,23 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert refusal([good, bad]) == (f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2)")
 
 
-def test_a_table_has_as_many_columns_in_each_line(tmp_path: Path) -> None:
+def test_each_line_of_a_table_has_a_translation(tmp_path: Path) -> None:
     assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
-    assert ", line 2 has 3 columns, line 1 has 2" in refusal(
-        [write(tmp_path / "y", "a\tA\nb\tB\tBB\n")]
-    )
+
+
+def test_a_table_may_have_different_numbers_of_references(tmp_path: Path) -> None:
+    pairs = list(read_pairs([write(tmp_path / "x", "a\tA\nb\tB\tBB\tBBB\n")]))
+    assert [pair.references for pair in pairs] == [("A",), ("B", "BB", "BBB")]
+    assert reference_columns(pairs) == [["A", "B"], [None, "BB"], [None, "BBB"]]
+
+
+def test_a_licence_of_tatoeba_is_no_reference(tmp_path: Path) -> None:
+    licence = "CC-BY 2.0 (France) Attribution: tatoeba.org #2877272 (CM) & #8597805 (Roujin)"
+    table = write(tmp_path / "deu.txt", f"Go.\tGeh.\t{licence}\n{licence}\t{licence}\n")
+    assert list(read_pairs([table])) == [
+        CorpusPair("Go.", ("Geh.",)),
+        CorpusPair(licence, (licence,)),
+    ]
 
 
 def test_a_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:

@@ -59,6 +59,21 @@ def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
     assert [score.metric for score in (bleu, chrf, ter)] == ["BLEU", "chrF2", "TER"]
 
 
+def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
+    table = tmp_path / "test.tsv"
+    table.write_text("s\ta cat sits on the mat\tone cat is on it\nt\ta dog\nu\tno\tnot\n")
+    outputs = ["one cat is on it", "", "no"]
+    test_set = read_test_set([table])
+    (found,) = scoring.score([System("x", outputs)], test_set, Scoring())
+    by_name = {one.metric: one for one in found}
+    assert by_name["exact"].value == pytest.approx(100 * 2 / 3)  # "" is not a reference of "t"
+    assert by_name["error rate"].value == pytest.approx(100 * 2 / (5 + 2 + 1))
+    assert all("nrefs:var" in one.signature for one in found)
+    references = [["a cat sits on the mat", "a dog", "no"], ["one cat is on it", None, "not"]]
+    expected = sacrebleu.corpus_bleu(outputs, references)  # type: ignore[arg-type]
+    assert by_name["BLEU"].value == expected.score
+
+
 def test_case_and_tokenizer_are_a_choice() -> None:
     system, test_set = System("x", ["A b , c d"]), EvaluationSet([], [["a B, c d"]])
 
