@@ -5,6 +5,7 @@ from __future__ import annotations
 from attncli.render.duration import duration
 from attncli.training.config import TrainConfig
 from attncli.training.events import Stepped
+from attncli.training.limits import updates_left
 
 UNTIMED = 3  # first updates, which are slower
 ENOUGH = 10.0  # seconds of updates that are timed
@@ -33,25 +34,17 @@ class FirstUpdates:
             return ""
         self.is_done = True
         per_update = self.seconds / timed
-        updates = updates_left(event, (passes - self.start) / timed, per_update, self.config)
+        updates = updates_left(
+            self.config,
+            per_epoch=timed / (passes - self.start),
+            per_update=per_update,
+            step=event.step,
+            epochs=passes,
+            elapsed=event.elapsed,
+        )
         if not updates:
             return f"{per_update:.2g} s per update; early stopping ends the run"
         return (
             f"about {duration(updates * per_update)} left at most, without evaluations: "
             f"{updates:,} updates of {per_update:.2g} s"
         )
-
-
-def updates_left(event: Stepped, passes: float, per_update: float, config: TrainConfig) -> int:
-    """Return the number of updates until the first limit; 0 if only early stopping ends the run.
-
-    passes: share of an epoch per update. per_update: its seconds.
-    """
-    limits = []
-    if config.steps:
-        limits.append(config.steps - event.step)
-    if config.epochs:
-        limits.append(round((config.epochs - event.epoch - event.progress) / passes))
-    if config.minutes:
-        limits.append(round((60 * config.minutes - event.elapsed) / per_update))
-    return max(0, min(limits, default=0))

@@ -31,7 +31,9 @@ PARTS = ("score", "window", "normalise", "read")
 POOLING = "model.pooling"
 CLASSIFIERS = ("classifier", "classifier-transformer")
 ATTEND = ("rnnsearch", "luong", *CLASSIFIERS)  # families whose attention can be chosen
-BUDGET = ("steps", "epochs", "batch_tokens", "accumulate", "evaluate_every", "patience")
+BUDGET = (  # settings of [train] that a preset takes from the base
+    *("steps", "epochs", "minutes", "batch_tokens", "accumulate", "evaluate_every", "patience"),
+)
 LITERATURE = (  # Luong et al. 2015, table 4, and what came before and after
     *(NONE, "location", "dot", "general", "concat", "additive", "cosine", "scaled_dot"),
     *("location_aware", "dot,local_m", "general,local_m", "dot,local_p", "general,local_p"),

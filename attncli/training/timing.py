@@ -11,6 +11,7 @@ from attncli.data.batching import epoch_plan
 from attncli.training.config import TrainConfig
 from attncli.training.data import Prepared
 from attncli.training.events import Stepped
+from attncli.training.limits import updates_left
 from attncli.training.loop import fit
 from attncli.training.state import State
 
@@ -40,5 +41,5 @@ def timing(state: State, prepared: Prepared, config: TrainConfig, dtype: torch.d
     per_token = sum(step.seconds for step in timed) / sum(step.tokens for step in timed)
     tokens = int(prepared.examples.lengths[1].sum()) / per_epoch  # of an update, on average
     per_update = per_token * tokens
-    limits = [config.steps, config.epochs * per_epoch, round(60 * config.minutes / per_update)]
-    return Timing(per_update, per_epoch, min(filter(None, limits), default=0))
+    updates = updates_left(config, per_epoch=per_epoch, per_update=per_update)
+    return Timing(per_update, per_epoch, updates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
     preset = find("transformer-nano", BASE, ["train.lr=0.1"]).config
     assert preset.model.family == "transformer" and preset.model.bidirectional
     assert preset.train.steps == 7 and preset.train.lr == 0.1 and preset.train.warmup == 400
+    timed = replace(BASE, train=replace(BASE.train, steps=0, minutes=2.5))
+    assert find("transformer-nano", timed).config.train.minutes == 2.5
 
 
 def test_any_setting_of_any_family_is_a_mechanism() -> None:
