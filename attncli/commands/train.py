@@ -17,7 +17,9 @@ from attncli.commands.train_files import TrainCommand, run_folder, train_files
 from attncli.data.streams import check_inputs
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
+from attncli.jobs.runs import worth_pruning
 from attncli.options import Device, Threads
+from attncli.render.columns import size
 from attncli.render.duration import duration
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import parse_corpus
@@ -230,6 +232,16 @@ def _train(config: RunConfig, folder: Path, device: str) -> None:
     if not isinstance(event, AlreadyFinished):
         example = training_source(config.model.family).example(config, folder)
         console.say(f"try: {example} -m {shlex.quote(str(folder))}")
+        offer_pruning(folder)
+
+
+def offer_pruning(folder: Path) -> None:
+    """Name the command that frees space, if a finished run needs much more than its model."""
+    if freed := worth_pruning(folder):
+        console.say(
+            f"`attn runs prune {shlex.quote(str(folder))}` frees {size(freed)} "
+            "(the run can then no longer continue)"
+        )
 
 
 def default_folder(config: RunConfig) -> Path:

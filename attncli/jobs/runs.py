@@ -26,6 +26,7 @@ from models.installed import BOX, RUNS, is_bundle
 RunState = Literal["training", "finished", "stopped", "damaged"]
 DEPTH = 4  # levels of folders below ./runs that are searched: runs/compare/dot/seed-1 has 3
 MOST_SEARCHED = 5000  # folders without a run that are searched below one path
+MANY = 100e6  # bytes that `prune` would free of one run from which on it is offered
 PACKED = (".gz", ".xz", ".zst")
 
 
@@ -126,6 +127,15 @@ def removable(folder: RunFolder) -> list[Path]:
     made = [folder.checkpoint, folder.previous, folder.snapshots, folder.data]
     leftovers = filter(is_leftover, folder.path.iterdir())
     return [*(path for path in made if path.exists()), *leftovers]
+
+
+def worth_pruning(path: Path) -> int:
+    """Return the bytes that `prune` would free of a finished run; 0 unless they are many.
+
+    They are many if they are at least MANY and twice those that remain.
+    """
+    run = summary(path)
+    return run.freeable if run.freeable >= max(MANY, 2 * (run.bytes - run.freeable)) else 0
 
 
 def check_prunable(path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from attncli.data import corpus, tokens
+from attncli.data.dev_split import described
 from attncli.data.labels import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
 from attncli.training.config import DataConfig, RunConfig
@@ -50,7 +51,10 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     except (OSError, ValueError, TypeError) as error:
         raise damaged(error, f"the tokenised texts in {place} are") from None
     dev = dev_labels(rows.dev) if rows.dev else None
-    return Data(Prepared(read_tokenizer(place), pairs, dropped), dev)
+    remarks: tuple[str, ...] = ()
+    if dev and not data.dev_labels:
+        remarks = (described(len(dev), "labelled texts", "--dev-labels"),)
+    return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:

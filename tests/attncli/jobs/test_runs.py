@@ -10,12 +10,13 @@ import pytest
 
 from attncli import app
 from attncli.jobs import runs as job
+from attncli.render.columns import size
 from attncli.training.events import AlreadyFinished
 from attncli.training.folder import RunFolder
 from attncli.training.lock import locked
 from models import installed, load_translator
 from models.errors import ModelError
-from tests.attncli.training.small import run, small_config, write_texts
+from tests.attncli.training.small import SMALL, run, small_config, write_texts
 from tests.fixtures.before_restructuring import make
 
 OLD = Path(make.__file__).parent / "runs"  # of a version without finished.json
@@ -158,3 +159,22 @@ def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) 
     with pytest.raises(ModelError, match=r"checkpoint of .* was removed.*train\.steps") as error:
         run(longer, tmp_path / "run")
     assert f"attn train --from {tmp_path / 'run'}" in str(error.value)
+
+
+def test_a_run_much_larger_than_its_model_is_offered_for_pruning(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = write_texts(folder)
+    chosen = [part for setting in SMALL for part in ("-s", setting)]
+    command = ["train", str(texts.train), *chosen, "-s", "train.steps=1", "-o"]
+    assert app.run([*command, "runs/few"]) == 0
+    assert "prune" not in capsys.readouterr().err, "few bytes are no reason"
+    monkeypatch.setattr(job, "MANY", 1)
+    assert app.run([*command, "runs/new"]) == 0
+    freeable = listed()["runs/new"].freeable
+    offer = f"`attn runs prune runs/new` frees {size(freeable)} "
+    assert capsys.readouterr().err.splitlines()[-1].startswith(offer)
+    assert app.run([*command, "runs/quiet", "--quiet"]) == 0
+    assert "prune" not in capsys.readouterr().err
+    job.prune(folder / "new")
+    assert job.worth_pruning(folder / "new") == 0

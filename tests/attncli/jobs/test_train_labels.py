@@ -71,6 +71,18 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
         run(chosen, tmp_path / "third")
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_a_dev_set_that_is_held_out_is_announced(tmp_path: Path) -> None:
+    held, named = (
+        run(config(tmp_path, "bilstm-attention-nano", dev=dev), tmp_path / name)[0]
+        for name, dev in (("held", None), ("named", write_toy(tmp_path / "dev.tsv", 20, seed=3)))
+    )
+    assert isinstance(held, Started) and isinstance(named, Started)
+    assert len(held.remarks) == 1 and named.remarks == ()
+    assert held.remarks[0].startswith(f"dev set: {held.dev} labelled texts held out")
+    assert "--dev-labels" in held.remarks[0]
+
+
 def test_no_text_is_both_for_training_and_for_evaluation() -> None:
     rows = [LabelledText(*row) for row in toy_rows(300)]
     train, dev = set_aside(rows, 0.1, seed=1)
