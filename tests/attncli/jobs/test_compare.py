@@ -114,7 +114,9 @@ def test_every_mechanism_of_the_default_list_can_be_built() -> None:
     compare.check_all(mechanisms(LITERATURE, BASE, []))
 
 
-def test_a_comparison_goes_on_and_adds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_continues_and_adds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts, out = write_texts(tmp_path), tmp_path / "out"
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
     command = ["models", "compare", "none", "dot", "-o", str(out), "-p", "rnnsearch-nano"]

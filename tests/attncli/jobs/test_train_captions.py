@@ -141,7 +141,7 @@ def test_features_are_computed_once_for_all_runs(
     assert len(opened) == 60
 
 
-def test_a_run_goes_on_after_its_features_were_removed(files: Files, tmp_path: Path) -> None:
+def test_a_run_continues_after_its_features_were_removed(files: Files, tmp_path: Path) -> None:
     config = small_config(files, *PATCHES)
     run(config, tmp_path / "unbroken")
     with pytest.raises(Interrupted):

@@ -51,7 +51,9 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
         assert torch.equal(tensor, weights_of(bundle.model)[name])
 
 
-def test_soft_attention_becomes_hard_and_a_broken_run_goes_on(begun: Path, tmp_path: Path) -> None:
+def test_soft_attention_becomes_hard_and_a_broken_run_continues(
+    begun: Path, tmp_path: Path
+) -> None:
     texts = write_texts(tmp_path, train=20, dev=4)
     changes = [*FEW, "model.attention.read=hard", "train.ema=0.5"]
     config = settings([texts.train], [texts.dev], None, changes, start=begun)
@@ -136,7 +138,7 @@ def test_the_model_to_begin_with_may_move_but_not_change(begun: Path, tmp_path: 
         run(config, moved)
 
 
-def test_a_bundle_alone_goes_on_by_a_preset_of_its_family(begun: Path, tmp_path: Path) -> None:
+def test_a_bundle_alone_continues_by_a_preset_of_its_family(begun: Path, tmp_path: Path) -> None:
     alone = Path(shutil.copytree(begun, tmp_path / "alone"))
     for content in ("preset = 'gone'", "[damaged"):
         (alone / "config.toml").write_text(content, "utf-8")
@@ -150,7 +152,7 @@ def test_no_model_to_begin_with_is_one_clear_line(tmp_path: Path) -> None:
         settings([Path("a"), Path("b")], start=tmp_path / "none")
 
 
-def test_a_captioner_goes_on_with_what_its_image_network_learned(
+def test_a_captioner_continues_with_what_its_image_network_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Frozen from now on, its features are those of the tuned network, not the pretrained one's."""

@@ -1,0 +1,96 @@
+"""Options of ``attn models compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from attncli.commands.train_files import DEV
+from attncli.jobs.mechanisms import LITERATURE
+from attncli.render.comparison import Format
+
+TRAIN, TEST, GOLD = "--train", "--test", "--gold"
+PRESET, NANO = "rnnsearch-small", "rnnsearch-nano"  # for files; for the embedded grammar
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="MECHANISM...",
+        help="Mechanisms to compare; give them before the options. Default: "
+        f"{' '.join(LITERATURE)}.",
+    ),
+]
+Train = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TRAIN,
+        metavar="FILE...",
+        help="Source and target, or one TSV. Default: the embedded grammar.",
+    ),
+]
+Dev = Annotated[
+    list[Path] | None, typer.Option(DEV, metavar="FILE...", help="Dev set, as in `attn train`.")
+]
+Test = Annotated[
+    list[Path] | None,
+    typer.Option(TEST, metavar="FILE...", help="Test set: source and references, or one TSV."),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Gold links between the words of the test set (without one: of the dev set), in "
+        "Pharaoh or NAACL format. AER is then measured.",
+    ),
+]
+GoldIndex = Annotated[
+    Literal["0", "1"] | None,
+    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="Runs of each mechanism, with seeds from train.seed upwards.")
+]
+Best = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Run further seeds for this many mechanisms only, the best by dev BLEU (0: all).",
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        "-p",
+        help=f"Preset that a mechanism modifies. Default: {PRESET}, or {NANO} without files.",
+    ),
+]
+
+
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Classifiers: rows of label, tab, text; --test is such a table, too."
+    ),
+]
+DevLabels = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Classifiers: dev set, as in `attn train`.")
+]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE,VALUE",
+        help="Try every value of a setting with every mechanism. Repeated: all combinations.",
+    ),
+]
+FormatOption = Annotated[
+    Format,
+    typer.Option("--format", help="Table on standard output; the folder gets all of them."),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="List the runs and time a few updates of each; no results."),
+]
