@@ -47,6 +47,23 @@ def test_translate_with_the_same_model_twice_changes_nothing(
     assert attn(capsys, *given, *one, *one) == attn(capsys, *given, *one)
 
 
+def test_a_glossary_forces_its_terms_in_an_ensemble(
+    tiny_bundle: Path,
+    other_bundle: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tHund\nhouse\tHaus\n")
+    given = ("translate", "--nbest", 2, "--glossary", terms, TEXT)
+    one, other = ("-m", tiny_bundle), ("-m", other_bundle)
+    outputs = attn(capsys, *given, *one, *other).splitlines()
+    assert len(outputs) == 2
+    assert all("Hund" in output and "Haus" in output for output in outputs)
+    assert "Hund" not in attn(capsys, "translate", *one, *other, TEXT)
+    assert attn(capsys, *given, *one, *one) == attn(capsys, *given, *one)
+
+
 def test_translate_averages_models_of_other_families(
     tiny_bundle: Path,
     other_bundle: Path,

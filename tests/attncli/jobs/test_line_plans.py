@@ -8,7 +8,7 @@ import pytest
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import sentences
-from attncli.jobs.line_plans import EVERYDAY, LineOptions
+from attncli.jobs.line_plans import EVERYDAY, LineOptions, LinePlan, plan_line
 from attncli.jobs.output_checks import REPORTED, OutputReport
 from attncli.jobs.text_arguments import check_texts
 from attncli.jobs.translate import translate_lines
@@ -57,6 +57,15 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
     model = Upper()
     assert translated(lines, model) == lines and not model.asked
     assert translated(["600"], model, LineOptions()) == ["600"] and list(model.asked) == ["600"]
+
+
+def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
+    def plan(text: str) -> LinePlan:
+        return plan_line(Line(1, text), Upper(), EVERYDAY, tags=True)
+
+    assert plan("600").copied
+    assert plan("it\u2019s  a\u00a0dog ").parts == ["it's a dog"]
+    assert plan("<b>it\u2019s</b>  a\u00a0dog").parts == ["it's  a dog"]
 
 
 def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
