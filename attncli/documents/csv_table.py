@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions
@@ -35,7 +36,7 @@ def read(content: str, options: DocumentOptions) -> Document:
     first = next(rows, [])
     columns, named = _columns(options.columns, [cell.text for cell in first])
     segments = []
-    for row in rows if named else _chained(first, rows):
+    for row in rows if named else chain([first], rows):
         for number in columns:
             if number < len(row):
                 start, end, text, quoted = row[number]
@@ -60,26 +61,14 @@ def rows_of(content: str, delimiter: str) -> Iterator[list[Cell]]:
     at, row = int(content.startswith("\ufeff")), list[Cell]()
     while at < len(content) or row:
         found = pattern.match(content, at)
-        assert found  # the second way matches anything
-        group = "plain" if found["quoted"] is None else "quoted"
-        end = found.start("then")
-        row.append(
-            Cell(
-                at,
-                end,
-                found[group].replace('""', '"') if group == "quoted" else found[group],
-                group == "quoted",
-            )
-        )
+        assert found  # "plain" matches anything
+        quoted = found["quoted"] is not None
+        text = found["quoted"].replace('""', '"') if quoted else found["plain"]
+        row.append(Cell(at, found.start("then"), text, quoted))
         at = found.end()
         if found["then"] != delimiter:
             yield row
             row = []
-
-
-def _chained(first: list[Cell], rows: Iterator[list[Cell]]) -> Iterator[list[Cell]]:
-    yield first
-    yield from rows
 
 
 def _columns(wanted: Sequence[str], names: list[str]) -> tuple[list[int], bool]:

@@ -66,13 +66,15 @@ def read_span(content: str, start: int, end: int) -> tuple[list[DocumentSegment]
 
 
 class _Reader:
+    """Collector of the segments of a page, event by event."""
+
     def __init__(self, content: str) -> None:
         self.content = content
         self.segments: list[DocumentSegment] = []
         self.kept: list[Kept] = []
         self.run: list[Piece] = []
         self.skipped: PageEvent | None = None  # the element that is being skipped
-        self.depth = 0
+        self.depth = 0  # elements of its name that are open
 
     def result(self, events: Iterator[PageEvent]) -> tuple[list[DocumentSegment], list[Kept]]:
         """Return the segments and the kept parts of a page."""

@@ -46,6 +46,8 @@ def _parser() -> MarkdownIt:
 
 
 class _Reader:
+    """Collector of the segments of a page, block by block."""
+
     def __init__(self, content: str) -> None:
         self.content = content
         self.lines = lines_of(content)

@@ -70,6 +70,8 @@ def on_content(marks: Sequence[Mark], at: Sequence[int]) -> Iterator[Piece]:
 
 
 class _Matching:
+    """Matcher of tokens with a text, from left to right."""
+
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         self.found: list[Mark] = []

@@ -1,4 +1,4 @@
-"""Line breaks of a translated segment: as long as before, or in as few lines as before.
+"""Line breaks of a translated segment: lines of a maximum length, or a maximum number of lines.
 
 Lines are divided at spaces. The width of a word is that of its text; markup takes no room.
 """

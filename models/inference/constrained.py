@@ -24,14 +24,14 @@ RequiredPhrase = tuple[int, ...]  # token ids
 
 
 class ConstraintProgress(NamedTuple):
-    """How much of the phrases a hypothesis has."""
+    """Phrases that a hypothesis contains, and the part of the one that has begun."""
 
-    complete: frozenset[int] = frozenset()  # numbers of the phrases
+    complete: frozenset[int] = frozenset()  # numbers of the contained phrases
     current: int = -1  # the phrase that has begun; -1: none
-    tokens: int = 0  # of the current phrase
+    tokens: int = 0  # number of tokens of the current phrase
 
     def count(self, phrases: Sequence[RequiredPhrase]) -> int:
-        """Return the number of tokens of phrases."""
+        """Return the number of phrase tokens that the hypothesis contains."""
         return sum(len(phrases[number]) for number in self.complete) + self.tokens
 
     def wanted(self, phrases: Sequence[RequiredPhrase]) -> set[int]:
@@ -158,7 +158,10 @@ def _continued(
 def _allocated(
     candidates: Iterable[Partial], phrases: Sequence[RequiredPhrase], width: int
 ) -> list[Partial]:
-    """Return the best of each count of tokens of phrases: equal shares, the rest by probability."""
+    """Return the hypotheses of the next step: each count of phrase tokens has an equal share.
+
+    The rest of the beam is filled by probability.
+    """
     ranked = sorted(candidates, key=lambda one: -one.log_prob)
     banks: dict[int, list[Partial]] = {}
     for one in ranked:
