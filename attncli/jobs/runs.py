@@ -210,7 +210,7 @@ def _languages(config: RunConfig) -> str:
     if config.tokenizer.languages:
         return " ".join(config.tokenizer.languages)
     data = config.data
-    if data.images or data.captions or training_source(config.model.family).demo_name == "scenes":
+    if training_source(config.model.family).demo_name != "demo":  # images, or labelled texts
         return ""
     if not data.train:
         return f"{data.demo_source}-{data.demo_target}"

@@ -31,6 +31,7 @@ from models.errors import ModelError
 from models.files import write_bytes, write_folder
 from models.images import open_image
 from tests.attncli.documents.generated import document as made_document
+from tests.fixtures.before_restructuring import make
 from tests.torture.mutate import mutate, mutate_json
 from tests.torture.power import power_failures
 from tests.torture.training import Training
@@ -38,6 +39,7 @@ from tests.torture.worker import Result, attempt
 from tests.torture.writes import attack
 
 OLD, NEW = b"old" * 1000, b"new" * 2000
+RUN = Path(make.__file__).parent / "runs" / "finished"  # of an earlier version
 BLOCK = 200  # hostile inputs of one worker
 LETTERS = [*"abc .,!?;:'\"()<>{}&%$#=\t\r\0\x1b\x9b", "é", "日本", "हिन्दी", "\u0301", "\u202e"]
 LETTERS += ["\U0001f600", "\u2028", "\ufeff", "\x85", "word ", "<b>", "</b>", "{0}", "%s", "&lt;"]
@@ -61,7 +63,8 @@ class Campaign:
         if runs := int(2 * self.scale):
             training = Training(self.folder / "training", self.log)
             yield from training.attack(self.random("training"), runs)
-        yield self.lines()
+        yield self.lines("hostile lines", _translate_tagged)
+        yield self.lines("hostile lines, classify", _classify)
         yield self.inputs("images", self._images(), lambda path: open_image(path))
         yield self.inputs("compressed text", self._archives(), _read_lines)
         yield self.inputs("TAR files", self._tars(), _read_tar)
@@ -71,6 +74,7 @@ class Campaign:
         )
         yield self.inputs("files of captions", self._captions(), lambda path: read_captions(path))
         yield self.documents()
+        yield self.runs()
         if self.bundle:
             yield from self.bundles(self.bundle)
 
@@ -157,19 +161,34 @@ class Campaign:
         content = (self.folder / "writes" / "out").read_bytes()
         return "" if len(set(content)) == 1 and len(content) == 49_850 else "mixed"
 
-    def lines(self) -> Result:
-        """Translate hostile lines with a model of capitals; count the lines that come out."""
-        random, result = self.random("lines"), Result("hostile lines")
+    def lines(self, name: str, work: Callable[[Path, Path, Random], None]) -> Result:
+        """Give hostile lines to a command; count the lines that come out.
+
+        work: from input, output and random numbers.
+        """
+        random, result = self.random(name), Result(name)
         given, out = self.folder / "in.txt", self.folder / "out.txt"
         for _ in range(self.count(5)):
-            content = b"".join(_line(random) + b"\n" for _ in range(BLOCK))
-            given.write_bytes(content)
-            keep = ["--keep-tags"] if random.random() < 0.5 else []
-            fault = attempt(lambda keep=keep: _translate(given, out, *keep), self.log)  # type: ignore[misc]
+            given.write_bytes(b"".join(_line(random) + b"\n" for _ in range(BLOCK)))
+            out.unlink(missing_ok=True)
+            seed = random.random()
+            fault = attempt(lambda seed=seed: work(given, out, Random(seed)), self.log)  # type: ignore[misc]
             if not fault and out.read_bytes().count(b"\n") != BLOCK:
                 fault = "another number of lines"
             result.add(f"lines {result.tried} to {result.tried + BLOCK}", fault)
             result.tried += BLOCK - 1
+        return result
+
+    def runs(self) -> Result:
+        """List and prune damaged run folders; each is listed, and its model stays as it was."""
+        random, result = self.random("runs"), Result("run folders, attn runs")
+        for number in range(self.count(20)):
+            run = self.folder / "runs" / "damaged"
+            shutil.rmtree(run.parent, ignore_errors=True)
+            shutil.copytree(RUN, run)
+            files = [path for path in sorted(run.iterdir()) if path.is_file()]
+            _damage(random.choice(files), random)
+            result.add(f"{number}", attempt(lambda run=run: _list_and_prune(run), self.log))  # type: ignore[misc]
         return result
 
     def inputs(self, name: str, seeds: list[bytes], read: Callable[[Path], object]) -> Result:
@@ -299,16 +318,39 @@ def _line(random: Random) -> bytes:
     return "".join(random.choices(LETTERS, k=random.randrange(30))).encode()
 
 
-def _translate(given: Path, out: Path, *options: str) -> None:
-    from attncli import app
+def _translate_tagged(given: Path, out: Path, random: Random) -> None:
+    """Translate with a model of capitals, sometimes with tags."""
     from attncli.jobs import engines
     from tests.upper_model import opened_text_model
 
     engines.open_text_model = opened_text_model  # type: ignore[assignment]
-    status = app.run(["translate", "-m", "upper", "-i", str(given), "-o", str(out), *options])
+    keep = ["--keep-tags"] if random.random() < 0.5 else []
+    _run("translate", given, out, "-m", "upper", *keep)
+
+
+def _classify(given: Path, out: Path, random: Random) -> None:
+    """Classify with the shipped identifier of languages."""
+    _run("classify", given, out, "--format", random.choice(["text", "tsv", "jsonl"]))
+
+
+def _run(command: str, given: Path, out: Path, *options: str) -> None:
+    from attncli import app
+
+    status = app.run([command, "-i", str(given), "-o", str(out), *options])
     assert status in (0, 1), status
     if not out.exists():
         raise AssertionError("no output")
+
+
+def _list_and_prune(run: Path) -> None:
+    from attncli import app
+
+    os.dup2(2, 1)  # its tables are no part of the campaign's
+    model = (run / "model.safetensors").read_bytes()
+    for words in (["runs", str(run)], ["runs", "prune", "--yes", str(run)]):
+        status = app.run(words)
+        assert status in (0, 1), status
+    assert (run / "model.safetensors").read_bytes() == model
 
 
 def _damage(path: Path, random: Random) -> None:

@@ -11,11 +11,13 @@ import pytest
 from attncli import app
 from attncli.jobs import runs as job
 from attncli.render.columns import size
+from attncli.training.config import RunConfig
 from attncli.training.events import AlreadyFinished
 from attncli.training.folder import RunFolder
 from attncli.training.lock import locked
 from models import installed, load_translator
 from models.errors import ModelError
+from models.settings import from_dict
 from tests.attncli.training.small import SMALL, run, small_config, write_texts
 from tests.fixtures.before_restructuring import make
 
@@ -60,6 +62,11 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
         assert listed()["runs/half"].state == "training"
     (folder / "half/config.toml").write_text("[model")
     assert listed()["runs/half"].state == "damaged"
+
+
+def test_only_pairs_of_texts_have_two_languages() -> None:
+    for family, expected in (("rnnsearch", "en-de"), ("classifier", ""), ("captioner", "")):
+        assert job._languages(from_dict(RunConfig, {"model": {"family": family}})) == expected
 
 
 def test_the_table_json_and_an_empty_folder(
