@@ -6,8 +6,10 @@
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
 takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
-same command continues an interrupted run. `score` runs `attn evaluate captions` on each whole dev
-set, with the search settings that are saved with the model.
+same command continues an interrupted run. `photos` is then the weighted mean of the weights of
+`rewarded` and `photos-hard`, which began with the same model (Wortsman et al. 2022). `score` runs
+`attn evaluate captions` on each whole dev set, with the search settings that are saved with the
+model.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from __future__ import annotations
 import argparse
 import random
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from flickr8k import attn
 
 SETS = ("flickr8k", "coco")
+HARD_SHARE = 0.4  # share of `photos-hard` in the weights of `photos`
 DEV_IMAGES = 300  # of each set, for early stopping
 
 
@@ -57,7 +61,7 @@ STAGES = {
             "model.image.dropout=0.2",
         ),
     ),
-    "photos": Stage("fine-tuned", (*REWARDS, "train.epochs=3")),
+    "rewarded": Stage("fine-tuned", (*REWARDS, "train.epochs=3")),
     "hard": Stage(
         "fine-tuned",
         (
@@ -88,6 +92,7 @@ def main() -> None:
     join(options.data, options.work)
     for name in STAGES:
         train(name, options)
+    average(options.work)
 
 
 def join(data: Path, work: Path) -> None:
@@ -131,6 +136,21 @@ def train(name: str, options: argparse.Namespace) -> None:
     settings = [*EACH, *stage.settings, f"data.features={work / 'features'}"]
     words = [word for setting in settings for word in ("-s", setting)]
     attn("train", *arguments, "--threads", options.threads, *words)
+
+
+def average(work: Path) -> None:
+    """Write `photos`, with the mean of the weights of two models and its own length penalty."""
+    import torch
+
+    from models import bundle
+
+    first, second = (bundle.read(work / name) for name in ("rewarded", "photos-hard"))
+    with torch.no_grad():
+        for one, other in zip(first.model.parameters(), second.model.parameters(), strict=True):
+            one.lerp_(other, HARD_SHARE)
+    (work / "photos").mkdir(exist_ok=True)
+    search = replace(first.search, length_penalty=1.0)
+    bundle.save(first._replace(search=search), work / "photos")
 
 
 def score(options: argparse.Namespace) -> None:
