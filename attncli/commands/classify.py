@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -10,7 +11,7 @@ import typer
 
 from attncli import console
 from attncli.commands.drawing import Picture, check_drawing
-from attncli.commands.line_streams import Input, Output, byte_progress, open_source
+from attncli.commands.line_streams import Input, Output, byte_progress, open_source, write_chunks
 from attncli.data.classified import ClassifiedLine
 from attncli.data.lines import read_chunks
 from attncli.data.streams import Write, check_output, open_output
@@ -20,7 +21,6 @@ from attncli.jobs.classify import classify_lines
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options import BatchTokens, Device, HardDecode, Threads
-from attncli.plurals import counted
 from attncli.render.classifications import Format, LabelLayout, rendered
 from attncli.render.screen import Screen, current_screen
 from attncli.render.word_weights import as_pair, words_in_colour
@@ -143,16 +143,9 @@ def _write_all(
     advance: console.ShowProgress,
 ) -> int:
     """Write and report lines as they finish; return the number of refused lines."""
-    size = count = refused = 0
-    for outcomes in results:
-        write(_rows(outcomes, shown))
+    refused = 0
+    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, advance):
         if shown.picture.drawing.path:
             shown.picture.take(map(as_pair, outcomes))
-        for outcome in outcomes:
-            if outcome.note:
-                console.warn(outcome.note)
         refused += sum(outcome.result is None for outcome in outcomes)
-        count += len(outcomes)
-        size += sum(len(line.text.encode()) + len(line.ending) for line, *_ in outcomes)
-        advance(size, counted(count, "line"))
     return refused

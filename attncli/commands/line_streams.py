@@ -1,18 +1,25 @@
-"""Input and progress of the commands that read lines."""
+"""Input, output and progress of the commands that read lines."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 
 import typer
 
 from attncli import console
 from attncli.data.corpus import open_bytes
-from attncli.data.streams import texts_as_stream
+from attncli.data.streams import Write, texts_as_stream
+from attncli.plurals import counted
+
+if TYPE_CHECKING:
+    from attncli.data.classified import ClassifiedLine
+    from attncli.data.lines import TranslatedLine
+
+Done = TypeVar("Done", "TranslatedLine", "ClassifiedLine")
 
 Input = Annotated[
     Path | None,
@@ -38,6 +45,25 @@ def byte_progress(label: str, source: BinaryIO, *, shown: bool) -> Iterator[cons
         return
     with console.progress(label, total=_size(source)) as advance:
         yield advance
+
+
+def write_chunks(
+    results: Iterable[list[Done]],
+    rows: Callable[[list[Done]], bytes],
+    write: Write,
+    advance: console.ShowProgress,
+) -> Iterator[list[Done]]:
+    """Write the rows of each chunk, report its notes, yield it, and advance the progress."""
+    size = count = 0
+    for outcomes in results:
+        write(rows(outcomes))
+        for outcome in outcomes:
+            if outcome.note:
+                console.warn(outcome.note)
+        yield outcomes
+        count += len(outcomes)
+        size += sum(len(line.text.encode()) + len(line.ending) for line, *_ in outcomes)
+        advance(size, counted(count, "line"))
 
 
 def _size(source: BinaryIO) -> int | None:

@@ -12,7 +12,7 @@ import typer
 
 from attncli import console
 from attncli.commands.drawing import Picture, check_drawing
-from attncli.commands.line_streams import Input, Output, byte_progress, open_source
+from attncli.commands.line_streams import Input, Output, byte_progress, open_source, write_chunks
 from attncli.commands.translate_documents import (
     Columns,
     Fields,
@@ -45,7 +45,6 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import AlignOverrides, SearchOverrides
-from attncli.plurals import counted
 from attncli.render.hypotheses import Format, TranslationLayout, rendered
 from attncli.render.screen import Screen, current_screen
 from models.config import MAX_BATCH_TOKENS
@@ -376,20 +375,13 @@ def _write_all(
     advance: console.ShowProgress,
 ) -> int:
     """Write and report lines as they finish; return the number of refused lines."""
-    size = count = refused = 0
+    refused = 0
     report = OutputReport()
-    for outcomes in results:
-        write(_rows(outcomes, shown))
+    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, advance):
         shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
-        for outcome in outcomes:
-            if outcome.note:
-                console.warn(outcome.note)
         for message in report.messages(outcomes):
             console.warn(message)
         refused += sum(outcome.translation is None for outcome in outcomes)
-        count += len(outcomes)
-        size += sum(len(line.text.encode()) + len(line.ending) for line, *_ in outcomes)
-        advance(size, counted(count, "line"))
     for message in report.summary():
         console.warn(message)
     return refused
