@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import shutil
 from pathlib import Path
@@ -22,7 +21,7 @@ from models.encoders.small_cnn import SmallCnn
 from models.errors import ModelError
 from models.images import open_image
 from models.inference.captioner import Captioner
-from tests.attncli.training.small import after, assert_same, run
+from tests.attncli.training.small import after, assert_same, run, run_with_stops
 from tests.attncli.training.small_captions import (
     PATCHES,
     PRETRAINED,
@@ -73,15 +72,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     preset, changes = VARIANTS[variant]
     config = small_config(files, *changes, preset=preset)
     run(config, tmp_path / "unbroken")
-    stops = 0
-    for polls in itertools.cycle([5, 3, 4]):
-        try:
-            run(config, tmp_path / "broken", after(polls))
-            break
-        except Interrupted:
-            stops += 1
-            assert stops < 100
-    assert stops > 2
+    run_with_stops(config, tmp_path / "broken")
     assert_same(tmp_path / "broken", tmp_path / "unbroken")
 
 

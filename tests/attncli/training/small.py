@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import train
 from attncli.training.config import RunConfig
-from attncli.training.events import RunEvent
+from attncli.training.events import Interrupted, RunEvent
 from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
 from attncli.training.settings import settings
@@ -98,3 +98,16 @@ def after(polls: int) -> Callable[[], bool]:
     """Return a `stop_requested` that is true from some call on."""
     calls = itertools.count(1)
     return lambda: next(calls) >= polls
+
+
+def run_with_stops(config: RunConfig, folder: Path) -> None:
+    """Train to the end, stopped and continued again and again, at least three times."""
+    stops = 0
+    for polls in itertools.cycle([5, 3, 4]):  # evaluations ask twice: these are stopped in, too
+        try:
+            run(config, folder, after(polls))
+            break
+        except Interrupted:
+            stops += 1
+            assert stops < 100
+    assert stops > 2
