@@ -15,9 +15,9 @@ from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.continuation import is_over, reopen
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.loop import Stepper
 from attncli.training.settings import settings
 from attncli.training.state import Counters, read_counters
+from attncli.training.stepper import Stepper
 from models.errors import ModelError
 from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
 

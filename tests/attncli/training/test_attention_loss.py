@@ -10,8 +10,8 @@ import torch
 
 from attncli.training import state as checkpoints
 from attncli.training.config import TrainConfig, run_config
-from attncli.training.loop import Stepper
 from attncli.training.state import State
+from attncli.training.stepper import Stepper
 from models.bundle import build
 from models.config import AttentionConfig, AttentionLossConfig
 from models.types import VocabularySizes

@@ -9,8 +9,8 @@ import torch
 
 from attncli.embedded.grammar import generate
 from attncli.training.config import TrainConfig
-from attncli.training.loop import Stepper
 from attncli.training.state import State
+from attncli.training.stepper import Stepper
 from models import load_translator
 from models.alignment import AlignConfig
 from models.bundle import build

@@ -16,11 +16,12 @@ from attncli.training.evaluation import averaged, using
 from attncli.training.events import Scores, Stepped
 from attncli.training.hardware import precision, retain_freed_memory
 from attncli.training.interval import add_update, interval_record
-from attncli.training.loop import Stepper, due, judged, limit_reached
+from attncli.training.loop import due, judged, limit_reached
 from attncli.training.run import fresh_state
 from attncli.training.schedule import learning_rate
 from attncli.training.sources import training_source
 from attncli.training.state import Counters, State
+from attncli.training.stepper import Stepper
 from models.bundle import weights_of
 from models.errors import ModelError
 from models.files import write_bytes

@@ -11,10 +11,10 @@ import torch
 
 from attncli.data.batching import epoch_plan, gather
 from attncli.training.events import Stepped
-from attncli.training.loop import Stepper
 from attncli.training.run import fresh_state
 from attncli.training.self_critical import SelfCritical, likelihoods
 from attncli.training.sources.image_data import load
+from attncli.training.stepper import Stepper
 from models.config import SearchConfig
 from models.inference.batching import pad, teacher_forcing_batch
 from models.model import EncoderDecoder
