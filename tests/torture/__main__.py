@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.torture.campaign import Campaign
+from tests.torture.campaign import ATTACKS, Campaign
 from tests.torture.worker import Result
 
-HEAD = f"{'attack':<40}{'tried':>10}{'failed':>8}"
+HEAD = f"{'attack':<36}{'tried':>10}{'failed':>8}{'peak MB':>10}"
 
 
 def table(results: Iterable[Result]) -> tuple[str, list[str]]:
@@ -25,7 +25,8 @@ def table(results: Iterable[Result]) -> tuple[str, list[str]]:
 
 def row(result: Result) -> str:
     """Return one row of the table."""
-    return f"{result.attack:<40}{result.tried:>10,}{len(result.failed):>8}"
+    tried, failed = f"{result.tried:>10,}", f"{len(result.failed):>8}"
+    return f"{result.attack:<36}{tried}{failed}{result.peak / 1e6:>10.0f}"
 
 
 def show(*lines: str) -> None:
@@ -58,13 +59,17 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
     options.add_argument("--scale", type=float, default=20.0, help="1: about a minute; default 20")
     options.add_argument("--bundle", type=Path, help="a text model to damage; default: a new one")
+    options.add_argument(
+        "--only", nargs="+", choices=ATTACKS, metavar="ATTACK", help=f"of {', '.join(ATTACKS)}"
+    )
     given = options.parse_args()
     show(f"seed {given.seed}, scale {given.scale:g}", HEAD)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         bundle = given.bundle or small_bundle(folder / "intact")
         failed = []
-        for result in Campaign(folder, given.seed, given.scale, bundle).results():
+        campaign = Campaign(folder, given.seed, given.scale, bundle)
+        for result in campaign.results(given.only or ()):
             failed += result.failed
             show(row(result))
     show(*failed[:50])

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
-import lzma
 import os
 import shutil
-import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import numpy
-import zstandard
-from PIL import Image
 
-from attncli.data import corpus
-from attncli.data.captions import read_captions
-from attncli.data.external_alignments import read_external_alignments
+import models
 from attncli.data.features import FeatureCache, RowKind
-from attncli.data.image_index import content_hash, open_images
-from attncli.data.links import read_links
+from attncli.data.image_index import content_hash
 from attncli.data.streams import open_output
 from attncli.documents.document import DocumentOptions, reassemble
 from attncli.documents.registry import FORMATS, read_document
 from models.errors import ModelError
 from models.files import write_bytes, write_folder
-from models.images import open_image
+from models.types import Translation
 from tests.attncli.documents.generated import document as made_document
 from tests.fixtures.before_restructuring import make
+from tests.torture.inputs import kinds
 from tests.torture.mutate import mutate, mutate_json
 from tests.torture.power import power_failures
 from tests.torture.training import Training
-from tests.torture.worker import Result, attempt
+from tests.torture.worker import Result, Workers
 from tests.torture.writes import attack
 
+SENTENCE, DIGESTS = "The dog sees a house.", "SHA256SUMS"
 OLD, NEW = b"old" * 1000, b"new" * 2000
 RUN = Path(make.__file__).parent / "runs" / "finished"  # of an earlier version
 BLOCK = 200  # hostile inputs of one worker
@@ -54,35 +48,20 @@ class Campaign:
 
     def __init__(self, folder: Path, seed: int, scale: float, bundle: Path | None = None) -> None:
         self.folder, self.seed, self.scale, self.bundle = folder, seed, scale, bundle
-        self.log = folder / "worker.log"
+        self.workers = Workers(folder / "worker.log")
 
-    def results(self) -> Iterator[Result]:
-        """Run every attack."""
-        yield from self.writes()
-        yield from self.shared()
-        if runs := int(2 * self.scale):
-            training = Training(self.folder / "training", self.log)
-            yield from training.attack(self.random("training"), runs)
-        yield self.lines("hostile lines", _translate_tagged)
-        yield self.lines("hostile lines, classify", _classify)
-        yield self.inputs("images", self._images(), lambda path: open_image(path))
-        yield self.inputs("compressed text", self._archives(), _read_lines)
-        yield self.inputs("TAR files", self._tars(), _read_tar)
-        yield self.inputs("files of links", self._links(), lambda path: read_links(path))
-        yield self.inputs(
-            "alignments", self._alignments(), lambda path: read_external_alignments(path, None)
-        )
-        yield self.inputs("files of captions", self._captions(), lambda path: read_captions(path))
-        yield self.documents()
-        yield self.runs()
-        if self.bundle:
-            yield from self.bundles(self.bundle)
+    def results(self, only: Iterable[str] = ()) -> Iterator[Result]:
+        """Run every attack, or those of these names; see `ATTACKS`."""
+        for name in only or ATTACKS:
+            for result in ATTACKS[name](self):
+                result.peak, self.workers.peak = self.workers.peak, 0
+                yield result
 
     def random(self, attack: str) -> Random:
         """Return the generator of one attack."""
         return Random(f"{self.seed} {attack}")
 
-    def count(self, cases: int) -> int:
+    def count(self, cases: float) -> int:
         """Return how many cases the scale asks for."""
         return max(1, round(cases * self.scale))
 
@@ -121,9 +100,9 @@ class Campaign:
             ("a folder", folder, whole_folder),
             ("feature cache", self._fill_cache, self._check_cache),
         ):
-            yield from attack(name, prepare, work, check, self.log, self.random(name), most)
+            yield from attack(name, prepare, work, check, self.workers, self.random(name), most)
             rng = self.random(f"power {name}")
-            yield power_failures(name, place, prepare, work, check, self.log, rng, most)
+            yield power_failures(name, place, prepare, work, check, self.workers, rng, most)
 
     def _fill_cache(self) -> None:
         cache = FeatureCache(self.folder / "writes" / "cache", RowKind((4,), "float32", "torture"))
@@ -148,7 +127,7 @@ class Campaign:
             for number in range(self.count(15)):
                 shutil.rmtree(self.folder / "writes", ignore_errors=True)
                 (self.folder / "writes").mkdir()
-                result.add(f"round {number}", _both(work, self.log) or check())
+                result.add(f"round {number}", _both(work, self.workers) or check())
             yield result
 
     def _write_shared(self) -> None:
@@ -161,25 +140,30 @@ class Campaign:
         content = (self.folder / "writes" / "out").read_bytes()
         return "" if len(set(content)) == 1 and len(content) == 49_850 else "mixed"
 
-    def lines(self, name: str, work: Callable[[Path, Path, Random], None]) -> Result:
-        """Give hostile lines to a command; count the lines that come out.
+    def training(self) -> Iterator[Result]:
+        """Interrupt training, and damage its checkpoints."""
+        if runs := int(2 * self.scale):
+            training = Training(self.folder / "training", self.workers)
+            yield from training.attack(self.random("training"), runs)
 
-        work: from input, output and random numbers.
-        """
-        random, result = self.random(name), Result(name)
+    def lines(self) -> Iterator[Result]:
+        """Give hostile lines to commands; count the lines that come out."""
         given, out = self.folder / "in.txt", self.folder / "out.txt"
-        for _ in range(self.count(5)):
-            given.write_bytes(b"".join(_line(random) + b"\n" for _ in range(BLOCK)))
-            out.unlink(missing_ok=True)
-            seed = random.random()
-            fault = attempt(lambda seed=seed: work(given, out, Random(seed)), self.log)  # type: ignore[misc]
-            if not fault and out.read_bytes().count(b"\n") != BLOCK:
-                fault = "another number of lines"
-            result.add(f"lines {result.tried} to {result.tried + BLOCK}", fault)
-            result.tried += BLOCK - 1
-        return result
+        for name, blocks, work in (
+            ("hostile lines, translate", 5, _translate_tagged),
+            ("hostile lines, classify", 0.5, _classify),
+        ):
+            random, result = self.random(name), Result(name)
+            for block in range(self.count(blocks)):
+                given.write_bytes(b"".join(_line(random) + b"\n" for _ in range(BLOCK)))
+                out.unlink(missing_ok=True)
+                fault = self.workers.attempt(partial(work, given, out, Random(random.random())))
+                if not fault and out.read_bytes().count(b"\n") != BLOCK:
+                    fault = "another number of lines"
+                result.add(f"block {block}", fault, BLOCK)
+            yield result
 
-    def runs(self) -> Result:
+    def runs(self) -> Iterator[Result]:
         """List and prune damaged run folders; each is listed, and its model stays as it was."""
         random, result = self.random("runs"), Result("run folders, attn runs")
         for number in range(self.count(20)):
@@ -188,18 +172,18 @@ class Campaign:
             shutil.copytree(RUN, run)
             files = [path for path in sorted(run.iterdir()) if path.is_file()]
             _damage(random.choice(files), random)
-            result.add(f"{number}", attempt(lambda run=run: _list_and_prune(run), self.log))  # type: ignore[misc]
-        return result
+            result.add(f"{number}", self.workers.attempt(partial(_list_and_prune, run)))
+        yield result
 
-    def inputs(self, name: str, seeds: list[bytes], read: Callable[[Path], object]) -> Result:
+    def inputs(self) -> Iterator[Result]:
         """Read mutations of valid files; each must be read, or refused by a ModelError."""
-        random, result = self.random(name), Result(name)
-        for _ in range(self.count(1)):
-            contents = [mutate(random.choice(seeds), random) for _ in range(BLOCK)]
-            fault = attempt(lambda contents=contents: self._read_all(contents, read), self.log)  # type: ignore[misc]
-            result.add(f"files {result.tried} to {result.tried + BLOCK}", fault)
-            result.tried += BLOCK - 1
-        return result
+        for kind in kinds():
+            random, result = self.random(kind.name), Result(kind.name)
+            for block in range(self.count(1)):
+                contents = [mutate(random.choice(kind.contents), random) for _ in range(BLOCK)]
+                fault = self.workers.attempt(partial(self._read_all, contents, kind.read))
+                result.add(f"block {block}", fault, BLOCK)
+            yield result
 
     def _read_all(self, contents: list[bytes], read: Callable[[Path], object]) -> None:
         path = self.folder / "input"
@@ -208,106 +192,53 @@ class Campaign:
             with suppress(ModelError):
                 read(path)
 
-    def documents(self) -> Result:
+    def documents(self) -> Iterator[Result]:
         """Read mutated documents of every format; what is not translated comes back unchanged."""
         random, result = self.random("documents"), Result("documents")
-        for _ in range(self.count(1)):
+        for block in range(self.count(1)):
             seeds = [random.randrange(2**32) for _ in range(BLOCK)]
-            fault = attempt(lambda seeds=seeds: _read_documents(seeds), self.log)  # type: ignore[misc]
-            result.add(f"documents {result.tried} to {result.tried + BLOCK}", fault)
-            result.tried += BLOCK - 1
-        return result
+            fault = self.workers.attempt(partial(_read_documents, seeds))
+            result.add(f"block {block}", fault, BLOCK)
+        yield result
 
-    def bundles(self, bundle: Path) -> Iterator[Result]:
+    def bundles(self) -> Iterator[Result]:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
-        import models
+        if self.bundle:
+            for kept in (True, False):
+                yield self._damaged_bundles(self.bundle, kept)
 
-        expected = models.load_translator(bundle).translate(["The dog sees a house."])[0]
-        names = [path.name for path in bundle.iterdir() if path.is_file()]
-        digests = {"SHA256SUMS"} & set(names)
-        for kept in (True, False) if digests else (False,):
-            random = self.random(f"bundles {kept}")
-            result = Result("bundles" if kept else "bundles without digests")
-            for number in range(self.count(20)):
-                damaged = self.folder / "bundle"
-                shutil.rmtree(damaged, ignore_errors=True)
-                shutil.copytree(bundle, damaged)
-                if not kept:
-                    (damaged / "SHA256SUMS").unlink(missing_ok=True)
-                name = random.choice(sorted(set(names) - (set() if kept else digests)))
-                _damage(damaged / name, random)
-
-                def work(damaged: Path = damaged, kept: bool = kept) -> None:
-                    with suppress(ModelError):
-                        found = models.load_translator(damaged).translate(["The dog sees a house."])
-                        assert not kept or found[0] == expected, "other outputs"
-
-                result.add(f"{number} ({name})", attempt(work, self.log))
-            yield result
-
-    def _images(self) -> list[bytes]:
-        found = []
-        image = Image.fromarray(numpy.arange(48 * 40 * 3, dtype=numpy.uint8).reshape(48, 40, 3))
-        for kind in ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP"):
-            stream = io.BytesIO()
-            image.save(stream, kind)
-            found.append(stream.getvalue())
-        return found
-
-    def _archives(self) -> list[bytes]:
-        text = "".join(f"line {n}\n" for n in range(300)).encode()
-        zstd = zstandard.ZstdCompressor().compress(text)
-        return [text, gzip.compress(text), lzma.compress(text), zstd, zstd + gzip.compress(text)]
-
-    def _tars(self) -> list[bytes]:
-        stream = io.BytesIO()
-        with tarfile.open(fileobj=stream, mode="w") as archive:
-            for name in ("a.png", "folder/b.png", "../c.png"):
-                member = tarfile.TarInfo(name)
-                member.size = 700
-                archive.addfile(member, io.BytesIO(b"x" * 700))
-        return [stream.getvalue()]
-
-    def _links(self) -> list[bytes]:
-        return [b"0-0 1p2 2?1\n\n0-1:0.25 1-0:1e-3\n", b"0001 1 1\n0001 2 3 P\n3 1 2 S 0.5\n"]
-
-    def _alignments(self) -> list[bytes]:
-        record = {"source": ["a", "b"], "target": ["c"], "links": [[0, 0]], "weights": [[0.5, 0.5]]}
-        fairseq = b"S-0\ta b\nT-0\tc\nA-0\t0-0 1-0\n"
-        marian = b"c d ||| 0.9,0.1 0.2,0.8\nc ||| 0-0\n"
-        return [json.dumps(record).encode() + b"\n", fairseq, marian, b"0-0 1-0\n"]
-
-    def _captions(self) -> list[bytes]:
-        coco = {
-            "images": [{"id": 7, "file_name": "a.jpg"}],
-            "annotations": [{"image_id": 7, "caption": "A dog runs."}],
-        }
-        karpathy = {
-            "images": [{"filename": "a.jpg", "split": "train", "sentences": [{"raw": "A dog."}]}]
-        }
-        random = self.random("JSON of captions")
-        odd = [mutate_json(random.choice([coco, karpathy]), random) for _ in range(50)]
-        tables = [b"a.jpg#0\tA dog.\n", b'image,caption\na.jpg,"A dog."\n', b"a.jpg\tA dog.\n"]
-        return [*tables, *(json.dumps(value).encode() for value in (coco, karpathy, *odd))]
-
-
-def _read_lines(path: Path) -> None:
-    with corpus.open_text(path) as lines:
-        for _ in lines:
-            pass
+    def _damaged_bundles(self, bundle: Path, kept: bool) -> Result:
+        """Damage a bundle whose digests are kept, or removed."""
+        name = "bundles" if kept else "bundles without digests"
+        random, result = self.random(name), Result(name)
+        expected = models.load_translator(bundle).translate([SENTENCE])[0]
+        names = sorted({path.name for path in bundle.iterdir() if path.is_file()} - {DIGESTS})
+        for number in range(self.count(20)):
+            damaged = self.folder / "bundle"
+            shutil.rmtree(damaged, ignore_errors=True)
+            shutil.copytree(bundle, damaged)
+            if not kept:
+                (damaged / DIGESTS).unlink()
+            file = random.choice([*names, DIGESTS] if kept else names)
+            _damage(damaged / file, random)
+            fault = self.workers.attempt(
+                partial(_load_damaged, damaged, expected if kept else None)
+            )
+            result.add(f"{number} ({file})", fault)
+        return result
 
 
 def _key(number: int) -> str:
     return content_hash(bytes([number]))
 
 
-def _both(work: Callable[[], None], log: Path) -> str:
+def _both(work: Callable[[], None], workers: Workers) -> str:
     """Run the work in two processes at once; return the fault of either."""
     other = os.fork()
     if not other:
-        fault = attempt(work, log.with_suffix(".other"))
+        fault = Workers(workers.log.with_suffix(".other")).attempt(work)
         os._exit(bool(fault))
-    fault = attempt(work, log)
+    fault = workers.attempt(work)
     _, status = os.waitpid(other, 0)
     return fault or ("the other one failed" if status else "")
 
@@ -380,8 +311,20 @@ def _read_documents(seeds: list[int]) -> None:
             reassemble(found, capitals)
 
 
-def _read_tar(path: Path) -> None:
-    found = open_images(path)
-    for place in found.places.values():
-        with suppress(ModelError):
-            place.read()
+def _load_damaged(bundle: Path, expected: Translation | None) -> None:
+    """Load a damaged bundle; if it loads, its output must be the expected one, if that is known."""
+    with suppress(ModelError):
+        found = models.load_translator(bundle).translate([SENTENCE])[0]
+        assert expected is None or found == expected, "other outputs"
+
+
+ATTACKS: dict[str, Callable[[Campaign], Iterator[Result]]] = {
+    "writes": Campaign.writes,
+    "shared": Campaign.shared,
+    "training": Campaign.training,
+    "lines": Campaign.lines,
+    "inputs": Campaign.inputs,
+    "documents": Campaign.documents,
+    "runs": Campaign.runs,
+    "bundles": Campaign.bundles,
+}

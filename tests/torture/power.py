@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from tests.torture.worker import KILLED, Result, attempt
+from tests.torture.worker import KILLED, Result, Workers
 
 FOLDER = -1  # number of a folder; files are numbered from 0
 
@@ -193,7 +193,7 @@ def power_failures(
     prepare: Callable[[], None],
     work: Callable[[], None],
     check: Callable[[], str],
-    log: Path,
+    workers: Workers,
     random: Random,
     most: int,
 ) -> Result:
@@ -202,16 +202,16 @@ def power_failures(
     prepare: makes the folder `root` as it is before the work. check: looks at what survived there.
     """
     result = Result(f"{name}, power failure")
-    counted = log.with_suffix(".calls")
+    counted = workers.log.with_suffix(".calls")
     prepare()
-    if fault := attempt(lambda: _count(root, work, counted), log):
+    if fault := workers.attempt(lambda: _count(root, work, counted)):
         result.add("recording", fault)
         return result
     total, survived = int(counted.read_text()), root.with_name(f"{root.name} survived")
     for number in sorted(random.sample(range(1, total + 1), min(most, total))):
         for order in (None, Random(random.random())):
             prepare()
-            fault = attempt(partial(fail_power, root, survived, number, order, work), log)
+            fault = workers.attempt(partial(fail_power, root, survived, number, order, work))
             if not fault:
                 shutil.rmtree(root)
                 survived.rename(root)

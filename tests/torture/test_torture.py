@@ -13,7 +13,7 @@ from tests.torture.__main__ import table
 from tests.torture.campaign import Campaign
 from tests.torture.power import power_failures
 from tests.torture.training import Training
-from tests.torture.worker import attempt
+from tests.torture.worker import Workers
 from tests.torture.writes import attack
 
 SEED = 13
@@ -46,7 +46,7 @@ def test_the_campaign_sees_a_writer_that_is_not_safe(tmp_path: Path) -> None:
         clear,
         write,
         check,
-        tmp_path / "log",
+        Workers(tmp_path / "log"),
         Random(1),
         most=10,
     )
@@ -79,7 +79,7 @@ def test_the_campaign_sees_a_rename_before_the_content_is_flushed(tmp_path: Path
             prepare,
             lambda flushed=flushed: write(flushed),  # type: ignore[misc]
             check,
-            tmp_path / "log",
+            Workers(tmp_path / "log"),
             Random(1),
             most=10,
         )
@@ -88,17 +88,17 @@ def test_the_campaign_sees_a_rename_before_the_content_is_flushed(tmp_path: Path
 
 @pytest.mark.slow
 def test_training_survives_kills_full_disks_and_power_failures(tmp_path: Path) -> None:
-    training = Training(tmp_path / "training", tmp_path / "log")
+    training = Training(tmp_path / "training", Workers(tmp_path / "log"))
     shown, failed = table(training.attack(Random(SEED), 2))
     assert not failed, f"seed {SEED}\n{shown}\n" + "\n".join(failed)
 
 
 def test_the_campaign_sees_crashes_endless_work_and_wrong_errors(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    assert attempt(lambda: None, log) == ""
-    assert "RecursionError" in attempt(_deep, log)
-    assert "SIGABRT" in attempt(os.abort, log)
-    assert attempt(_large, log) == "exit status 1: MemoryError"
+    attempt = Workers(tmp_path / "log").attempt
+    assert attempt(lambda: None) == ""
+    assert "RecursionError" in attempt(_deep)
+    assert "SIGABRT" in attempt(os.abort)
+    assert attempt(_large) == "exit status 1: MemoryError"
 
 
 def _deep() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from models.errors import DamagedError, ModelError
 from tests.attncli.training.small import outcome
 from tests.torture.power import power_failures
-from tests.torture.worker import Result, attempt
+from tests.torture.worker import Result, Workers
 from tests.torture.writes import count_calls, fail_at
 
 CYCLES = 40  # of one run, at most
@@ -29,8 +29,8 @@ SMALL = (
 class Training:
     """A tiny run in a folder, and the same run without interruptions beside it."""
 
-    def __init__(self, place: Path, log: Path) -> None:
-        self.place, self.log = place, log
+    def __init__(self, place: Path, workers: Workers) -> None:
+        self.place, self.workers = place, workers
         self.folder, self.reference = place / "run", place / "unbroken"
 
     def attack(self, random: Random, runs: int) -> Iterator[Result]:
@@ -47,7 +47,7 @@ class Training:
             self.begin,
             lambda: self.train(self.folder),
             self.check,
-            self.log,
+            self.workers,
             random,
             runs,
         )
@@ -60,7 +60,7 @@ class Training:
         lines = [f"{pair.source}\t{pair.target}\n" for pair in generate(72)]
         (self.place / "train.tsv").write_text("".join(lines[:60]), "utf-8")
         (self.place / "dev.tsv").write_text("".join(lines[60:]), "utf-8")
-        self.calls = count_calls(lambda: self.train(self.reference), self.log)
+        self.calls = count_calls(lambda: self.train(self.reference), self.workers)
 
     def train(self, folder: Path) -> None:
         """Start or continue the run in a folder, to its end."""
@@ -82,8 +82,8 @@ class Training:
 
     def check(self) -> str:
         """Load the model that is there; continue the run; compare it with the unbroken one."""
-        fault = attempt(lambda: _load(self.folder), self.log)
-        fault = fault or attempt(lambda: self.train(self.folder), self.log)
+        fault = self.workers.attempt(lambda: _load(self.folder))
+        fault = fault or self.workers.attempt(lambda: self.train(self.folder))
         return fault or self._difference()
 
     def _broken_run(self, how: str, random: Random) -> str:
@@ -100,7 +100,7 @@ class Training:
                 except ModelError:  # the disk is full
                     return
 
-            if fault := attempt(work, self.log):
+            if fault := self.workers.attempt(work):
                 return f"cycle {cycle}: {fault}"
             if self._has_ended():
                 break

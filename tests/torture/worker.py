@@ -19,35 +19,50 @@ KILLED = 137  # exit status of a worker that an attack ended on purpose
 
 @dataclass
 class Result:
-    """Cases of one attack."""
+    """Cases of one attack.
+
+    peak: the most memory that one of its workers used, in bytes.
+    """
 
     attack: str
     tried: int = 0
     failed: list[str] = field(default_factory=list)  # a description of each failed case
+    peak: int = 0
 
-    def add(self, case: str, fault: str) -> None:
-        """Count one case; an empty fault is a success."""
-        self.tried += 1
+    def add(self, case: str, fault: str, cases: int = 1) -> None:
+        """Count cases that were tried together; an empty fault is a success."""
+        self.tried += cases
         if fault:
             self.failed.append(f"{self.attack}, {case}: {fault}")
 
 
-def attempt(work: Callable[[], None], log: Path) -> str:
-    """Run a function in a forked process with limits. Return its fault, empty if there is none.
+@dataclass
+class Workers:
+    """Forked processes, one after the other. Their output goes to the file ``log``.
 
-    A fault is an exception, a crash, or too much memory or time. A worker that ends itself with
-    status `KILLED` has no fault. Output of the worker goes to the file ``log``.
+    peak: the most memory that one of them used, in bytes, with what it shares with its parent.
     """
-    child = os.fork()
-    if not child:
-        os._exit(_guarded(work, log))
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    if code in (0, KILLED):
-        return ""
-    said = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or [""]
-    reason = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-    return f"{reason}: {said[0]}"
+
+    log: Path
+    peak: int = 0
+
+    def attempt(self, work: Callable[[], None]) -> str:
+        """Run a function in a forked process with limits. Return its fault, empty if none.
+
+        A fault is an exception, a crash, or too much memory or time. A worker that ends itself
+        with status `KILLED` has no fault.
+        """
+        child = os.fork()
+        if not child:
+            os._exit(_guarded(work, self.log))
+        _, status, usage = os.wait4(child, 0)
+        self.peak = max(self.peak, usage.ru_maxrss * 1024)
+        code = os.waitstatus_to_exitcode(status)
+        if code in (0, KILLED):
+            return ""
+        said = self.log.read_text("utf-8", "replace").strip().splitlines()[-1:] or [""]
+        reason = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        return f"{reason}: {said[0]}"
 
 
 def _guarded(work: Callable[[], None], log: Path) -> int:

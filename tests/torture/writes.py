@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from models.errors import ModelError
-from tests.torture.worker import KILLED, Result, attempt
+from tests.torture.worker import KILLED, Result, Workers
 
 CALLS = ("open", "fsync", "replace", "link", "truncate", "ftruncate", "mkdir", "unlink", "write")
 
@@ -44,9 +44,9 @@ def fail_at(number: int, how: str) -> Callable[[], int]:
     return lambda: done
 
 
-def count_calls(work: Callable[[], None], log: Path) -> int:
+def count_calls(work: Callable[[], None], workers: Workers) -> int:
     """Return how many calls of `CALLS` the work makes."""
-    counted = log.with_suffix(".count")
+    counted = workers.log.with_suffix(".count")
 
     def run() -> None:
         calls, store = fail_at(0, "kill"), Path.write_text
@@ -54,7 +54,7 @@ def count_calls(work: Callable[[], None], log: Path) -> int:
         found = calls()
         store(counted, str(found))
 
-    fault = attempt(run, log)
+    fault = workers.attempt(run)
     assert not fault, fault
     return int(counted.read_text())
 
@@ -64,13 +64,13 @@ def attack(
     prepare: Callable[[], None],
     work: Callable[[], None],
     check: Callable[[], str],
-    log: Path,
+    workers: Workers,
     random: Random,
     most: int,
 ) -> Iterator[Result]:
     """Interrupt the work at its calls (``most`` of them, at random); `check` gives the fault."""
     prepare()
-    total = count_calls(work, log)
+    total = count_calls(work, workers)
     for how in ("kill", "full"):
         result = Result(f"{name}, {'killed' if how == 'kill' else 'disk full'}")
         for number in sorted(random.sample(range(1, total + 1), min(most, total))):
@@ -81,5 +81,5 @@ def attack(
                 with contextlib.suppress(ModelError):
                     work()
 
-            result.add(f"call {number} of {total}", attempt(run, log) or check())
+            result.add(f"call {number} of {total}", workers.attempt(run) or check())
         yield result
