@@ -20,6 +20,7 @@ MAX_SLOTS = 2**20  # source and target lengths
 MAX_SEED = 2**63 - 1
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
+TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 
 
@@ -223,7 +224,16 @@ class ModelConfig:
 class TokenizerConfig:
     """SentencePiece model, or one model per language, trained on the training text."""
 
-    kind: str = option("unigram", "subword model: unigram or bpe", choices=("unigram", "bpe"))
+    kind: str = option(
+        "unigram",
+        "kind of token: unigram or bpe (subwords), char (characters) or word (between spaces)",
+        choices=TOKEN_KINDS,
+    )
+    target_kind: str = option(
+        "",
+        "kind of the target's tokens, with joint=false (empty: as kind)",
+        choices=("", *TOKEN_KINDS),
+    )
     joint: bool = option(True, "use one vocabulary for both languages")
     size: int = option(0, "tokens per vocabulary (0: chosen from the data)", at_most=2**24)
     coverage: float = option(

@@ -14,7 +14,8 @@ import math
 import random
 from typing import Any
 
-SPACE = "\u2581"  # in front of every word
+from models.tokenizer import SPACE
+
 SEGMENTATIONS = 32  # most probable segmentations of a word that are sampled from
 CACHED_WORDS = 200_000
 

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from models.config import TOKEN_KINDS as KINDS
 from models.config import TokenizerConfig
 from models.errors import ConfigurationError, DamagedError, InputError
 from models.languages import control_tokens, target_token
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
+SPACE = "\u2581"  # SentencePiece's space mark
 NEVER_OUTPUT = (PAD, UNKNOWN, START)  # ids that no output may contain
 
 
@@ -58,8 +60,7 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the target text of ids, without control tokens."""
-        text: str = self.target.decode([i for i in ids if i > END])
-        return text
+        return decode_text(self.target, ids)
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Return target ids as SentencePiece pieces, with the space mark U+2581."""
@@ -94,8 +95,33 @@ def train(
     With `config.languages` it has a control symbol for each target language.
     """
     if config.joint:
-        return Tokenizer(_train(_chain(source, target), size, config))
-    return Tokenizer(_train(source, size, config), _train(target, size, config))
+        check_joint(config)
+        return Tokenizer(_train(_chain(source, target), size, config.kind, config))
+    kinds = (config.kind, config.target_kind or config.kind)
+    models = [
+        _train(lines, size, kind, config)
+        for lines, kind in zip((source, target), kinds, strict=True)
+    ]
+    return Tokenizer(*models)
+
+
+def check_joint(config: TokenizerConfig) -> None:
+    """Raise ConfigurationError for a joint vocabulary of two kinds of tokens."""
+    if config.joint and config.target_kind not in ("", config.kind):
+        raise ConfigurationError(
+            f"tokenizer.target_kind = {config.target_kind} with one vocabulary for both languages",
+            "two vocabularies",
+            "-s tokenizer.joint=false",
+        )
+
+
+def decode_text(processor: Any, ids: Iterable[int]) -> str:
+    """Return the text of ids, without control tokens.
+
+    A word that a vocabulary of words does not contain is spelled in bytes, space mark included.
+    """
+    text: str = processor.decode([i for i in ids if i > END])
+    return text.removeprefix(SPACE).replace(SPACE, " ")
 
 
 def _chain(source: Iterable[str], target: Iterable[str]) -> Iterator[str]:
@@ -103,17 +129,17 @@ def _chain(source: Iterable[str], target: Iterable[str]) -> Iterator[str]:
     yield from target
 
 
-def _train(lines: Iterable[str], size: int, config: TokenizerConfig) -> bytes:
+def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) -> bytes:
     import sentencepiece
 
-    if config.kind not in ("unigram", "bpe"):
-        raise ConfigurationError(f"tokenizer kind '{config.kind}'", "unigram or bpe")
+    if kind not in KINDS:
+        raise ConfigurationError(f"tokenizer kind '{kind}'", ", ".join(KINDS))
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=model,
-            model_type=config.kind,
+            model_type=kind,
             vocab_size=size,
             hard_vocab_limit=False,
             character_coverage=config.coverage,

@@ -25,7 +25,7 @@ from attncli.data.noise import add_noise
 from attncli.data.tokens import Side
 from models.inference.batching import pad_pairs
 from models.subwords import SubwordSampler
-from models.tokenizer import END, Tokenizer
+from models.tokenizer import END, Tokenizer, decode_text
 from models.types import Batch
 
 MOST = 4  # pairs of one example
@@ -188,13 +188,13 @@ class Mixture:
             return source, target
         rng = random.Random(f"{variation.seed} {self.epoch} {number}")
         most = variation.longest - 1
-        noisy = self.tokenizer.source.decode(source)
+        noisy = decode_text(self.tokenizer.source, source)
         if rng.random() < variation.noise:
             noisy = add_noise(noisy, rng)
         changed = self._encoded(noisy, "source", rng)
         said = target
         if variation.sampling:
-            said = self._encoded(self.tokenizer.target.decode(target), "target", rng)
+            said = self._encoded(decode_text(self.tokenizer.target, target), "target", rng)
         return (
             changed if changed and len(changed) + prefix <= most else source,
             said if len(said) <= most else target,

@@ -18,6 +18,7 @@ from torch import Tensor
 from models.config import AlignConfig
 from models.errors import unknown_name
 from models.settings import limits_of
+from models.tokenizer import SPACE
 from models.types import Span
 
 KINDS = limits_of(AlignConfig, "units").choices
@@ -86,7 +87,7 @@ def decoded_spans(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
     text, spans = "", []
     for number in ids:
         start, content = len(text), _content(processor, number)
-        text += decoder.decode(content)
+        text += decoder.decode(content).replace(SPACE, " ")  # a word spelled in bytes has the mark
         pending = bool(
             decoder.getstate()[0]
         )  # an incomplete character: not all of its bytes are read yet
@@ -105,7 +106,7 @@ def _content(processor: Any, number: int) -> bytes:
     piece = processor.id_to_piece(number)
     if processor.is_byte(number):  # <0xE2>
         return bytes([int(piece[1:-1], 16)])
-    return str(piece).replace("\u2581", " ").encode()
+    return str(piece).replace(SPACE, " ").encode()
 
 
 def token_shares(tokens: Sequence[Span], spans: Sequence[Span]) -> Tensor:

@@ -18,7 +18,7 @@ from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished
 from models.inference.search import search
 from models.inference.trained import TorchModel
-from models.tokenizer import END
+from models.tokenizer import END, SPACE
 from models.types import Hypothesis, Memory
 
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
@@ -205,5 +205,5 @@ def image_key(pixels: Tensor) -> str:
 
 def words(tokens: Sequence[str]) -> list[tuple[int, int]]:
     """Return the token range (start, end) of each word; U+2581 begins a word."""
-    starts = [n for n, token in enumerate(tokens) if n == 0 or token.startswith("\u2581")]
+    starts = [n for n, token in enumerate(tokens) if n == 0 or token.startswith(SPACE)]
     return list(itertools.pairwise([*starts, len(tokens)]))

@@ -17,7 +17,10 @@ class ImageSource(Source):
     runner = "models.inference.captioner:Captioner"
     shared_weights = "encoder.body."
     ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
-    unused_settings = ("search.max_ratio", "search.max_extra", "tokenizer.joint")
+    unused_settings = (
+        *("search.max_ratio", "search.max_extra"),
+        *("tokenizer.joint", "tokenizer.target_kind"),
+    )
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the target's vocabulary size alone; the source's is 0."""

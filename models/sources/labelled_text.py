@@ -15,7 +15,10 @@ class LabelledTextSource(Source):
     task = "classify"
     ability = "classifies texts"
     runner = "models.inference.classifier:Classifier"
-    unused_settings = ("search", "tokenizer.joint", "model.decoder_layers", "model.tied")
+    unused_settings = (
+        *("search", "tokenizer.joint", "tokenizer.target_kind"),
+        *("model.decoder_layers", "model.tied"),
+    )
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the number of tokens and of labels, which are never shared."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.embedded.grammar import Pair
-from models.config import TokenizerConfig
+from models.config import TOKEN_KINDS, TokenizerConfig
 from models.errors import ModelError
 from models.tokenizer import END, NEVER_OUTPUT, UNKNOWN, Tokenizer, train
 
@@ -46,10 +46,12 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["unigram", "bpe"])
+@pytest.fixture(scope="module", params=[*TOKEN_KINDS, "char,word"])
 def separate(request: pytest.FixtureRequest, tiny_pairs: list[Pair]) -> Tokenizer:
-    """Separate English and German pieces, of either kind."""
-    return trained(tiny_pairs, 400, TokenizerConfig(kind=request.param, joint=False))
+    """Return separate English and German vocabularies, of every kind."""
+    kind, _, target_kind = request.param.partition(",")
+    config = TokenizerConfig(kind=kind, target_kind=target_kind, joint=False)
+    return trained(tiny_pairs, 400, config)
 
 
 def trained(pairs: list[Pair], size: int, config: TokenizerConfig) -> Tokenizer:
@@ -106,10 +108,25 @@ def test_marks_are_dropped_when_decoding(tiny_tokenizer: Tokenizer) -> None:
 
 def test_pieces_spell_the_text(tiny_tokenizer: Tokenizer, separate: Tokenizer) -> None:
     for tokenizer in (tiny_tokenizer, separate):
-        target = tokenizer.pieces(tokenizer.encode_target("Der Hund sieht")[:-1])
-        source = tokenizer.source.id_to_piece(tokenizer.encode("The dog sees")[:-1])
-        assert "".join(target) == "\u2581Der\u2581Hund\u2581sieht"
-        assert "".join(source) == "\u2581The\u2581dog\u2581sees"
+        target = tokenizer.pieces(tokenizer.encode_target("Der alte Mann")[:-1])
+        source = tokenizer.source.id_to_piece(tokenizer.encode("The old man")[:-1])
+        assert "".join(target) == "\u2581Der\u2581alte\u2581Mann"
+        assert "".join(source) == "\u2581The\u2581old\u2581man"
+
+
+def test_characters_and_words_are_tokens() -> None:
+    """A letter is a token of the source, a phoneme one of the target; others are spelled."""
+    config = TokenizerConfig(kind="char", target_kind="word", joint=False)
+    tokenizer = train(["cat tac"] * 9, ["K AE1 T"] * 9, 400, config)
+    assert tokenizer.source.id_to_piece(tokenizer.encode("act")[:-1]) == ["▁", "a", "c", "t"]
+    assert tokenizer.pieces(tokenizer.encode_target("AE1 K T")[:-1]) == ("▁AE1", "▁K", "▁T")
+    round_trip(tokenizer, "K AH0  T")
+    assert "<0x48>" in tokenizer.pieces(tokenizer.encode_target("K AH0"))
+
+
+def test_one_vocabulary_has_one_kind_of_tokens() -> None:
+    with pytest.raises(ModelError, match="target_kind = word .* tokenizer.joint=false"):
+        train(["a"], ["b"], 400, TokenizerConfig(kind="char", target_kind="word"))
 
 
 def test_a_joint_vocabulary_is_one_and_separate_ones_are_two(

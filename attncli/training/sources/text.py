@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.training.corpora import check_corpora, with_absolute_paths
 from attncli.training.sources.base import TrainingSource
 from models.errors import ModelError
+from models.tokenizer import check_joint
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
@@ -133,6 +134,13 @@ def check_examples(config: RunConfig) -> None:
     if data.corpora and not config.tokenizer.joint:
         raise ModelError(
             "tokenizer.joint = false for several languages", "true: one vocabulary for all"
+        )
+    check_joint(config.tokenizer)
+    kinds = {config.tokenizer.kind, config.tokenizer.target_kind or config.tokenizer.kind}
+    if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
+        raise ModelError(
+            f"train.subword_sampling with tokens of kind {' and '.join(sorted(kinds))}",
+            "subwords of one kind: tokenizer.kind=unigram or bpe",
         )
     varied = data.noise or data.concatenate or train.subword_sampling
     if data.alignments and varied:

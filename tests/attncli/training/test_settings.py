@@ -67,6 +67,7 @@ def test_without_data_the_demonstration_is_the_preset() -> None:
         ("train.bacth_tokens=1", "did you mean batch_tokens"),
         ("trian.lr=1", "did you mean train"),
         ("train.lr", "section.key=value"),
+        ("tokenizer.kind=letters", "unigram, bpe, char, word"),
         ("train.lr=fast", "a number"),
         ("train.lr=0", "above 0"),
         ("train.lr=nan", "above 0"),
@@ -86,6 +87,14 @@ def test_without_data_the_demonstration_is_the_preset() -> None:
 def test_settings_that_make_no_sense_say_what_would(assignment: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         settings([], [], None, [assignment])
+
+
+def test_only_subwords_of_one_kind_can_be_sampled() -> None:
+    files, sampling = ["data.train=a,b", "tokenizer.joint=false"], "train.subword_sampling=0.1"
+    settings([], [], None, [*files, sampling, "tokenizer.kind=bpe"])
+    for kinds in (["kind=char"], ["target_kind=bpe"], ["kind=bpe", "target_kind=word"]):
+        with pytest.raises(ModelError, match="subwords of one kind"):
+            settings([], [], None, [*files, sampling, *(f"tokenizer.{kind}" for kind in kinds)])
 
 
 def test_a_run_that_would_never_end_is_refused() -> None:

@@ -40,6 +40,16 @@ def test_ids_spell_the_text_they_were_made_from(text: str, tiny_tokenizer: Token
     assert not text or covered == set(range(-1, len(text)))
 
 
+@pytest.mark.parametrize("text", ["K AH0 T", "  K  T ", "QQ9 K", "日 K"])
+def test_a_word_outside_the_vocabulary_is_spelled_with_its_space(text: str) -> None:
+    tokenizer = train(["a"], ["K T"] * 9, 400, TokenizerConfig(kind="word", joint=False))
+    ids = tokenizer.encode_target(text)
+    found, spans = decoded_spans(tokenizer.target, ids)
+    assert found == text == tokenizer.decode(ids)
+    covered = {place for start, end in spans[:-1] for place in range(start, end)}
+    assert covered == set(range(-1, len(text)))
+
+
 def test_an_output_may_begin_within_a_word(tiny_tokenizer: Tokenizer) -> None:
     """As SentencePiece decodes it: nothing of its first piece is taken for a space."""
     processor = tiny_tokenizer.source
