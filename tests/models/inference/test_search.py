@@ -15,7 +15,8 @@ from torch import Tensor
 from models.config import SearchConfig
 from models.errors import ModelError
 from models.inference.hypotheses import Finished, length_penalty
-from models.inference.search import is_done, most_probable, sample_tokens, search
+from models.inference.sampling import most_probable, sample_tokens
+from models.inference.search import is_done, search
 from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.registry import source_name
@@ -328,11 +329,14 @@ def test_a_draw_at_the_edge_is_a_token_that_may_be_said(uniform: float) -> None:
 
 
 def test_a_sentence_is_settled_once_no_live_hypothesis_could_displace_a_finished_one() -> None:
-    finished = [Finished((5,), -1.0, -0.5), Finished((6,), -2.0, -0.9)]
-    assert not is_done(finished, best_next=-0.8, width=2)  # it might still come between them
-    assert is_done(finished, best_next=-0.9, width=2)
-    assert not is_done(finished[:1], best_next=-9.0, width=2)
-    assert is_done(finished[:1], best_next=-0.1, width=1)  # greedy: its first end is the end
+    def done(scores: list[float], best_next: float) -> bool:
+        return bool(is_done(torch.tensor([scores]), torch.tensor([best_next])))
+
+    assert not done([-0.5, -0.9], best_next=-0.8)  # it might still come between them
+    assert done([-0.5, -0.9], best_next=-0.9)
+    assert not done([-0.5, -math.inf], best_next=-9.0)
+    assert done([-0.5], best_next=-0.1)  # greedy: its first end is the end
+    assert not done([-math.inf], best_next=-0.1)
 
 
 def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translator) -> None:
