@@ -172,7 +172,10 @@ def check_limits(config: Any, *, where: str = "") -> None:
 
 def within(limits: Limits, value: Any, place: str) -> Any:
     """Return the value, an alias replaced by its name; raise ConfigurationError if not allowed."""
-    if isinstance(value, str):
+    if isinstance(value, tuple):
+        for item in value:
+            within(limits, item, place)
+    elif isinstance(value, str):
         value = limits.aliases.get(value, value)
         if not limits.allows(value):
             import difflib

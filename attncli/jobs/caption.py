@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.named_images import ImageFile
 from attncli.render.captions import CaptionedImage
@@ -98,7 +98,7 @@ def _captioned(
             outcomes.append(CaptionedImage(file, (), note=image))
         else:
             caption = next(captions)
-            maps = _attention_maps(file, image.larger, caption) if image.larger else None
+            maps = _maps(file, image.larger, caption) if image.larger else None
             outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
 
@@ -125,22 +125,9 @@ def _opened(file: ImageFile, captioner: Captioner, attention: bool) -> Opened | 
         return str(error) if file.path else f"{file.name}: {error}"
 
 
-def _attention_maps(file: ImageFile, image: Image, caption: Caption) -> AttentionMaps:
-    """Return the attention maps as arrays, with the image to draw them over."""
-    from attncli.render.image_attention.maps import AttentionMaps
+def _maps(file: ImageFile, image: Image, caption: Caption) -> AttentionMaps:
+    """Return the attention maps of a caption, with the image to draw them over."""
+    from attncli.render.image_attention.maps import attention_maps
 
-    found = caption.attention
-    assert found is not None
-    return AttentionMaps(
-        name=file.name,
-        image=image,
-        words=found.words,
-        maps=_array(found.maps),
-        gates=None if found.gates is None else _array(found.gates),
-        entropy=_array(found.entropy),
-        read=found.read,
-    )
-
-
-def _array(tensor: Any) -> Any:
-    return tensor.float().cpu().numpy()
+    assert caption.attention is not None
+    return attention_maps(file.name, image, caption.attention)

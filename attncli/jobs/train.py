@@ -30,6 +30,7 @@ from attncli.training.interval import add_update, interval_record
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
 from attncli.training.run import Run, open_run, started
+from attncli.training.samples import save_samples
 from attncli.training.snapshots import save_checkpoint, save_evaluated
 from attncli.training.sources import training_source
 from attncli.training.state import State
@@ -95,6 +96,8 @@ def events(run: Run, progress: Progress, stop_requested: StopRequested) -> Itera
         save_checkpoint(run)
         draw_curves(run)
         raise
+    finally:
+        run.log.close()
 
 
 def updates(run: Run, report: Report, stop_requested: StopRequested) -> Iterator[Event]:
@@ -107,6 +110,7 @@ def updates(run: Run, report: Report, stop_requested: StopRequested) -> Iterator
                 log_step(run, event)
             case Evaluated():
                 log_scores(run, event)
+                save_samples(run, event)
                 save_evaluated(run, event)
         late = time.monotonic() - saved > 60 * config.checkpoint_minutes
         if late or isinstance(event, Ended):

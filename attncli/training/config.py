@@ -12,6 +12,7 @@ from typing import Any, get_args
 from attncli.embedded.grammar import LANGUAGES
 from attncli.scoring.translations import BleuTokenizer
 from attncli.training.corpora import CorpusConfig
+from attncli.training.loggers import LOGGERS
 from models.config import (
     MAX_SEED,
     AttentionLossConfig,
@@ -261,8 +262,25 @@ class TrainConfig:
         5.0, "minutes between checkpoints; every evaluation writes one too"
     )
     log_every: int = option(50, "updates between lines of log.jsonl", least=1)
-    tensorboard: bool = option(False, "write TensorBoard logs too (needs the package tensorboard)")
+    samples: int = option(
+        5,
+        "dev examples whose outputs, with an attention map of one of them, are added to "
+        "samples/index.html at each evaluation (0: none)",
+        at_most=50,
+    )
+    loggers: tuple[str, ...] = option(
+        (),
+        f"experiment trackers that receive the log too: {', '.join(LOGGERS)} (extras of attn)",
+        choices=tuple(LOGGERS),
+    )
+    tensorboard: bool = option(False, "earlier name of train.loggers=tensorboard")
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
+
+    @property
+    def chosen_loggers(self) -> tuple[str, ...]:
+        """The names of the experiment trackers, each once."""
+        earlier = ("tensorboard",) if self.tensorboard else ()
+        return tuple(dict.fromkeys((*self.loggers, *earlier)))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attncli.data.batching import Examples
 from attncli.data.tokens import Dropped
+from attncli.data.training_samples import ShownExample
 from attncli.training.config import TrainConfig
 from attncli.training.events import Scores
 from models.bundle import Bundle
@@ -49,6 +50,12 @@ class DevSet(Protocol):
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return the scores of outputs against the references, and the loss."""
+
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return at most `count` examples, always the same, with the outputs of the model.
+
+        One of them has an attention map, if the model has attention.
+        """
 
 
 class RewardLossOutput(NamedTuple):

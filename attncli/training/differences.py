@@ -22,6 +22,8 @@ UNCHECKED = {
 HARMLESS = {
     "train.checkpoint_minutes",
     "train.log_every",
+    "train.loggers",
+    "train.samples",
     "train.tensorboard",
 }  # settings that cannot change the weights
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
@@ -33,10 +35,10 @@ def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) ->
     Paths of data, and settings that cannot change the weights, are not compared. may_continue:
     leave out limits that are raised, because the run can continue to them.
     """
-    before = _flat(to_dict(old))
+    before = flat(to_dict(old))
     return [
         f"{place} was {before[place]!r}, now {value!r}"
-        for place, value in _flat(to_dict(new)).items()
+        for place, value in flat(to_dict(new)).items()
         if value != before[place] and place not in UNCHECKED | HARMLESS
         if not (may_continue and place in LIMITS and _is_raised(before[place], value))
     ]
@@ -46,9 +48,10 @@ def _is_raised(old: float, new: float) -> bool:
     return old != 0 and (new == 0 or new > old)
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings by their dotted names, as in train.lr."""
+    found: dict[str, Any] = {}
     for name, value in values.items():
         place = f"{prefix}{name}"
-        flat.update(_flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
-    return flat
+        found.update(flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
+    return found

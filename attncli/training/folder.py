@@ -7,9 +7,11 @@ train.links and so on        their gold word links in Pharaoh format
 dev.tsv                  pairs held out of the training data, if no dev set was named
 data/                    the tokenised corpus, complete or absent
 config.json, model.safetensors, tokenizer.model, card.md     the bundle: the best model so far
-log.jsonl, curves.png, tensorboard/    losses and scores
+log.jsonl, curves.png    losses and scores
+tensorboard/ wandb/ mlflow.db    the same for experiment trackers (train.loggers)
 checkpoint.safetensors   state from which an interrupted run continues
 checkpoint.previous.safetensors   the one before, used if the last is damaged
+samples/                 outputs for some dev examples at each evaluation, and their page
 snapshots/               weights of the last evaluations, to be averaged
 finished.json            in place of checkpoint, snapshots and data/ after `attn runs prune`
 """
@@ -78,9 +80,9 @@ class RunFolder(NamedTuple):
         return self.path / "curves.png"
 
     @property
-    def board(self) -> Path:
-        """TensorBoard's files."""
-        return self.path / "tensorboard"
+    def samples(self) -> Path:
+        """Outputs for some dev examples at each evaluation, and their page."""
+        return self.path / "samples"
 
     @property
     def snapshots(self) -> Path:
@@ -149,7 +151,7 @@ def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
 
 def _tidy(folder: RunFolder) -> None:
     """Remove temporary files of unfinished writes."""
-    for place in (folder.path, folder.snapshots):
+    for place in (folder.path, folder.snapshots, folder.samples):
         remove_leftovers(place)
 
 

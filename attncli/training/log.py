@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attncli.training.tensorboard import TensorBoardLog
+from attncli.training.loggers.base import Logger
 from models.files import open_append, write_errors
 
 
 class Log:
     """Log file that appends records and reports its size, which checkpoints store."""
 
-    def __init__(self, path: Path, size: int, board: TensorBoardLog | None = None) -> None:
-        self.path, self.board = path, board
+    def __init__(self, path: Path, size: int, loggers: Sequence[Logger] = ()) -> None:
+        self.path, self.loggers = path, loggers
         with write_errors(path):
             self.file = open_append(path)
             os.ftruncate(self.file.fileno(), min(size, self.size))
 
     def write(self, event: str, record: dict[str, Any]) -> None:
-        """Append one record; write it to TensorBoard too if that is enabled."""
+        """Append one record; write it to the experiment trackers too."""
         rounded = {
             key: float(f"{value:.6g}") if isinstance(value, float) else value
             for key, value in record.items()
@@ -29,8 +30,8 @@ class Log:
         with write_errors(self.path):
             self.file.write(json.dumps({"event": event, **rounded}).encode() + b"\n")
             self.file.flush()
-            if self.board:
-                self.board.write(event, rounded)
+            for logger in self.loggers:
+                logger.write(event, rounded)
 
     @property
     def size(self) -> int:
@@ -41,8 +42,13 @@ class Log:
         """Flush the log to the disk; a checkpoint that stores its size is written afterwards."""
         with write_errors(self.path):
             os.fsync(self.file.fileno())
-            if self.board:
-                self.board.flush()
+            for logger in self.loggers:
+                logger.flush()
+
+    def close(self) -> None:
+        """End the run in the experiment trackers."""
+        for logger in self.loggers:
+            logger.close()
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

@@ -17,12 +17,14 @@ from attncli.training.folder import RunFolder
 from attncli.training.hardware import precision
 from attncli.training.initial_model import load_initial_weights
 from attncli.training.log import Log
+from attncli.training.loggers import open_loggers
+from attncli.training.loggers.base import LoggedRun
 from attncli.training.resume import first_intact
 from attncli.training.sources import training_source
 from attncli.training.state import State
-from attncli.training.tensorboard import TensorBoardLog
 from models.bundle import build, sizes_of
 from models.encoders.pretrained import pretrained_encoder
+from models.settings import to_dict
 
 
 class Run(NamedTuple):
@@ -55,9 +57,10 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     _, warning = first_intact(folder, lambda path: checkpoint.restore(state, path))
     reopen(state.counters, config.train)
     counters = state.counters
-    board = TensorBoardLog(folder.board, counters.step) if config.train.tensorboard else None
     dtype = precision(config.train, device)
-    log = Log(folder.log, counters.log_bytes, board)
+    logged = LoggedRun(folder.path, counters.step, to_dict(config))
+    loggers = open_loggers(config.train.chosen_loggers, logged)
+    log = Log(folder.log, counters.log_bytes, loggers)
     return Run(folder, config, data, state, dtype, log, is_auto, warning)
 
 

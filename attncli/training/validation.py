@@ -6,7 +6,7 @@ import torch
 
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.initial_model import check_initial_model
-from attncli.training.tensorboard import check_installed
+from attncli.training.loggers import check_loggers
 from models.bundle import build
 from models.errors import ConfigurationError
 from models.loss import AttentionLoss, guided_head
@@ -18,8 +18,7 @@ TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model would raise; allocate no weights."""
     check_schedule(config.train)
-    if config.train.tensorboard:
-        check_installed()
+    check_loggers(config.train.chosen_loggers)
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)

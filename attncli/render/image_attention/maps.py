@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.Image import Image
 
+    from models.inference.captioner import ImageAttention
+
 DARK = 0.22  # share of the brightness where the map is 0
 
 
@@ -38,6 +40,19 @@ class AttentionMaps(NamedTuple):
         """Return gate and entropy of a word as text."""
         gate = "" if self.gates is None else f"β {self.gates[word]:.2f}  "
         return f"{gate}H {self.entropy[word]:.2f}"
+
+
+def attention_maps(name: str, image: Image, found: ImageAttention) -> AttentionMaps:
+    """Return the attention maps of a caption as arrays, with the image to draw them over."""
+    return AttentionMaps(
+        name=name,
+        image=image,
+        words=found.words,
+        maps=found.maps.float().cpu().numpy(),
+        gates=None if found.gates is None else found.gates.float().cpu().numpy(),
+        entropy=found.entropy.float().cpu().numpy(),
+        read=found.read,
+    )
 
 
 def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:

@@ -84,8 +84,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         reward_loss(config, captions.train, manifest, prepared_folder, tokenizer),
         remarks,
     )
-    style = config.data.caption_style
-    return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], style))
+    return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], config.data))
 
 
 def caption_examples(
@@ -248,7 +247,7 @@ def learn_tokens(texts: list[str], config: TokenizerConfig, progress: Progress) 
 
 
 def dev_set(
-    dev: list[Captioned], hashes: dict[str, str], store: FeatureStore, style: str
+    dev: list[Captioned], hashes: dict[str, str], store: FeatureStore, data: DataConfig
 ) -> DevCaptions | None:
     """Return the dev images that were found, with all their captions."""
     found = [image for image in dev if image.image in hashes]
@@ -259,7 +258,9 @@ def dev_set(
         store.inputs,
         store.cache.rows(hashes[image.image] for image in found),
         references,
-        [[styled(text, style) for text in texts] for texts in references],
+        [[styled(text, data.caption_style) for text in texts] for texts in references],
+        tuple(image.image for image in found),
+        data.images,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from attncli.data.caption_examples import ImageInputs
+from attncli.data.training_samples import ShownExample, spread
 from attncli.scoring.captions import bleu4, cider
 from attncli.scoring.rouge import rouge_l
 from attncli.scoring.sequences import error_rate, exact_match
@@ -18,6 +19,7 @@ from attncli.training.data import Report
 from attncli.training.events import Scores
 from attncli.training.metrics import metric_for
 from attncli.training.sources.image_features import half
+from attncli.training.sources.image_samples import CaptionedExample, image_samples
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.encoders.image import ImageEncoder
@@ -39,6 +41,8 @@ class DevCaptions:
     rows: np.ndarray  # (N,) row of each image in `inputs`
     references: list[list[str]]  # captions of each image, as written
     targets: list[list[str]]  # the same in the style that the model learns
+    names: tuple[str, ...] = ()  # of the images
+    images: str = ""  # path of the folder or TAR file that contains them
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -65,6 +69,16 @@ class DevCaptions:
         inputs = ImageInputs(np.concatenate(found), self.inputs.slots)
         return replace(self, inputs=inputs, rows=np.arange(len(self)))
 
+    def some(self, numbers: list[int]) -> DevCaptions:
+        """Return the set with the images of these indices only."""
+        return replace(
+            self,
+            rows=self.rows[numbers],
+            references=[self.references[n] for n in numbers],
+            targets=[self.targets[n] for n in numbers],
+            names=tuple(self.names[n] for n in numbers),
+        )
+
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield every caption with its image, sorted by length."""
         device = next(model.parameters()).device
@@ -87,6 +101,17 @@ class DevCaptions:
             features, _ = self.inputs.source(self.rows[start : start + CHUNK])
             found += [caption.text for caption in captioner.caption(list(features))]
         return found
+
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return evenly spaced images with their captions; see `DevSet`."""
+        some = self.some(spread(len(self), count))
+        encoded = some.encoded_by(bundle.model, lambda share: None)
+        features, _ = encoded.inputs.source(encoded.rows)
+        examples = [
+            CaptionedExample(self.images, name, captions[0])
+            for name, captions in zip(some.names, some.references, strict=True)
+        ]
+        return image_samples(Captioner(bundle, device), examples, list(features))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU-4, CIDEr-D, exact match, the metric of early stopping, and the loss."""

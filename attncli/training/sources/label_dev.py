@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from attncli.data.training_samples import ShownExample, spread
 from attncli.scoring.labels import score_labels
 from attncli.training.config import TrainConfig
 from attncli.training.data import Report
 from attncli.training.events import Scores
+from attncli.training.sources.heat_map import heat_map
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.inference.batching import length_batches, pad_pairs
 from models.inference.classifier import Classifier
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
-from models.types import Batch
+from models.types import Batch, Classification
 
 BATCH = 64  # texts per batch of the loss
 CHUNK = 500  # texts classified between two calls of `report`
@@ -68,6 +72,20 @@ class DevLabels:
                 found[number] = result.label
         return found
 
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return evenly spaced texts with their labels; see `DevSet`."""
+        fitting = set(self._fitting(bundle.tokenizer, bundle.model.config.max_source))
+        chosen = [number for number in spread(len(self), count) if number in fitting]
+        classifier = Classifier(bundle, device)
+        results = classifier.classify([self.texts[n] for n in chosen], attention=True)
+        samples = [
+            ShownExample(self.texts[n], self.labels[n], result.label)
+            for n, result in zip(chosen, results, strict=True)
+        ]
+        if bundle.model.decoder.attends and samples:
+            samples[0] = samples[0]._replace(attention=map_of_words(results[0]))
+        return samples
+
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return accuracy, macro F1 and the loss."""
         found = score_labels(outputs, self.labels)
@@ -79,3 +97,9 @@ class DevLabels:
         return [
             n for n, length in enumerate(lengths) if length <= longest and self.texts[n].strip()
         ]
+
+
+def map_of_words(result: Classification) -> str:
+    """Return the heat map of a label: the weight of each word."""
+    words = [word for word, _ in result.words]
+    return heat_map(words, [result.label], np.array([[weight for _, weight in result.words]]))

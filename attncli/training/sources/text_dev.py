@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from attncli.data.training_samples import ShownExample, spread
 from attncli.scoring.rouge import rouge_l
 from attncli.scoring.sequences import error_rate, exact_match, references_by_output
 from attncli.scoring.translations import sacrebleu_tokens
@@ -14,6 +15,7 @@ from attncli.training.config import TrainConfig
 from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
 from attncli.training.metrics import metric_for
+from attncli.training.sources.text_samples import text_samples
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.inference.batching import length_batches, pad_pairs
@@ -78,6 +80,17 @@ class DevTexts:
             if all(side.strip() and fits(side, tokenizer, config, self.to) for side in pair)
         )
         return list(islice(fitting, most))
+
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return evenly spaced sentence pairs with their translations; see `DevSet`."""
+        translator = Translator(bundle, device)
+        pairs = [(self.sources[n], self.references[0][n]) for n in spread(len(self), count)]
+        fitting = [
+            (source, reference)
+            for source, reference in pairs
+            if source.strip() and fits(source, translator.tokenizer, translator.config, self.to)
+        ]
+        return text_samples(translator, fitting, self.to)
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU, exact match, the metric of early stopping, and the loss."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 
+from attncli.data.training_samples import ShownExample
 from attncli.training.config import TrainConfig
 from attncli.training.data import DevSet, Report
 from attncli.training.events import Scores
@@ -56,6 +57,13 @@ class DevDirections:
     def _shifted(self, report: Report, number: int) -> Report:
         """Return a callback that converts progress in one direction into progress in all."""
         return lambda share: report((number + share) / len(self.parts))
+
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return the samples of the directions in turn; see `DevSet`."""
+        each = -(-count // len(self.parts))
+        found = [part.samples(bundle, device, each) for part in self.parts]
+        in_turn = (sample for row in zip_longest(*found) for sample in row if sample)
+        return list(islice(in_turn, count))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return the BLEU of every direction, and the mean of each score over the directions."""

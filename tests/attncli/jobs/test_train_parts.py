@@ -1,4 +1,4 @@
-"""Parts of a training job: a full disk, the dry run, embedded data, leftovers, TensorBoard."""
+"""Parts of a training job: a full disk, the dry run, embedded data, leftovers."""
 
 from __future__ import annotations
 
@@ -143,16 +143,3 @@ def test_snapshots_that_no_checkpoint_names_are_removed(texts: Texts, tmp_path: 
     found = sorted(path.stem for path in (tmp_path / "run" / "snapshots").iterdir())
     assert found == ["10", "14"]
     assert RunFolder(tmp_path / "run").snapshot(10).exists()
-
-
-def test_tensorboard_is_written_or_missed_clearly(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, "train.tensorboard=true", "train.steps=2")
-    try:
-        import tensorboard  # noqa: F401
-    except ImportError:
-        with pytest.raises(ModelError, match="pip install"):
-            run(config, tmp_path / "run")
-        assert not (tmp_path / "run").exists()  # before any work
-    else:
-        run(config, tmp_path / "run")
-        assert list((tmp_path / "run" / "tensorboard").iterdir())

@@ -1,0 +1,67 @@
+"""Page of a training run's samples: each dev example with its outputs, newest evaluation first.
+
+The page has no script and loads nothing from the network or from other files.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from attncli.data.training_samples import SampledEvaluation
+
+STYLE = """
+body { font: 16px/1.5 "Noto Sans", "DejaVu Sans", system-ui, sans-serif; color: #222;
+  background: #fff; max-width: 1200px; margin: 0 auto; padding: 0 1.5rem 4rem }
+section { border-bottom: 1px solid #e4e4e4; padding: .6rem 0 1.2rem }
+.source { font-size: 1.1em; font-weight: bold }
+.name, .score, figcaption { color: #777; font-size: .85em }
+table { border-collapse: collapse }
+td { padding: .1rem 1.2rem .1rem 0; vertical-align: top }
+td.score { white-space: nowrap; text-align: right }
+.maps { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-start }
+.maps > div { overflow-x: auto }
+"""
+
+
+def samples_page(name: str, evaluations: Sequence[SampledEvaluation], style: str = "") -> str:
+    """Return the page. evaluations: oldest first; style: CSS rules of the attention maps."""
+    newest_first = list(reversed(evaluations))
+    count = max((len(evaluation.samples) for evaluation in evaluations), default=0)
+    title = _text(f"Samples of {name}")
+    sections = "".join(_example(number, newest_first) for number in range(count))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}{STYLE}</style>\n<h1>{title}</h1>\n"
+        "<p>Dev examples and the model's outputs for them, newest evaluation first.</p>\n"
+        f"{sections}</html>\n"
+    )
+
+
+def _example(number: int, newest_first: Sequence[SampledEvaluation]) -> str:
+    """Return the section of one example: its source, its reference and its outputs."""
+    having = [each for each in newest_first if len(each.samples) > number]
+    sample = having[0].samples[number]
+    image = f'<img src="{_text(sample.image)}" alt="">\n' if sample.image else ""
+    rows = "".join(
+        f'<tr><td class="score">update {each.step:,}<td class="score">{_text(each.score)}'
+        f'<td dir="auto">{_text(each.samples[number].output)}\n'
+        for each in having
+    )
+    mapped = [(each.step, each.samples[number].attention) for each in having]
+    maps = "".join(
+        f"<div><figcaption>update {step:,}</figcaption>{attention}</div>\n"
+        for step, attention in mapped
+        if attention
+    )
+    drawn = f'<h3>Attention</h3>\n<div class="maps">\n{maps}</div>\n' if maps else ""
+    return (
+        f'<section>\n{image}<div class="source" dir="auto">{_text(sample.source)}</div>\n'
+        f'<div dir="auto"><span class="name">reference</span> {_text(sample.reference)}</div>\n'
+        f"<table>\n{rows}</table>\n{drawn}</section>\n"
+    )
+
+
+def _text(text: str) -> str:
+    return html.escape(text.encode("utf-8", "replace").decode())

@@ -1,0 +1,120 @@
+"""Experiment trackers: missing ones are refused before any work; each receives the log."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli.training import loggers
+from attncli.training.events import Interrupted
+from attncli.training.log import read_log
+from attncli.training.loggers import LOGGERS, LoggerEntry
+from attncli.training.loggers.base import LoggedRun, numbers
+from models.errors import ConfigurationError, ModelError
+from tests.attncli.training.small import Texts, after, assert_same, run, small_config
+
+RECEIVED: list[tuple[str, Any]] = []  # by Recorder
+
+
+class Recorder:
+    """A tracker that keeps what it receives."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        RECEIVED.append(("open", run))
+
+    def write(self, event: str, record: dict[str, Any]) -> None:
+        RECEIVED.append((event, record))
+
+    def flush(self) -> None:
+        RECEIVED.append(("flush", None))
+
+    def close(self) -> None:
+        RECEIVED.append(("close", None))
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register Recorder in the place of TensorBoard."""
+    RECEIVED.clear()
+    entry = LoggerEntry(f"{__name__}:Recorder", "json", "Recorder")
+    monkeypatch.setitem(LOGGERS, "tensorboard", entry)
+
+
+@pytest.mark.usefixtures("undrawn", "recorder")
+def test_a_tracker_receives_the_log_of_a_run_and_of_its_continuation(
+    texts: Texts, tmp_path: Path
+) -> None:
+    config = small_config(texts, "train.loggers=tensorboard", "train.samples=0")
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "run", after(7))
+    assert RECEIVED[-1] == ("close", None)
+    steps = [event for event, _ in RECEIVED].count("train")
+    run(config, tmp_path / "run")
+    opened = [run for event, run in RECEIVED if event == "open"]
+    assert [run.step for run in opened] == [0, steps]
+    assert opened[0].settings["train"]["loggers"] == ("tensorboard",)
+    records = [(event, record) for event, record in RECEIVED if record and event != "open"]
+    written = [(r.pop("event"), r) for r in read_log(tmp_path / "run" / "log.jsonl")]
+    assert json.loads(json.dumps(records)) == json.loads(json.dumps(written))
+
+
+@pytest.mark.usefixtures("undrawn", "recorder")
+def test_the_earlier_setting_of_tensorboard_still_works(texts: Texts, tmp_path: Path) -> None:
+    run(small_config(texts, "train.tensorboard=true", "train.steps=2"), tmp_path / "run")
+    assert RECEIVED[0][0] == "open"
+
+
+@pytest.mark.usefixtures("undrawn", "recorder")
+def test_trackers_do_not_change_the_training(texts: Texts, tmp_path: Path) -> None:
+    for name in ("", "tensorboard"):
+        run(small_config(texts, f"train.loggers={name}"), tmp_path / f"run{name}")
+    assert_same(tmp_path / "run", tmp_path / "runtensorboard")
+
+
+@pytest.mark.parametrize("name", LOGGERS)
+def test_a_missing_package_is_refused_before_any_work(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(loggers, "find_spec", lambda package: None)
+    with pytest.raises(ModelError, match=f"pip install 'attn\\[{name}\\]'"):
+        run(small_config(texts, f"train.loggers={name}"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_tracker_is_refused(texts: Texts) -> None:
+    with pytest.raises(ConfigurationError, match="did you mean wandb"):
+        small_config(texts, "train.loggers=wandbb")
+
+
+def test_only_measurements_of_an_update_are_sent() -> None:
+    record = {"step": 5, "epoch": 1, "bleu": 3.5, "gained": True, "exact": None, "of": [1]}
+    assert numbers("dev", record) == {"dev/bleu": 3.5}
+    assert numbers("start", {"pairs": 60}) == {}
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("name", LOGGERS)
+def test_each_tracker_writes_into_the_run_folder_and_continues(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    pytest.importorskip(LOGGERS[name].package)
+    for variable in ("WANDB_MODE", "MLFLOW_TRACKING_URI"):
+        monkeypatch.delenv(variable, raising=False)
+    config = small_config(texts, f"train.loggers={name}")
+    folder = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        run(config, folder, after(7))
+    run(config, folder)
+    assert (folder / {"mlflow": "mlflow.db"}.get(name, name)).exists()
+
+
+def test_every_tracker_has_a_class_and_an_extra() -> None:
+    project = (Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8")
+    for name, entry in LOGGERS.items():
+        module, _, class_name = entry.place.partition(":")
+        assert hasattr(importlib.import_module(module), class_name)
+        assert f"\n{name} = [" in project

@@ -1,0 +1,154 @@
+"""Samples at evaluations: the page grows, stays small, continues, and changes no weight."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.data.training_samples import SampledEvaluation, ShownExample
+from attncli.render.training_samples import samples_page
+from attncli.training.samples import (
+    KEPT,
+    LETTERS,
+    add_evaluation,
+    read_evaluations,
+    shortened,
+)
+from attncli.training.settings import LabelFiles, settings
+from attncli.training.sources.text_dev import DevTexts
+from models.bundle import Bundle
+from tests.attncli.labels import write_toy
+from tests.attncli.training.small import (
+    SMALL,
+    Texts,
+    outcome,
+    run,
+    run_with_stops,
+    small_config,
+)
+from tests.attncli.training.small_captions import small_config as captioner_config
+from tests.attncli.training.small_captions import write_images
+from tests.attncli.training.test_multilingual import config_of
+
+
+def evaluation(step: int, output: str = "Ein Hund.") -> SampledEvaluation:
+    return SampledEvaluation(
+        step, f"BLEU {step}.00", (ShownExample("A dog.", "Der Hund.", output),)
+    )
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("change", ["train.ema=0.9", "search.method=sample"])
+def test_samples_do_not_change_the_training(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Dropout needs the same random numbers, also if the samples use some."""
+    real = DevTexts.samples
+
+    def random(self: DevTexts, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        torch.rand(7)
+        return real(self, bundle, device, count)
+
+    monkeypatch.setattr(DevTexts, "samples", random)
+    found = []
+    for count in (0, 3):
+        config = small_config(texts, f"train.samples={count}", change)
+        run(config, tmp_path / str(count))
+        found.append(outcome(tmp_path / str(count)))
+    without, with_samples = found
+    for part in ("bundle", "checkpoint", "log"):
+        assert without[part] == with_samples[part], part
+    assert not (tmp_path / "0" / "samples").exists()
+    assert "<svg" in (tmp_path / "3" / "samples" / "index.html").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_page_of_an_interrupted_run_is_that_of_an_unbroken_one(
+    texts: Texts, tmp_path: Path
+) -> None:
+    config = small_config(texts)
+    run(config, tmp_path / "a" / "run")
+    run_with_stops(config, tmp_path / "b" / "run")
+    for name in ("samples.jsonl", "index.html"):
+        one, other = (tmp_path / side / "run" / "samples" / name for side in "ab")
+        assert one.read_bytes() == other.read_bytes(), name
+    assert [each.step for each in read_evaluations(one.parent)] == [5, 10, 14]
+
+
+def test_records_after_a_repeated_evaluation_are_replaced(tmp_path: Path) -> None:
+    for step in (5, 10, 15):
+        add_evaluation(tmp_path, "run", evaluation(step))
+    add_evaluation(tmp_path, "run", evaluation(10, "again"))
+    assert read_evaluations(tmp_path) == [evaluation(5), evaluation(10, "again")]
+
+
+def test_many_evaluations_are_thinned_and_the_newest_stays(tmp_path: Path) -> None:
+    for step in range(1, 200):
+        add_evaluation(tmp_path, "run", evaluation(step))
+        steps = [each.step for each in read_evaluations(tmp_path)]
+        assert len(steps) <= KEPT and steps == sorted(steps) and steps[-1] == step
+    assert steps[0] < 20  # early evaluations stay, too
+
+
+def test_damaged_records_start_a_new_page(tmp_path: Path) -> None:
+    (tmp_path / "samples.jsonl").write_text('{"step": 1}\n')
+    add_evaluation(tmp_path, "run", evaluation(5))
+    assert read_evaluations(tmp_path) == [evaluation(5)]
+
+
+def test_texts_are_escaped_and_shown_with_line_separators(tmp_path: Path) -> None:
+    add_evaluation(tmp_path, "<run>", evaluation(5, "<script>\u2028</script>"))
+    add_evaluation(tmp_path, "<run>", evaluation(6))
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert "<script" not in page and "&lt;script&gt;" in page and "&lt;run&gt;" in page
+
+
+def test_the_newest_evaluation_is_first() -> None:
+    page = samples_page("run", [evaluation(5), evaluation(10)])
+    assert page.index("update 10") < page.index("update 5")
+
+
+def test_long_texts_are_cut() -> None:
+    cut = shortened(ShownExample("a" * 5000, "b", "c", image="d" * 5000))
+    assert len(cut.source) == LETTERS + 3 and cut.reference == "b" and len(cut.image) == 5000
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> None:
+    files = write_images(tmp_path)
+    config = captioner_config(files, f"data.features={tmp_path / 'features'}", "train.steps=5")
+    run(config, tmp_path / "run")
+    [*_, last] = read_evaluations(tmp_path / "run" / "samples")
+    names = {row.split("\t")[0] for row in files.dev.read_text("utf-8").splitlines()}
+    assert {sample.source for sample in last.samples} <= names
+    first, *others = last.samples
+    assert "<figure>" in first.attention and all(sample.image for sample in others)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
+    table = LabelFiles(write_toy(tmp_path / "labels.tsv", 60), None)
+    tiny = [s for s in SMALL if not s.startswith(("model.decoder", "search"))]
+    config = settings([], preset="bilstm-attention-nano", assignments=tiny, labels=table)
+    run(config, tmp_path / "run")
+    [*_, last] = read_evaluations(tmp_path / "run" / "samples")
+    first, *others = last.samples
+    assert all(word in first.attention for word in first.source.split())
+    assert others and not any(sample.attention for sample in others)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_every_direction_of_a_multilingual_model_is_shown(tmp_path: Path) -> None:
+    run(config_of(tmp_path, "train.steps=5"), tmp_path / "run")
+    [last] = read_evaluations(tmp_path / "run" / "samples")
+    words = " ".join(sample.reference for sample in last.samples).split()
+    assert "Der" in words and "The" in words
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_model_without_attention_has_samples_without_maps(texts: Texts, tmp_path: Path) -> None:
+    run(small_config(texts, "train.steps=5", preset="seq2seq-nano"), tmp_path / "run")
+    [last] = read_evaluations(tmp_path / "run" / "samples")
+    assert len(last.samples) == 5 and not any(sample.attention for sample in last.samples)
