@@ -17,10 +17,12 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
+from models.linear import Linear
+
 Recorded = list[tuple[Tensor, Tensor]]  # inputs (R, I) and output gradients (R, O), one per step
 
 
-class DeferredLinear(nn.Linear):
+class DeferredLinear(Linear):
     """Linear map of a recurrence; inside `deferred_gradients`, its weight gradient is deferred."""
 
     deferred: DeferredGradient | None = None

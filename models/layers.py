@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from models.dropout import Dropout
+from models.linear import Linear
 
 
 class Embedding(nn.Module):
@@ -35,8 +36,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, size: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.inner = nn.Linear(size, hidden)
-        self.outer = nn.Linear(hidden, size)
+        self.inner = Linear(size, hidden)
+        self.outer = Linear(hidden, size)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:

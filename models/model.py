@@ -18,6 +18,7 @@ from models.decoders.base import Decoder
 from models.deferred import deferred_gradients
 from models.errors import ConfigurationError
 from models.layers import Embedding
+from models.linear import linear
 from models.registry import DEFAULT_SOURCE
 from models.types import Batch, DecodingStep, Memory
 
@@ -46,7 +47,7 @@ class Output(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Compute logits (..., Y) of features (..., D)."""
-        return nn.functional.linear(features, self.weight, self.bias)
+        return linear(features, self.weight, self.bias)
 
 
 class EncoderDecoder(nn.Module):

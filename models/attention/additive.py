@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from models.attention.base import History, Score
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
+from models.linear import Linear
 
 
 class Additive(Score):
@@ -32,7 +33,7 @@ class Additive(Score):
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
         self.query = DeferredLinear(query_size, size, bias=False)  # W
-        self.key = nn.Linear(key_size, size)  # U
+        self.key = Linear(key_size, size)  # U
         self.energy = _uniform(size)  # v
         self.needs_history = config.coverage
         self.coverage = _uniform(size, 1) if config.coverage else None  # C

@@ -5,10 +5,9 @@ score(s, h) = v^T tanh(W [s; h])         Luong, Pham and Manning 2015, section 3
 
 from __future__ import annotations
 
-from torch import nn
-
 from models.attention.additive import Additive
 from models.config import AttentionConfig
+from models.linear import Linear
 
 
 class Concat(Additive):
@@ -22,4 +21,4 @@ class Concat(Additive):
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
-        self.key = nn.Linear(key_size, self.key.out_features, bias=False)
+        self.key = Linear(key_size, self.key.out_features, bias=False)

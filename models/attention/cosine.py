@@ -13,6 +13,7 @@ from torch.nn.functional import normalize, softplus
 from models.attention.base import Score
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
+from models.linear import Linear
 
 FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
 
@@ -32,7 +33,7 @@ class Cosine(Score):
         self.query = (
             nn.Identity() if same else DeferredLinear(query_size, key_size, bias=False)
         )  # W
-        self.sharpness = nn.Linear(query_size, 1)  # b, c
+        self.sharpness = Linear(query_size, 1)  # b, c
         nn.init.normal_(self.sharpness.weight, std=0.1 * query_size**-0.5)
         nn.init.constant_(self.sharpness.bias, math.log(math.expm1(FIRST_SHARPNESS)))
 

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 from models.attention.base import Score
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
+from models.linear import Linear
 
 CHUNK_ELEMENTS = 2**20  # hidden units computed at a time: 4 MB in fp32
 
@@ -31,9 +32,9 @@ class FeedForwardScore(Score):
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
         self.query = DeferredLinear(query_size, size, bias=False)  # W_1, left half
-        self.key = nn.Linear(key_size, size)  # W_1, right half, and b_1
-        self.layers = nn.ModuleList(nn.Linear(size, size) for _ in range(config.depth - 1))
-        self.energy = nn.Linear(size, 1, bias=False)  # v
+        self.key = Linear(key_size, size)  # W_1, right half, and b_1
+        self.layers = nn.ModuleList(Linear(size, size) for _ in range(config.depth - 1))
+        self.energy = Linear(size, 1, bias=False)  # v
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute the keys' part of the first layer (B, S, A)."""

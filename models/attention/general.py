@@ -5,10 +5,11 @@ score(s, h) = s^T W h                    Luong, Pham and Manning 2015, section 3
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.attention.base import Score
 from models.config import AttentionConfig
+from models.linear import Linear
 
 
 class General(Score):
@@ -21,7 +22,7 @@ class General(Score):
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
-        self.key = nn.Linear(key_size, query_size, bias=False)  # W
+        self.key = Linear(key_size, query_size, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute W h of every slot (B, S, Q)."""

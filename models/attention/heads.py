@@ -19,6 +19,7 @@ from models.attention.base import Attention, History, PreparedMemory
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
 from models.errors import ConfigurationError
+from models.linear import Linear
 from models.types import AttentionOutput, Memory
 
 
@@ -71,13 +72,13 @@ class Heads(nn.Module):
                     "set model.attention.heads",
                 )
         self.query = DeferredLinear(query_size, query_size, bias=False)
-        self.value = nn.Linear(value_size, value_size, bias=False)
+        self.value = Linear(value_size, value_size, bias=False)
         one, size = dataclasses.replace(config, heads=1), query_size // count
         heads = [Attention(size, size, one) for _ in range(count)]
         self.heads = nn.ModuleList(heads)
         self.max_slots = heads[0].max_slots
         uses_keys = heads[0].score.uses_keys
-        self.key = nn.Linear(value_size, query_size, bias=False) if uses_keys else nn.Identity()
+        self.key = Linear(value_size, query_size, bias=False) if uses_keys else nn.Identity()
 
     def prepare(self, memory: Memory) -> PreparedHeads:
         """Compute every head's keys and values of a memory, once per source."""

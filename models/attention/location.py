@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from models.attention.base import Score
 from models.config import AttentionConfig
 from models.errors import InputError
+from models.linear import Linear
 
 
 class Location(Score):
@@ -27,7 +28,7 @@ class Location(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.max_slots = config.positions
-        self.logits = nn.Linear(query_size, self.max_slots, bias=False)  # W
+        self.logits = Linear(query_size, self.max_slots, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:
         """Return keys without features (B, S, 0), which only carry the number of slots."""

@@ -13,6 +13,7 @@ from models.attention.additive import Additive, AdditiveEnergy
 from models.attention.base import History
 from models.config import AttentionConfig
 from models.errors import ConfigurationError
+from models.linear import Linear
 
 
 class LocationAware(Additive):
@@ -35,7 +36,7 @@ class LocationAware(Additive):
                 "set model.attention.filters and model.attention.filter_width",
             )
         self.convolution = nn.Conv1d(1, filters, width, padding=width // 2, bias=False)  # F
-        self.feature = nn.Linear(filters, size, bias=False)  # M
+        self.feature = Linear(filters, size, bias=False)  # M
 
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""

@@ -18,6 +18,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from models.attention.base import masked_softmax
 from models.dropout import Dropout
 from models.errors import ConfigurationError
+from models.linear import Linear
 
 
 class KeyValue(NamedTuple):
@@ -47,9 +48,9 @@ class MultiHead(nn.Module):
                 f"{heads} heads over a size of {size}", "a size that the heads divide evenly"
             )
         self.heads = heads
-        self.query = None if fused_input else nn.Linear(size, size)
-        self.input = nn.Linear(size, (3 if fused_input else 2) * size)  # [Q;] K; V at once
-        self.output = nn.Linear(size, size)
+        self.query = None if fused_input else Linear(size, size)
+        self.input = Linear(size, (3 if fused_input else 2) * size)  # [Q;] K; V at once
+        self.output = Linear(size, size)
         self.dropout = Dropout(dropout)
 
     def split(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:

@@ -10,11 +10,12 @@ Luong, Pham and Manning 2015, section 3
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.attention.base import History, Window, WindowOutput
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
+from models.linear import Linear
 
 
 class Global(Window):
@@ -64,7 +65,7 @@ class LocalPredictive(Window):
         super().__init__(query_size, config)
         self.reach = config.window_size
         self.hidden = DeferredLinear(query_size, query_size, bias=False)  # W
-        self.place = nn.Linear(query_size, 1, bias=False)  # v
+        self.place = Linear(query_size, 1, bias=False)  # v
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots (B, T, S) around the predicted position, and a Gaussian."""

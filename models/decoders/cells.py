@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from models.config import ModelConfig
 from models.deferred import DeferredLinear
 from models.dropout import Dropout
+from models.linear import Linear
 
 
 class GruCell(nn.Module):
@@ -89,7 +90,7 @@ class Bridge(nn.Module):
         super().__init__()
         layers, parts, hidden = state_shape
         self.shape = state_shape
-        self.map = nn.Linear(final_size, layers * parts * hidden)
+        self.map = Linear(final_size, layers * parts * hidden)
 
     def forward(self, final: Tensor) -> Tensor:
         """Return the state (B, L, N, H) from final (B, F)."""

@@ -9,7 +9,7 @@ Luong, Pham and Manning 2015, eq. 5 and section 3.3
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.config import ModelConfig
 from models.decoders.recurrent import (
@@ -20,6 +20,7 @@ from models.decoders.recurrent import (
 )
 from models.deferred import DeferredLinear
 from models.layers import Embedding
+from models.linear import Linear
 
 
 class LuongDecoder(RecurrentDecoder):
@@ -31,7 +32,7 @@ class LuongDecoder(RecurrentDecoder):
         super().__init__(embedding, config, value_size=value_size, final_size=final_size)
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
-        self.token_gates = nn.Linear(config.embedding, gates)
+        self.token_gates = Linear(config.embedding, gates)
         self.feed_gates = (
             DeferredLinear(self.size, gates, bias=False) if config.input_feeding else None
         )

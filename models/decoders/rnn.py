@@ -9,7 +9,7 @@ Bahdanau, Cho and Bengio 2015, eq. 4 to 6 and A.2.2
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.config import ModelConfig
 from models.decoders.recurrent import (
@@ -20,6 +20,7 @@ from models.decoders.recurrent import (
 )
 from models.deferred import DeferredLinear
 from models.layers import Embedding
+from models.linear import Linear
 from models.types import AttentionOutput, Memory
 
 
@@ -40,11 +41,11 @@ class RnnDecoder(RecurrentDecoder):
         )
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
-        self.token_gates = nn.Linear(config.embedding, gates)
+        self.token_gates = Linear(config.embedding, gates)
         self.context_gates = DeferredLinear(context_size, gates, bias=False)
-        self.token_out = nn.Linear(config.embedding, 2 * readout)
-        self.state_out = nn.Linear(config.hidden, 2 * readout, bias=False)
-        self.context_out = nn.Linear(context_size, 2 * readout, bias=False)
+        self.token_out = Linear(config.embedding, 2 * readout)
+        self.state_out = Linear(config.hidden, 2 * readout, bias=False)
+        self.context_out = Linear(context_size, 2 * readout, bias=False)
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory

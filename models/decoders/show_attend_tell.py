@@ -10,7 +10,7 @@ Source: Xu et al. 2015, sections 3.1.2, 4.2.1; f_init are tanh(W a), as in the p
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.config import ModelConfig
 from models.decoders.recurrent import (
@@ -22,6 +22,7 @@ from models.decoders.recurrent import (
 from models.deferred import DeferredLinear
 from models.errors import ConfigurationError
 from models.layers import Embedding
+from models.linear import Linear
 
 
 class ShowAttendTellDecoder(RecurrentDecoder):
@@ -37,11 +38,11 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         # the bridge is f_init,h and f_init,c
         super().__init__(embedding, config, value_size=value_size, final_size=value_size)
         size = config.embedding
-        self.gate = nn.Linear(config.hidden, 1) if config.gate else None  # f_beta
-        self.token_gates = nn.Linear(size, self.recurrence.gate_size)
+        self.gate = Linear(config.hidden, 1) if config.gate else None  # f_beta
+        self.token_gates = Linear(size, self.recurrence.gate_size)
         self.context_gates = DeferredLinear(value_size, self.recurrence.gate_size, bias=False)
-        self.state_out = nn.Linear(config.hidden, size)  # L_h
-        self.context_out = nn.Linear(value_size, size, bias=False)  # L_z
+        self.state_out = Linear(config.hidden, size)  # L_h
+        self.context_out = Linear(value_size, size, bias=False)  # L_z
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory

@@ -14,6 +14,7 @@ from models.dropout import Dropout
 from models.encoders.image import ImageEncoder
 from models.encoders.transformer import EncoderLayer
 from models.errors import InputError
+from models.linear import Linear
 from models.types import Memory
 
 
@@ -23,7 +24,7 @@ class ImageTransformerEncoder(ImageEncoder):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         size, (rows, columns) = config.embedding, self.grid
-        self.project = nn.Linear(self.value_size, size)
+        self.project = Linear(self.value_size, size)
         self.row_embedding = nn.Parameter(torch.randn(rows, 1, size) * 0.02)
         self.column_embedding = nn.Parameter(torch.randn(1, columns, size) * 0.02)
         self.dropout = Dropout(config.dropout)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from models.attention.base import Attention, History
 from models.config import ModelConfig
+from models.linear import Linear
 from models.pooling.base import Pooling
 from models.types import AttentionOutput, Memory
 
@@ -33,7 +34,7 @@ class SelfAttentive(Pooling):
         super().__init__(value_size, config)
         count, size = config.attention.heads, config.attention.size or value_size
         self.pooled_size = count * value_size
-        self.key = nn.Linear(value_size, size, bias=False)  # W_1
+        self.key = Linear(value_size, size, bias=False)  # W_1
         self.queries = nn.Parameter(torch.randn(1, count, size) * size**-0.5)  # W_2
         self.attention = Attention(size, size, dataclasses.replace(config.attention, heads=1))
 
