@@ -54,7 +54,7 @@ def train(
     hardware.retain_freed_memory()
     cpu = torch.device("cpu")
     state = fresh_state(config, prepared, cpu)
-    dtype = hardware.precision(config.train, cpu)
+    dtype = hardware.DTYPES[config.train.precision]
     ended, tokens = [], []
     for event in fit(state, prepared.examples, None, config.train, dtype):
         if isinstance(event, Stepped):

@@ -11,9 +11,10 @@ import torch
 
 from attncli.jobs.compare import Planned, same_data
 from attncli.jobs.measure import Sets, measured
-from attncli.training import hardware
 from attncli.training.config import RunConfig
 from attncli.training.data import Prepared, Progress
+from attncli.training.hardware import DTYPES
+from attncli.training.precision import decided
 from attncli.training.run import fresh_state
 from attncli.training.sources import training_source
 from attncli.training.timing import timing
@@ -61,7 +62,7 @@ def _timed(
 ) -> PlannedTime:
     train = config.train
     state = fresh_state(config, prepared, device)
-    dtype = hardware.precision(train, device)
+    dtype = DTYPES[decided(config, prepared, device).config.train.precision]
     found = timing(state, prepared, train, dtype)
     return PlannedTime(
         mechanism=name,

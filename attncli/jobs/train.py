@@ -11,7 +11,7 @@ import torch
 from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
 from attncli.training.continuation import can_continue
-from attncli.training.data import Progress, Report
+from attncli.training.data import Data, Progress, Report
 from attncli.training.evaluation import dev_scores, using
 from attncli.training.events import (
     Ended,
@@ -24,11 +24,12 @@ from attncli.training.events import (
 )
 from attncli.training.finish import draw_curves, finish
 from attncli.training.finished import finished_run
-from attncli.training.folder import RunFolder, claim, with_stored_choices
+from attncli.training.folder import RunFolder, claim, store_precision, with_stored_choices
 from attncli.training.initial_model import weights_hash
 from attncli.training.interval import add_update, interval_record
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
+from attncli.training.precision import Decision, decided, unmeasured
 from attncli.training.run import Run, open_run, started
 from attncli.training.samples import save_samples
 from attncli.training.snapshots import save_checkpoint, save_evaluated
@@ -67,9 +68,24 @@ def train(
         data = training_source(config.model.family).load(config, path, progress)
         hardware.retain_freed_memory()
         hardware.limit_kernel_caches()
+        config, remark = precision(folder, config, data, torch.device(device))
+        data = data.remarking(remark)
         run = open_run(folder, config, data, torch.device(device))
         yield started(run)
         yield from events(run, progress, stop_requested)
+
+
+def precision(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Decision:
+    """Return the settings with a chosen precision, and store it in the run folder.
+
+    A run of an earlier version that has a checkpoint continues without a measurement.
+    """
+    if folder.checkpoint.exists() or folder.previous.exists():
+        decision = Decision(unmeasured(config, device))
+    else:
+        decision = decided(config, data.prepared, device)
+    store_precision(folder, decision.config.train.precision)
+    return decision
 
 
 def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:

@@ -187,7 +187,8 @@ class TrainConfig:
     )
     precision: str = option(
         "auto",
-        "auto, fp32 or bf16; auto selects bf16 where it is faster",
+        "auto, fp32 or bf16; auto times a few updates of both when a run starts and stores the "
+        "faster one (GPU: bf16 if supported)",
         choices=("auto", "fp32", "bf16"),
     )
     seed: int = option(

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.training import hardware
 from attncli.training.config import RunConfig
 from attncli.training.data import Progress
+from attncli.training.hardware import DTYPES
+from attncli.training.precision import decided
 from attncli.training.run import fresh_state
 from attncli.training.sources import training_source
 from attncli.training.state import State
@@ -51,7 +52,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
         state = fresh_state(config, prepared, device)
         seed = config.train.seed
         plan = epoch_plan(prepared.examples, config.train.batch_tokens, seed=seed, epoch=0)
-        dtype = hardware.precision(config.train, device)
+        dtype = DTYPES[decided(config, prepared, device).config.train.precision]
         batches = [gather(prepared.examples, numbers, device) for numbers in _extremes(plan)]
         return Estimate(
             parameters=state.model.parameter_count(),

@@ -136,17 +136,26 @@ def read_config(folder: RunFolder) -> RunConfig:
 
 
 def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
-    """Return the settings with the batch order and the metric that a run was started with.
+    """Return the settings with the batch order, metric and precision that a run was started with.
 
-    Their defaults have changed; a run of an earlier version continues with its own.
+    The defaults of the first two have changed; a run of an earlier version continues with its own.
+    The precision was chosen when the run started, if train.precision is auto.
     """
     stored = read_config(folder).train
     kept = {
         name: getattr(stored, name)
-        for name in ("sort", "metric")
+        for name in ("sort", "metric", "precision")
         if getattr(config.train, name) == getattr(TrainConfig, name)
     }
     return replace(config, train=replace(config.train, **kept))
+
+
+def store_precision(folder: RunFolder, precision: str) -> None:
+    """Store the precision that was chosen for a run, so that a resumed run keeps it."""
+    stored = read_config(folder)
+    if stored.train.precision != precision:
+        train = replace(stored.train, precision=precision)
+        write_text(folder.config, to_toml(replace(stored, train=train)))
 
 
 def _tidy(folder: RunFolder) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import sys
+from pathlib import Path
 
 import torch
 
-from attncli.training.config import TrainConfig
-
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # malloc.h
 CACHES = (
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
@@ -18,14 +19,7 @@ CACHES = (
 KERNELS = "64"  # kernels kept by each cache; its default is 1024
 
 
-def precision(config: TrainConfig, device: torch.device) -> torch.dtype:
-    """Return the type of matrix products; auto is bf16 where the hardware computes it natively."""
-    if config.precision == "auto":
-        return torch.bfloat16 if gains_from_bf16(device) else torch.float32
-    return {"fp32": torch.float32, "bf16": torch.bfloat16}[config.precision]
-
-
-def gains_from_bf16(device: torch.device) -> bool:
+def computes_bf16(device: torch.device) -> bool:
     """Return True if the device computes bf16 products in hardware."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
@@ -33,6 +27,18 @@ def gains_from_bf16(device: torch.device) -> bool:
         return False
     names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(getattr(torch.cpu, name, lambda: False)() for name in names)
+
+
+def processor() -> str:
+    """Return a text that identifies the kind of CPU and the kernels that torch selects for it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").partition("\n\n")[0].splitlines()
+    except OSError:  # not Linux
+        lines = []
+    fields = ("vendor_id", "cpu family", "model", "model name", "CPU part")  # the last: on ARM
+    found = [line for line in lines if line.partition(":")[0].strip() in fields]
+    kernels = torch.backends.cpu.get_cpu_capability()
+    return " ".join("\n".join([platform.machine(), platform.processor(), kernels, *found]).split())
 
 
 def limit_kernel_caches() -> None:

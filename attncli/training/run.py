@@ -14,7 +14,7 @@ from attncli.training.continuation import reopen
 from attncli.training.data import Data, Prepared
 from attncli.training.events import Started
 from attncli.training.folder import RunFolder
-from attncli.training.hardware import precision
+from attncli.training.hardware import DTYPES
 from attncli.training.initial_model import load_initial_weights
 from attncli.training.log import Log
 from attncli.training.loggers import open_loggers
@@ -46,7 +46,10 @@ class Run(NamedTuple):
 
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
-    """Return the run of a folder, restored from its checkpoint; a new run if there is none."""
+    """Return the run of a folder, restored from its checkpoint; a new run if there is none.
+
+    config: its train.precision is fp32 or bf16.
+    """
     is_auto = config.train.metric == "auto"
     if is_auto:
         config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
@@ -57,7 +60,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     _, warning = first_intact(folder, lambda path: checkpoint.restore(state, path))
     reopen(state.counters, config.train)
     counters = state.counters
-    dtype = precision(config.train, device)
+    dtype = DTYPES[config.train.precision]
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
     loggers = open_loggers(config.train.chosen_loggers, logged)
     log = Log(folder.log, counters.log_bytes, loggers)
@@ -98,7 +101,7 @@ def started(run: Run) -> Started:
         dev=len(dev) if dev else 0,
         dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
         device=str(run.device),
-        precision="bf16" if run.dtype == torch.bfloat16 else "fp32",
+        precision=run.config.train.precision,
         metric=run.config.train.metric if dev else "",
         metric_is_auto=run.metric_is_auto,
         step=run.state.counters.step,

@@ -14,7 +14,7 @@ from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
 from attncli.training.evaluation import averaged, using
 from attncli.training.events import Scores, Stepped
-from attncli.training.hardware import precision, retain_freed_memory
+from attncli.training.hardware import retain_freed_memory
 from attncli.training.interval import add_update, interval_record
 from attncli.training.loop import due, judged, limit_reached
 from attncli.training.run import fresh_state
@@ -295,12 +295,6 @@ def test_limits() -> None:
     assert limit_reached(Counters(step=10, epoch=2), config) == "10 updates done"
     assert limit_reached(Counters(step=9, epoch=3), config) == "3 epochs done"
     assert limit_reached(Counters(step=99, epoch=99), TrainConfig(steps=0, epochs=0)) == ""
-
-
-def test_precision() -> None:
-    assert precision(TrainConfig(precision="fp32"), CPU) is torch.float32
-    assert precision(TrainConfig(precision="bf16"), CPU) is torch.bfloat16
-    assert precision(TrainConfig(), CPU) in (torch.float32, torch.bfloat16)
 
 
 def test_keeping_memory_changes_no_number(fresh: Fresh) -> None:

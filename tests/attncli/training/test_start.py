@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from attncli.training.events import Interrupted
 from attncli.training.folder import RunFolder
 from attncli.training.log import read_log
+from attncli.training.precision import decided
 from attncli.training.run import open_run
 from attncli.training.settings import ImageOptions, settings
 from attncli.training.sources import image_features, training_source
@@ -46,7 +48,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     folder.path.mkdir()
     data = training_source(config.model.family).load(config, folder.path, lambda *progress: None)
     assert data.prepared.tokenizer.files() == bundle.tokenizer.files()
-    opened = open_run(folder, config, data, CPU)
+    opened = open_run(folder, decided(config, data.prepared, CPU).config, data, CPU)
     for name, tensor in weights_of(opened.state.model).items():
         assert torch.equal(tensor, weights_of(bundle.model)[name])
 
@@ -66,7 +68,8 @@ def test_soft_attention_becomes_hard_and_a_broken_run_continues(
     assert read(tmp_path / "whole").model.config.attention.read == "hard"
     assert "Initial model: run" in (tmp_path / "whole" / "card.md").read_text("utf-8")
     again = settings([tmp_path / "whole" / "config.toml"])
-    assert again == config
+    assert again.train.precision in ("fp32", "bf16")  # chosen for auto
+    assert replace(again, train=replace(again.train, precision="auto")) == config
 
 
 def test_it_is_better_from_the_first_update_on(begun: Path, tmp_path: Path) -> None:
