@@ -84,10 +84,18 @@ def run_program(words: list[str], files: tuple[int, int, int]) -> int:
     """Run one program with these files as stdin, stdout and stderr; return its status."""
     if words[0] != "attn":
         stdin, stdout, stderr = files
-        is_python = words[0] == "python"  # of this environment, in the repository
-        command = [sys.executable, *words[1:]] if is_python else words
-        folder = ROOT if is_python else None
-        done = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder)
+        if words[0] == "python":  # of this environment, with a script or module of the repository
+            words = [
+                sys.executable,
+                *(str(ROOT / w) if (ROOT / w).is_file() else w for w in words[1:]),
+            ]
+        done = subprocess.run(
+            words,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
         return done.returncode
     return forked(words[1:], files)
 

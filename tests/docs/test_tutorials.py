@@ -1,0 +1,59 @@
+"""Every tutorial runs as written, from its first line to its last, in one folder.
+
+The folder has the files of the other pages (workplace.py), and those that FILES writes for a page.
+ADDED makes trainings tiny. A block needs what the word after its language names, as in
+test_commands.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.docs import shell
+from tests.docs.pages import TUTORIALS, all_blocks, lines_of, require_models
+from tests.docs.sequence_pairs import write_pairs
+from tests.docs.workplace import TINY
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
+PAGES = [page for page in sorted(TUTORIALS.glob("*.md")) if page.name != "README.md"]
+FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace does not have
+    "phonemes": write_pairs,
+}
+SETTINGS = (*TINY, "search.method=beam")
+SMALL = " ".join(f"-s {setting}" for setting in SETTINGS)
+ADDED = (  # the first pattern that matches a line adds to it
+    (r"^attn train .*--images ", f"--encoder small-cnn {SMALL}"),
+    (r"^attn train ", SMALL),
+    (r"^attn models compare ", f"--seeds 1 {SMALL}"),
+    (r"^python benchmarks/recipes.py .*--data-only", ""),
+    (r"^python benchmarks/recipes.py ", " ".join(SETTINGS)),
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_tutorial_runs_from_top_to_bottom(page: Path, workplace: Path) -> None:
+    FILES.get(page.stem, lambda folder: None)(workplace)
+    for language, needs, text in all_blocks(page):
+        require_models(needs)
+        if language == "python":
+            exec(compile(text, page.name, "exec"), {"__name__": "__main__"})
+        elif language == "sh":
+            for line in lines_of(text):
+                run(line)
+
+
+def run(line: str) -> None:
+    """Run a command line with what the table adds to it; it must succeed."""
+    added = next((more for pattern, more in ADDED if re.search(pattern, line)), "")
+    done = shell.run(f"{line} {added}")
+    assert done.status == 0 and "Traceback" not in done.err, f"{line} {added}\n{done.err}"
+
+
+def test_the_index_names_every_tutorial() -> None:
+    index = (TUTORIALS / "README.md").read_text("utf-8")
+    assert [page.name for page in PAGES if f"]({page.name})" not in index] == []

@@ -1,0 +1,102 @@
+"""The folder in which the command lines of the documentation run, and the files that they name.
+
+Data and bundles are those of tests/fixtures/before_restructuring.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from models.installed import BOX
+from tests.attncli.labels import write_toy
+from tests.docs.pages import MISSING
+from tests.fixtures.before_restructuring import make
+
+FILES = Path(make.__file__).parent
+TINY = (
+    *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1", "model.decoder_layers=1"),
+    *("train.steps=2", "train.batch_tokens=200", "tokenizer.size=330", "search.method=greedy"),
+    *("search.max_extra=2", "search.max_ratio=0.2"),
+)
+SMALL = " ".join(f"-s {value}" for value in TINY)
+
+
+def write_workplace(folder: Path, classifier: Path) -> None:
+    """Write the files and models that the documentation names.
+
+    classifier: the folder of a trained classifier, copied to runs/intents.
+    """
+    pairs = [line.split("\t") for line in (FILES / "train.tsv").read_text("utf-8").splitlines()]
+    for name in ("train", "val", "test", "dev", "mine", "in", "letter", "distilled", "more"):
+        rows = pairs if name in ("train", "mine", "distilled") else pairs[:4]
+        for language, column in (("en", 0), ("de", 1), ("fr", 1)):
+            text = "".join(f"{row[column]}\n" for row in rows)
+            (folder / f"{name}.{language}").write_text(text, "utf-8")
+    shutil.copy(FILES / "train.tsv", folder)
+    shutil.copy(FILES / "dev.tsv", folder / "pairs.tsv")
+    last = [f"1-1 {len(source.split())}-{len(target.split())}\n" for source, target in pairs[:4]]
+    for name in ("gold.talp", "dev.talp"):  # links to last words show that words count from 1
+        (folder / name).write_text("".join(last))
+    (folder / "links").write_text("0-0 1-1\n" * 4)
+    (folder / "links.txt").write_text("0-0 1-1\n" * len(pairs))
+    write_documents(folder)
+    write_images(folder)
+    write_runs(folder / "runs")
+    shutil.copytree(classifier, folder / "runs" / "intents")
+    for name in ("intents", "dev-intents", "test-intents"):
+        write_toy(folder / f"{name}.tsv", 60, seed=len(name))
+    (folder / "mixed.txt").write_text("The dog is old.\nDer Hund ist alt.\n", "utf-8")
+
+
+def write_documents(folder: Path) -> None:
+    """Write a document of each format, with a sentence."""
+    text = "A dog runs."
+    documents = {
+        "terms.tsv": "dog\tHund\n",
+        "film.srt": f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n",
+        "page.md": f"# {text}\n",
+        "page.html": f"<p>{text}</p>\n",
+        "products.csv": f"id,name,note\n1,{text},{text}\n",
+        "reviews.jsonl": f'{{"id": "a", "text": "{text}"}}\n',
+        "app.po": f'msgid "{text}"\nmsgstr ""\n',
+    }
+    for name, content in documents.items():
+        (folder / name).write_text(content, "utf-8")
+
+
+def write_images(folder: Path) -> None:
+    """Write photos/, photo.jpg, images.tar and files of captions."""
+    from PIL import Image
+
+    shutil.copytree(FILES / "images", folder / "photos")
+    first = sorted((folder / "photos").iterdir())[0]
+    for path in (folder / "photo.jpg", folder / "photos" / "a.jpg"):
+        Image.open(first).convert("RGB").save(path)
+    subprocess.run(["tar", "cf", folder / "images.tar", "-C", FILES / "images", "."], check=True)
+    shutil.copy(FILES / "captions.tsv", folder / "captions.tsv")
+    shutil.copy(FILES / "dev_captions.tsv", folder / "dev.tsv")
+    rows = (FILES / "captions.tsv").read_text("utf-8").splitlines()
+    other = "".join("\t".join(row.split("\t")[:2]) + "\n" for row in rows)
+    (folder / "other.tsv").write_text(other, "utf-8")
+
+
+def write_runs(folder: Path) -> None:
+    """Copy bundles under the names that the documentation gives them."""
+    named = {
+        "en-de": "transformer",
+        "de-en": "transformer",
+        "demo": "transformer",
+        "rnn": "rnnsearch",
+        "cap": "captioner-soft",
+        "cap-hard": "captioner-hard",
+    }
+    for name, bundle in named.items():
+        shutil.copytree(FILES / "bundles" / bundle, folder / name)
+    if not MISSING:
+        (folder / "multi").symlink_to(BOX / "everyday")
+    for name in ("dev.tsv", "test.tsv"):
+        shutil.copy(FILES / "dev.tsv", folder / "demo" / name)
+    for path in folder.rglob("config.toml"):  # dev.tsv has captions here
+        path.write_text(path.read_text("utf-8").replace('"dev.tsv"', '"pairs.tsv"'), "utf-8")
