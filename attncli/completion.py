@@ -68,9 +68,9 @@ def names(incomplete: str) -> Found:
     return models(incomplete) + presets(incomplete) + _matching(parts, incomplete)
 
 
-def mechanisms(incomplete: str) -> Found:
+def variants(incomplete: str) -> Found:
     """Return names that `attn models compare` compares."""
-    from attncli.jobs.mechanisms import NONE, PARTS
+    from attncli.jobs.variants import NONE, PARTS
 
     parts = [(name, kind) for kind in PARTS for name in registry.names(kind)]
     found = _matching([(NONE, "the same sizes without attention"), *parts], incomplete)
@@ -130,5 +130,5 @@ BY_PARAMETER: dict[str, Callable[[str], Found]] = {  # name of a command's param
     "grid": settings,
     "encoder": encoders,
     "name": names,  # attn models show
-    "names": mechanisms,  # attn models compare
+    "names": variants,  # attn models compare
 }

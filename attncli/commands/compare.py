@@ -35,7 +35,7 @@ from attncli.data.streams import check_inputs, open_output
 from attncli.help_page import HelpPage
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.jobs.mechanisms import mechanisms, with_grid
+from attncli.jobs.variants import variants, with_grid
 from attncli.options import Device, Threads
 from attncli.render.comparison import WRITERS
 from attncli.training.settings import LabelFiles
@@ -70,15 +70,15 @@ def compare(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train with several mechanisms or settings and compare.
+    """Train variants of a model and compare them.
 
-    All mechanisms are trained on the same data with the same budget. The folder gets the results as
+    All variants are trained on the same data with the same budget. The folder gets the results as
     tables (text, Markdown, LaTeX, HTML, CSV, JSON) and as plots (PNG, SVG, PDF). The table states
     which differences exceed the noise between seeds. AER is measured if gold links are known: for
     the embedded grammar, and with --gold.
 
     \b
-    A mechanism is one of
+    A variant is one of
       dot, local_p, sparsemax, hard     a part of the attention
       dot,local_p                       several parts
       score=cosine,heads=4              settings of the attention
@@ -90,13 +90,13 @@ def compare(
       transformer-tiny,lr=0.0005        a preset with other settings
 
     --grid tries all values of a setting. --dry-run estimates the time by a few updates of each
-    mechanism, on this machine.
+    variant, on this machine.
 
     The encoder is unidirectional, as in Luong et al. 2015, so that every score can be used. With
     `-s model.bidirectional=true`, dot, scaled_dot and cosine cannot be compared.
 
-    Each run is stored in MECHANISM/seed-N in the output folder. The same command resumes an
-    interrupted comparison. Further mechanisms or seeds are added to the finished runs.
+    Each run is stored in VARIANT/seed-N in the output folder. The same command resumes an
+    interrupted comparison. Further variants or seeds are added to the finished runs.
 
     Example:
       attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
@@ -112,7 +112,7 @@ def compare(
         base = base_config(train or [], dev or [], measured, preset, set or [])
     check_inputs([*(train or []), *(dev or []), *(test or []), *([gold] if gold else [])])
     chosen = with_grid(names or ([] if grid else default_names(base)), grid or [])
-    found = mechanisms(chosen, base, set or [])
+    found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:

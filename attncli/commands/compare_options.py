@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from attncli.commands.train_files import DEV
-from attncli.jobs.mechanisms import LITERATURE
+from attncli.jobs.variants import LITERATURE
 from attncli.render.comparison import Format
 
 TRAIN, TEST, GOLD = "--train", "--test", "--gold"
@@ -17,9 +17,8 @@ PRESET, NANO = "rnnsearch-small", "rnnsearch-nano"  # for files; for the embedde
 Names = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="MECHANISM...",
-        help="Mechanisms to compare; give them before the options. Default: "
-        f"{' '.join(LITERATURE)}.",
+        metavar="VARIANT...",
+        help=f"Variants to compare; give them before the options. Default: {' '.join(LITERATURE)}.",
     ),
 ]
 Train = Annotated[
@@ -51,13 +50,13 @@ GoldIndex = Annotated[
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
 Seeds = Annotated[
-    int, typer.Option(min=1, help="Runs of each mechanism, with seeds from train.seed upwards.")
+    int, typer.Option(min=1, help="Runs of each variant, with seeds from train.seed upwards.")
 ]
 Best = Annotated[
     int,
     typer.Option(
         min=0,
-        help="Run further seeds for this many mechanisms only, the best by dev BLEU (0: all).",
+        help="Run further seeds for this many variants only, the best by dev BLEU (0: all).",
     ),
 ]
 Preset = Annotated[
@@ -65,7 +64,7 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         "-p",
-        help=f"Preset that a mechanism modifies. Default: {PRESET}, or {NANO} without files.",
+        help=f"Preset that a variant modifies. Default: {PRESET}, or {NANO} without files.",
     ),
 ]
 
@@ -83,7 +82,7 @@ Grid = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=VALUE,VALUE",
-        help="Try every value of a setting with every mechanism. Repeated: all combinations.",
+        help="Try every value of a setting with every variant. Repeated: all combinations.",
     ),
 ]
 FormatOption = Annotated[

@@ -12,7 +12,7 @@ from attncli.commands.compare_settings import Measured, has_labels
 from attncli.commands.train import Stop, memory_advice, stopping
 from attncli.commands.train_display import Display
 from attncli.data.streams import open_output
-from attncli.jobs.mechanisms import Mechanism
+from attncli.jobs.variants import Variant
 from attncli.plurals import counted
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
@@ -36,7 +36,7 @@ class Work(NamedTuple):
 
 
 def prepare(
-    found: list[Mechanism],
+    found: list[Variant],
     base: RunConfig,
     measured: Measured,
     output: Path,
@@ -61,16 +61,16 @@ def prepare(
 
 
 def show_times(work: Work, best: int, device: str) -> None:
-    """Write the runs that are not measured yet and their time, a row for each mechanism."""
+    """Write the runs that are not measured yet and their time, a row for each variant."""
     from attncli.jobs.compare_time import planned_times
 
-    rows, total = [["mechanism", "runs", "parameters", "updates", "ms/update", "time"]], 0.0
+    rows, total = [["variant", "runs", "parameters", "updates", "ms/update", "time"]], 0.0
     with Display(work.runs[0].config.train) as display:
         for found in planned_times(work.runs, work.sets, device=device, progress=display.progress):
             total += found.seconds
             rows.append(
                 [
-                    found.mechanism,
+                    found.variant,
                     str(found.runs),
                     f"{found.parameters:,}",
                     f"{found.updates:,}" if found.updates else "no limit",
@@ -112,12 +112,12 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
                         display.close()
                         seed = event.run.config.train.seed
                         console.say(
-                            f"{event.number} of {event.total}: {event.run.mechanism}, seed {seed}"
+                            f"{event.number} of {event.total}: {event.run.variant}, seed {seed}"
                         )
                     case job.Failed():
                         display.close()
                         failed += 1
-                        console.warn(f"{event.run.mechanism} is left out: {event.error}")
+                        console.warn(f"{event.run.variant} is left out: {event.error}")
                     case _:
                         display.take(event)
         except (Interrupted, KeyboardInterrupt):

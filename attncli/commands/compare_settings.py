@@ -1,4 +1,4 @@
-"""Settings that every mechanism of a comparison changes, from the options of the command."""
+"""Settings that every variant of a comparison changes, from the options of the command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from attncli.commands.compare_options import GOLD, NANO, PRESET, TEST, TRAIN
 from attncli.commands.train_files import DEV
-from attncli.jobs.mechanisms import LITERATURE
+from attncli.jobs.variants import LITERATURE
 from attncli.plurals import counted
 from attncli.training.config import RunConfig
 from attncli.training.settings import LabelFiles, settings
@@ -36,11 +36,11 @@ class Measured(NamedTuple):
 def base_config(
     train: list[Path], dev: list[Path], measured: Measured, preset: str | None, assigned: list[str]
 ) -> RunConfig:
-    """Return the settings that every mechanism changes."""
+    """Return the settings that every variant changes."""
     pairs = [path for path in train if path.suffix != ".toml"]
     if len(pairs) > 2:
         raise typer.BadParameter(
-            f"{counted(len(pairs), 'file')}; mechanisms are named before the options",
+            f"{counted(len(pairs), 'file')}; variants are named before the options",
             param_hint=f"'{TRAIN}'",
         )
     if train and not dev:
@@ -74,7 +74,7 @@ def label_config(
 
 
 def default_names(base: RunConfig) -> Sequence[str]:
-    """Return the mechanisms that are compared if none is named."""
+    """Return the variants that are compared if none is named."""
     return registered_names("pooling") if has_labels(base) else LITERATURE
 
 

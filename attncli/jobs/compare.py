@@ -1,7 +1,7 @@
-"""Train mechanisms with one budget on the same data; yield a row of scores for each run.
+"""Train variants with one budget on the same data; yield a row of scores for each run.
 
 OUT/train.tsv dev.tsv test.tsv    sentences of the embedded grammar, if no data were given
-OUT/MECHANISM/seed-N/             a run folder as of `attn train`, and measured.json
+OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.json
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from attncli.data import corpus
 from attncli.data.labels import read_labelled
 from attncli.data.links import Index, PairLinks, read_links
 from attncli.jobs.measure import Sets, measure, measured
-from attncli.jobs.mechanisms import Mechanism
 from attncli.jobs.train import StopRequested, fingerprints, reporter, train
+from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Progress
@@ -36,10 +36,10 @@ from models.files import write_errors, write_folder, write_text
 class Planned(NamedTuple):
     """One run of a comparison."""
 
-    mechanism: str
+    variant: str
     config: RunConfig
     folder: Path
-    first: bool  # True for the first seed of the mechanism
+    first: bool  # True for the first seed of the variant
 
 
 class Begun(NamedTuple):
@@ -140,26 +140,26 @@ def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[PairLin
     return read_links(path, lengths, index=index).rows
 
 
-def plan(mechanisms: Sequence[Mechanism], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
-    """Return the runs: every mechanism with the first seed, then with the next."""
-    return [planned(mechanism, data, n, out) for n in range(seeds) for mechanism in mechanisms]
+def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
+    """Return the runs: every variant with the first seed, then with the next."""
+    return [planned(variant, data, n, out) for n in range(seeds) for variant in variants]
 
 
-def planned(mechanism: Mechanism, data: DataConfig, number: int, out: Path) -> Planned:
-    """Return the run of a mechanism with one of its seeds."""
-    config = mechanism.config
+def planned(variant: Variant, data: DataConfig, number: int, out: Path) -> Planned:
+    """Return the run of a variant with one of its seeds."""
+    config = variant.config
     seed = config.train.seed + number
     config = replace(config, data=data, train=replace(config.train, seed=seed))
-    return Planned(mechanism.name, config, out / mechanism.folder / f"seed-{seed}", not number)
+    return Planned(variant.name, config, out / variant.folder / f"seed-{seed}", not number)
 
 
-def check_all(mechanisms: Iterable[Mechanism]) -> None:
-    """Raise a ModelError for a mechanism that no model can use, before training starts."""
-    for name, config in mechanisms:
+def check_all(variants: Iterable[Variant]) -> None:
+    """Raise a ModelError for a variant that no model can use, before training starts."""
+    for name, config in variants:
         try:
             check_buildable(config)
         except ModelError as error:
-            found = f"mechanism {name}: {error.found}"
+            found = f"variant {name}: {error.found}"
             raise type(error)(found, error.expected, error.hint) from None
 
 
@@ -174,7 +174,7 @@ def compare(
 ) -> Iterator[RunEvent | Begun | RunScores | Failed]:
     """Train and measure the runs not measured yet; yield the scores of each run, or Failed.
 
-    best: number of mechanisms that are trained with further seeds; 0: all. Raises Interrupted like
+    best: number of variants that are trained with further seeds; 0: all. Raises Interrupted like
     `train`; the same call continues from there.
     """
     claimed([run for run in runs if run.first or not best])
@@ -204,25 +204,25 @@ def train_and_measure(
         run.config, run.folder, device=device, progress=progress, stop_requested=stop_requested
     )
     report = reporter(progress, stop_requested)
-    return measure(run.mechanism, run.config, run.folder, sets, device=device, report=report)
+    return measure(run.variant, run.config, run.folder, sets, device=device, report=report)
 
 
 def planned_count(runs: Sequence[Planned], best: int) -> int:
-    """Return the number of runs if the `best` mechanisms get further seeds; 0: all of them."""
+    """Return the number of runs if the `best` variants get further seeds; 0: all of them."""
     first = sum(run.first for run in runs)
     return first + (len(runs) - first) * min(best or first, first) // first
 
 
 def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> Iterator[Planned]:
-    """Yield the first seed of every mechanism, then the further seeds of the best ones.
+    """Yield the first seed of every variant, then the further seeds of the best ones.
 
-    best: number of mechanisms with the highest dev score in `rows`, which is complete by then; 0:
+    best: number of variants with the highest dev score in `rows`, which is complete by then; 0:
     all. The test set does not affect the choice.
     """
     yield from (run for run in runs if run.first)
     ranked = sorted(rows, key=lambda row: -row.dev_score)
-    chosen = {row.mechanism for row in ranked[:best]}
-    yield from (run for run in runs if not run.first and (not best or run.mechanism in chosen))
+    chosen = {row.variant for row in ranked[:best]}
+    yield from (run for run in runs if not run.first and (not best or run.variant in chosen))
 
 
 def claimed(runs: Sequence[Planned]) -> None:

@@ -1,4 +1,4 @@
-"""Time that a comparison takes: a few updates of every mechanism are timed, nothing is kept."""
+"""Time that a comparison takes: a few updates of every variant are timed, nothing is kept."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from attncli.training.timing import timing
 
 
 class PlannedTime(NamedTuple):
-    """Runs of one mechanism that are not measured yet, and their time."""
+    """Runs of one variant that are not measured yet, and their time."""
 
-    mechanism: str
+    variant: str
     parameters: int
     runs: int
     updates: int  # of a run at most; 0: only early stopping ends it
@@ -38,11 +38,11 @@ class PlannedTime(NamedTuple):
 def planned_times(
     runs: Sequence[Planned], sets: Sets, *, device: str, progress: Progress
 ) -> Iterator[PlannedTime]:
-    """Yield the time of each mechanism with runs to train; their data are prepared only once."""
+    """Yield the time of each variant with runs to train; their data are prepared only once."""
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as folder:
         known: list[tuple[RunConfig, Prepared]] = []
         for first in (run for run in runs if run.first):
-            own = [run for run in runs if run.mechanism == first.mechanism]
+            own = [run for run in runs if run.variant == first.variant]
             missing = [run for run in own if measured(run.folder, sets) is None]
             if not missing:
                 continue
@@ -54,7 +54,7 @@ def planned_times(
                 place.mkdir()
                 prepared = source.load(config, place, progress).prepared
                 known.append((config, prepared))
-            yield _timed(first.mechanism, len(missing), config, prepared, torch.device(device))
+            yield _timed(first.variant, len(missing), config, prepared, torch.device(device))
 
 
 def _timed(
@@ -65,7 +65,7 @@ def _timed(
     dtype = DTYPES[decided(config, prepared, device).config.train.precision]
     found = timing(state, prepared, train, dtype)
     return PlannedTime(
-        mechanism=name,
+        variant=name,
         parameters=state.model.parameter_count(),
         runs=runs,
         updates=found.updates,

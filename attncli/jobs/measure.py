@@ -46,7 +46,7 @@ def measured(folder: Path, sets: Sets) -> RunScores | None:
     path = folder / NAME
     try:
         record = parse_json(path.read_text("utf-8"))
-        return RunScores(**record["row"]) if record["mark"] == sets.mark else None
+        return run_scores(record["row"]) if record["mark"] == sets.mark else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -55,8 +55,16 @@ def measured(folder: Path, sets: Sets) -> RunScores | None:
         ) from None
 
 
+def run_scores(row: dict[str, Any]) -> RunScores:
+    """Return a stored row; in rows of earlier versions, the variant is named mechanism."""
+    if "mechanism" in row:
+        row = {**row, "variant": row["mechanism"]}
+        del row["mechanism"]
+    return RunScores(**row)
+
+
 def measure(
-    mechanism: str, config: RunConfig, path: Path, sets: Sets, *, device: str, report: Report
+    variant: str, config: RunConfig, path: Path, sets: Sets, *, device: str, report: Report
 ) -> RunScores:
     """Return the row of a finished run, and write it to the run folder."""
     progress = read_progress(RunFolder(path))
@@ -64,7 +72,7 @@ def measure(
     trained: Any = load(path, device=device)
     quality = of_labels if isinstance(trained, Classifier) else of_translations
     row = RunScores(
-        mechanism=mechanism,
+        variant=variant,
         seed=config.train.seed,
         perplexity=math.exp(dev_loss(trained.model, trained.tokenizer, sets.dev, report)),
         parameters=trained.model.parameter_count(),

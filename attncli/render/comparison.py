@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 def draw_comparison(path: Path, rows: Sequence[RunScores]) -> None:
-    """Plot score, AER and speed of every run if they are known; the best mechanism is on top."""
+    """Plot score, AER and speed of every run if they are known; the best variant is on top."""
     groups = ranked(rows)
     part = "test" if all(row.test_bleu or row.test_accuracy for row in rows) else "dev"
     score = f"{part} {rows[0].metric}"
@@ -52,14 +52,14 @@ def draw_comparison(path: Path, rows: Sequence[RunScores]) -> None:
 
 
 def _text(rows: Sequence[RunScores]) -> str:
-    """Return mean ± standard deviation over seeds, best mechanism first, and the noise."""
+    """Return mean ± standard deviation over seeds, best variant first, and the noise."""
     return f"{columns(_table(rows))}\n{_said(rows)}" if rows else ""
 
 
 def _table(rows: Sequence[RunScores]) -> list[list[str]]:
-    """Return the names of the columns, and a row for each mechanism, best first."""
+    """Return the names of the columns, and a row for each variant, best first."""
     shown = _shown(rows)
-    table = [["mechanism", "seeds", *(column.name for column in shown)]]
+    table = [["variant", "seeds", *(column.name for column in shown)]]
     for name, group in ranked(rows).items():
         table.append([name, str(len(group)), *(_cell(column, group) for column in shown)])
     return table
@@ -84,9 +84,9 @@ def _csv(rows: Sequence[RunScores]) -> str:
 
 
 def _json(rows: Sequence[RunScores]) -> str:
-    """Return the runs, their means and deviations by mechanism, and the verdict."""
+    """Return the runs, their means and deviations by variant, and the verdict."""
     record = {
-        "mechanisms": [_summary(name, group) for name, group in ranked(rows).items()],
+        "variants": [_summary(name, group) for name, group in ranked(rows).items()],
         "verdict": verdict(rows).splitlines() if rows else [],
         "runs": [row._asdict() for row in rows],
     }
@@ -112,7 +112,7 @@ def _cell(column: Column, rows: Sequence[RunScores]) -> str:
 
 
 def _summary(name: str, rows: Sequence[RunScores]) -> dict[str, object]:
-    record: dict[str, object] = {"mechanism": name, "seeds": [row.seed for row in rows]}
+    record: dict[str, object] = {"variant": name, "seeds": [row.seed for row in rows]}
     for column in _shown(rows):
         values = _values(column, rows)
         record[column.name] = spread(values)._asdict() if values else None
@@ -120,9 +120,9 @@ def _summary(name: str, rows: Sequence[RunScores]) -> dict[str, object]:
 
 
 def _notes(rows: Sequence[RunScores]) -> str:
-    """Return notes on the numbers: read modes, and mechanisms without attention."""
-    alone = sorted({row.mechanism for row in rows if row.aligned_by == "diagonal"})
-    hard = dict.fromkeys((row.mechanism, row.read) for row in rows if row.read.startswith("hard"))
+    """Return notes on the numbers: read modes, and variants without attention."""
+    alone = sorted({row.variant for row in rows if row.aligned_by == "diagonal"})
+    hard = dict.fromkeys((row.variant, row.read) for row in rows if row.read.startswith("hard"))
     notes = [f"{name}: hard attention, read by {read.partition(' ')[2]}." for name, read in hard]
     if alone:
         notes.append(

@@ -1,1 +1,1 @@
-"""Scores of translations, captions and alignments, and the comparison of mechanisms."""
+"""Scores of translations, captions and alignments, and the comparison of variants."""

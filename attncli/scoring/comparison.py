@@ -1,9 +1,9 @@
-"""Results of a comparison of mechanisms: a row per run, means over seeds, and significance.
+"""Results of a comparison of variants: a row per run, means over seeds, and significance.
 
-    spread  s^2 = sum over mechanisms and seeds of (x - mean)^2 / df,   df = runs - mechanisms
+    spread  s^2 = sum over variants and seeds of (x - mean)^2 / df,   df = runs - variants
 significant:  |mean_1 - mean_2| > t(df) * s * sqrt(1/n_1 + 1/n_2)
-This is Fisher's least significant difference. The spread is pooled over all mechanisms, because two
-or three seeds of one mechanism are too few to estimate it.
+This is Fisher's least significant difference. The spread is pooled over all variants, because two
+or three seeds of one variant are too few to estimate it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)  # 9
 class RunScores(NamedTuple):
     """One finished run."""
 
-    mechanism: str
+    variant: str
     seed: int
     dev_bleu: float | None  # None for labels
     test_bleu: float | None  # None for labels, and without a test set
@@ -36,7 +36,7 @@ class RunScores(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """Return the name of the score that ranks mechanisms: BLEU or accuracy."""
+        """Return the name of the score that ranks variants: BLEU or accuracy."""
         return "BLEU" if self.dev_accuracy is None else "accuracy"
 
     @property
@@ -48,7 +48,7 @@ class RunScores(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Return the score that ranks mechanisms: of the test set, else of the dev set."""
+        """Return the score that ranks variants: of the test set, else of the dev set."""
         found = self.test_bleu if self.dev_accuracy is None else self.test_accuracy
         return self.dev_score if found is None else found
 
@@ -61,7 +61,7 @@ class Spread(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Standard deviation between the seeds of one mechanism."""
+    """Standard deviation between the seeds of one variant."""
 
     deviation: float  # of one run, pooled
     freedom: int  # degrees of freedom it was estimated with
@@ -72,10 +72,10 @@ class Noise(NamedTuple):
 
 
 def ranked(rows: Iterable[RunScores]) -> dict[str, list[RunScores]]:
-    """Return the runs of each mechanism, the best mechanism first."""
+    """Return the runs of each variant, the best variant first."""
     groups: dict[str, list[RunScores]] = {}
     for row in rows:
-        groups.setdefault(row.mechanism, []).append(row)
+        groups.setdefault(row.variant, []).append(row)
     return dict(sorted(groups.items(), key=lambda item: -fmean(row.score for row in item[1])))
 
 
@@ -104,7 +104,7 @@ def verdict(rows: Sequence[RunScores]) -> str:
     groups = ranked(rows)
     found = noise([[row.score for row in group] for group in groups.values()])
     if found is None:
-        return "One seed of each mechanism: the noise is unknown; --seeds 2 or more measures it."
+        return "One seed of each variant: the noise is unknown; --seeds 2 or more measures it."
     best, *others = groups
     counts = {name: len(group) for name, group in groups.items()}
     means = {name: fmean(row.score for row in group) for name, group in groups.items()}

@@ -1,4 +1,4 @@
-"""Comparing mechanisms: names, run folders, rows, continuation."""
+"""Comparing variants: names, run folders, rows, continuation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from attncli import app
 from attncli.jobs import compare
-from attncli.jobs.mechanisms import LITERATURE, find, mechanisms, with_grid
+from attncli.jobs.variants import LITERATURE, find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
@@ -33,7 +33,7 @@ def test_names_of_parts_and_settings_are_one_language() -> None:
     whole = find("model.encoder_attention=intra,heads=4", BASE)
     assert whole.config.model.encoder_attention == "intra"
     assert whole.name == "heads=4,model.encoder_attention=intra"
-    assert len(mechanisms(["dot", "score=dot"], BASE, [])) == 1
+    assert len(variants(["dot", "score=dot"], BASE, [])) == 1
 
 
 def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
@@ -46,7 +46,7 @@ def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
     assert find("transformer-nano", timed).config.train.minutes == 2.5
 
 
-def test_any_setting_of_any_family_is_a_mechanism() -> None:
+def test_any_setting_of_any_family_is_a_variant() -> None:
     transformer = run_config("transformer-nano")
     named = find("lr=0.01,heads=2", transformer)
     assert named.config.model.heads == 2 and named.config.train.lr == 0.01
@@ -110,8 +110,8 @@ def test_captioners_are_not_compared_with_translators() -> None:
         find("none", run_config("captioner-transformer-nano"))
 
 
-def test_every_mechanism_of_the_default_list_can_be_built() -> None:
-    compare.check_all(mechanisms(LITERATURE, BASE, []))
+def test_every_variant_of_the_default_list_can_be_built() -> None:
+    compare.check_all(variants(LITERATURE, BASE, []))
 
 
 def test_a_comparison_continues_and_adds(
@@ -125,19 +125,21 @@ def test_a_comparison_continues_and_adds(
     assert first == (out / "comparison.txt").read_text("utf-8")
     assert "test BLEU" in first and "AER" not in first and "Noise: " in first
     rows = list(csv.DictReader((out / "comparison.csv").open()))
-    assert [(row["mechanism"], row["seed"]) for row in rows] == [
+    assert [(row["variant"], row["seed"]) for row in rows] == [
         *(("none", "1"), ("dot", "1"), ("none", "2"), ("dot", "2"))
     ]
-    assert len(json.loads((out / "comparison.json").read_text())["mechanisms"]) == 2
+    assert len(json.loads((out / "comparison.json").read_text())["variants"]) == 2
     assert {path.suffix for path in out.glob("comparison.*")} == {
         *(f".{name}" for name in WRITERS),
         *FORMATS,
     }
-    before = (out / "dot" / "seed-1" / "measured.json").stat().st_mtime_ns
+    stored = out / "dot" / "seed-1" / "measured.json"
+    stored.write_text(stored.read_text().replace('"variant"', '"mechanism"'))  # as earlier versions
+    before = stored.stat().st_mtime_ns
     assert app.run([*command[:4], "cosine", *command[4:], *data, *SETTINGS, "--seeds", "1"]) == 0
     conversation = capsys.readouterr().err
     assert "3 of 3: cosine, seed 1" in conversation and "dot, seed" not in conversation
-    assert (out / "dot" / "seed-1" / "measured.json").stat().st_mtime_ns == before
+    assert stored.stat().st_mtime_ns == before
     assert app.run([*command, *data, *SETTINGS, "-s", "train.steps=9"]) == 1
     assert "holds another run" in capsys.readouterr().err
 
@@ -155,7 +157,7 @@ def test_a_dry_run_shows_the_time_of_what_is_not_measured_and_writes_nothing(
     assert [row.split()[:2] for row in rows] == [["model.heads=2", "1"], ["model.heads=4", "1"]]
     assert not out.exists()
     assert app.run([*command, "heads=2", "--format", "md"]) == 0
-    assert capsys.readouterr().out.startswith("| mechanism | seeds | dev BLEU |")
+    assert capsys.readouterr().out.startswith("| variant | seeds | dev BLEU |")
     assert app.run([*command, "--grid", "heads=2,4", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "model.heads=4" in said and "model.heads=2" not in said
@@ -168,16 +170,16 @@ def test_the_best_by_dev_get_further_seeds(
     texts, out = write_texts(tmp_path), tmp_path / "out"
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
 
-    def measure(mechanism: str, config: RunConfig, *_: object, **__: object) -> RunScores:
-        dev = worth[mechanism]
-        return RunScores(mechanism, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
+    def measure(variant: str, config: RunConfig, *_: object, **__: object) -> RunScores:
+        dev = worth[variant]
+        return RunScores(variant, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
 
     monkeypatch.setattr(compare, "measure", measure)
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
     assert app.run([*command, *data, *SETTINGS, "-s", "train.steps=1", "--best", "1"]) == 0
     rows = list(csv.DictReader((out / "comparison.csv").open()))
-    assert [(row["mechanism"], row["seed"]) for row in rows] == [
+    assert [(row["variant"], row["seed"]) for row in rows] == [
         *(("none", "1"), ("dot", "1"), ("cosine", "1"), ("cosine", "2"), ("cosine", "3"))
     ]
     assert "5 of 5: cosine, seed 3" in capsys.readouterr().err
@@ -208,7 +210,7 @@ def test_links_of_ones_own_corpus_give_an_error_rate(
     command += ["-p", "rnnsearch-nano", *SETTINGS, "-s", "train.steps=2"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev)]
     assert app.run([*command, *data, "--gold", str(gold)]) == 0
-    found = {row["mechanism"]: row for row in csv.DictReader((out / "comparison.csv").open())}
+    found = {row["variant"]: row for row in csv.DictReader((out / "comparison.csv").open())}
     assert float(found["none"]["aer"]) == 0 and 0 < float(found["dot"]["aer"]) < 100
     gold.write_text("".join(f"{line}\n" for line in lines[1:]), "utf-8")
     assert app.run([*command, *data, "--gold", str(gold)]) == 1
@@ -217,7 +219,7 @@ def test_links_of_ones_own_corpus_give_an_error_rate(
     assert "needs --train" in capsys.readouterr().err
 
 
-def test_a_mechanism_that_makes_no_model_is_refused_before_any_file_is_read(
+def test_a_variant_that_makes_no_model_is_refused_before_any_file_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -228,10 +230,10 @@ def test_a_mechanism_that_makes_no_model_is_refused_before_any_file_is_read(
     data = ["--train", *files, "--dev", *files]
     assert app.run([*command, *data]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("attn: mechanism dot,coverage=true: ") and "additive" in said
+    assert said.startswith("attn: variant dot,coverage=true: ") and "additive" in said
     assert said.count("\n") == 1 and not out.exists()
 
 
-def test_mechanisms_swallowed_by_an_option_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_variants_swallowed_by_an_option_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(["models", "compare", "--train", "a.en", "a.de", "dot", "--dev", "b"]) == 2
     assert "before the options" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli import app
-from attncli.jobs.mechanisms import find
+from attncli.jobs.variants import find
 from attncli.training.config import run_config
 from models.errors import ModelError
 from tests.attncli.labels import write_toy
@@ -33,7 +33,7 @@ def test_poolings_are_compared_by_accuracy(
     assert "dev accuracy" in shown and "test accuracy" in shown and "BLEU" not in shown
     assert "standard deviation of accuracy" in shown
     record = json.loads((tmp_path / "out" / "comparison.json").read_text())
-    assert {run["mechanism"] for run in record["runs"]} == {"mean", "final,general"}
+    assert {run["variant"] for run in record["runs"]} == {"mean", "final,general"}
     assert all(0 <= run["dev_accuracy"] <= 100 for run in record["runs"])
     configs = [path.read_text() for path in (tmp_path / "out").rglob("config.toml")]
     dev = {line for text in configs for line in text.splitlines() if line.startswith("dev_labels")}
@@ -49,11 +49,11 @@ def test_names_of_poolings_are_settings_of_a_classifier() -> None:
     assert found.name == "mean,general"
     assert found.config.model.pooling == "mean"
     assert found.config.model.attention.score == "general"
-    with pytest.raises(ModelError, match="unknown mechanism 'none'"):
+    with pytest.raises(ModelError, match="unknown variant 'none'"):
         find("none", base)
     with pytest.raises(ModelError, match="reads texts, in a comparison of labels"):
         find("rnnsearch-nano", base)
     with pytest.raises(ModelError, match="classifies texts, in a comparison of translations"):
         find("bilstm-attention-nano", run_config("rnnsearch-nano"))
-    with pytest.raises(ModelError, match="unknown mechanism 'mean'"):
+    with pytest.raises(ModelError, match="unknown variant 'mean'"):
         find("mean", run_config("rnnsearch-nano"))

@@ -7,8 +7,8 @@ import pytest
 from attncli.scoring.comparison import RunScores, noise, ranked, spread, t_quantile, verdict
 
 
-def row(mechanism: str, seed: int, bleu: float) -> RunScores:
-    return RunScores(mechanism, seed, bleu, None, 5.0, None, "", 100, 10, 50.0, 2.0)
+def row(variant: str, seed: int, bleu: float) -> RunScores:
+    return RunScores(variant, seed, bleu, None, 5.0, None, "", 100, 10, 50.0, 2.0)
 
 
 def test_the_pooled_spread_by_hand() -> None:

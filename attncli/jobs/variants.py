@@ -1,4 +1,4 @@
-"""Names of mechanisms, and the settings of a run for each name.
+"""Names of variants, and the settings of a run for each name.
 
 dot                      a part by its name: score, window, normalise or read
 mean                     a pooling of a classifier
@@ -41,7 +41,7 @@ LITERATURE = (  # Luong et al. 2015, table 4, and what came before and after
 )
 
 
-class Mechanism(NamedTuple):
+class Variant(NamedTuple):
     """A name and the settings of its run."""
 
     name: str
@@ -53,26 +53,24 @@ class Mechanism(NamedTuple):
         return re.sub(r"[^\w.=+-]", "-", self.name)
 
 
-def mechanisms(
-    names: Iterable[str], base: RunConfig, assignments: Sequence[str]
-) -> list[Mechanism]:
-    """Return the named mechanisms, each once; raise a ModelError for an impossible one.
+def variants(names: Iterable[str], base: RunConfig, assignments: Sequence[str]) -> list[Variant]:
+    """Return the named variants, each once; raise a ModelError for an impossible one.
 
     base: the run that a name changes. assignments: settings that override those of a preset.
     """
-    found: dict[str, Mechanism] = {}
+    found: dict[str, Variant] = {}
     for name in names:
-        mechanism = find(name, base, assignments)
-        other = found.setdefault(mechanism.folder, mechanism)
-        if other.name != mechanism.name:
+        variant = find(name, base, assignments)
+        other = found.setdefault(variant.folder, variant)
+        if other.name != variant.name:
             raise ConfigurationError(
-                f"mechanisms {other.name} and {name}", "names that differ in letters"
+                f"variants {other.name} and {name}", "names that differ in letters"
             )
     return list(found.values())
 
 
-def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechanism:
-    """Return the mechanism of one name."""
+def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant:
+    """Return the variant of one name."""
     first, *parts = [part.strip() for part in name.split(",")]
     if first in zoo.PRESETS:
         start, called = of_preset(first, base, assignments), [first]
@@ -83,14 +81,14 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Mechani
         start, called, parts = base, [], [first, *parts]
     settings = [setting(part, family_in(parts, start.model.family), start) for part in parts]
     config = overridden(start, [f"{place}={value}" for place, value in settings])
-    mechanism = Mechanism(",".join([*called, *canonical(settings)]), config)
+    variant = Variant(",".join([*called, *canonical(settings)]), config)
     check_task(name, config, base)
     check(config)
-    return mechanism
+    return variant
 
 
 def check_task(name: str, config: RunConfig, base: RunConfig) -> None:
-    """Raise ConfigurationError unless a mechanism does what the base does, and it is compared."""
+    """Raise ConfigurationError unless a variant does what the base does, and it is compared."""
     wanted = source_of(base.model.family)
     if wanted.task not in ("translate", "classify"):
         wanted = find_source("text")
@@ -142,7 +140,7 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
 
 
 def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
-    """Return the setting and the value for one part of a mechanism's name.
+    """Return the setting and the value for one part of a variant's name.
 
     A setting without a section belongs to model.attention if the family's attention can be chosen,
     else of model, else of train.
@@ -154,7 +152,7 @@ def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
         return POOLING, part
     if family not in ATTEND and any(part in registry.names(kind) for kind in PARTS):
         raise ConfigurationError(
-            f"mechanism '{part}' in preset {base.preset} of family {family}",
+            f"variant '{part}' in preset {base.preset} of family {family}",
             f"a family whose attention can be chosen, {' or '.join(ATTEND)}",
             "choose another --preset",
         )
@@ -164,14 +162,14 @@ def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
     kinds = ("pooling", *PARTS) if family in CLASSIFIERS else PARTS
     known = [name for kind in kinds for name in registry.names(kind)]
     none = [] if family in CLASSIFIERS else [NONE]
-    raise unknown_name("mechanism", part, [*none, *known, *zoo.PRESETS])
+    raise unknown_name("variant", part, [*none, *known, *zoo.PRESETS])
 
 
 def _place(key: str, family: str) -> str:
     """Return the whole name of a setting."""
     if key.startswith("data."):
         raise ConfigurationError(
-            f"setting {key} of a mechanism", "the same data for all", "change it with -s"
+            f"setting {key} of a variant", "the same data for all", "change it with -s"
         )
     if "." in key:
         return key
