@@ -188,8 +188,12 @@ class AttentionLoss:
         gain = reinforce(forced.log_prob, rewards, batch.target_mask, baseline=known)
         spread = (forced.entropy * batch.target_mask).sum()
         terms = terms - self.config.reinforce * gain - self.config.entropy * spread
-        decay = self.config.baseline_decay
-        return terms, decay * known + (1 - decay) * mean
+        return terms, self.next_baseline(mean, known)
+
+    def next_baseline(self, mean: float, baseline: float | None) -> float:
+        """Return the baseline after a batch whose mean log-likelihood of a token is given."""
+        known, decay = mean if baseline is None else baseline, self.config.baseline_decay
+        return decay * known + (1 - decay) * mean
 
 
 def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int, int]:

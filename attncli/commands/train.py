@@ -14,8 +14,8 @@ import typer
 from attncli import console
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import TrainCommand, run_folder, train_files
+from attncli.commands.train_processes import compute_shards, open_device, start_processes
 from attncli.data.streams import check_inputs
-from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.runs import worth_pruning
 from attncli.options import Device, Threads
@@ -23,6 +23,7 @@ from attncli.render.columns import size
 from attncli.render.duration import duration
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import parse_corpus
+from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished, Interrupted
 from attncli.training.settings import ImageOptions, LabelFiles, settings
 from attncli.training.sources import training_source
@@ -135,12 +136,29 @@ Set = Annotated[
         help="Set a value, which overrides preset and file. May be repeated.",
     ),
 ]
+Processes = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Train in N processes on this machine; for several machines, start attn by torchrun.",
+    ),
+]
+FastReduce = Annotated[
+    bool,
+    typer.Option(
+        "--fast-reduce",
+        help="Several processes: sum gradients by all-reduce; the weights then depend on their "
+        "number (train.fast_reduce).",
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show sizes and memory of the run without training.")
 ]
 
 
 def train(
+    context: typer.Context,
     files: Files = None,
     *,
     dev: Dev = None,
@@ -159,6 +177,8 @@ def train(
     start: From = None,
     set: Set = None,
     dry_run: DryRun = False,
+    processes: Processes = 1,
+    fast_reduce: FastReduce = False,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
@@ -178,6 +198,10 @@ def train(
       attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
       attn train --labels intents.tsv -o runs/intents
     """
+    rank = own_rank(processes)
+    if rank.number:  # process 0 reads all other options
+        compute_shards(rank, OpenOptions(device, threads))
+        return
     given = ImageOptions(images, captions, dev_captions, encoder, encoder_weights)
     own, files = run_folder(files or [])
     named = train_files(files, dev or [])
@@ -186,7 +210,7 @@ def train(
     config = settings(
         *named,
         preset,
-        set or [],
+        [*(set or []), *(["train.fast_reduce=true"] if fast_reduce else [])],
         start=start,
         images=given,
         labels=LabelFiles(labels, dev_labels),
@@ -196,11 +220,13 @@ def train(
     check_inputs(config.data.inputs)
     if output and output.exists() and not output.is_dir():
         raise ModelError(f"{output} is a file", "a new folder, or that of the run")
-    where = loading.open_device(OpenOptions(device, threads))
+    if processes > 1 and rank.is_alone and not dry_run:
+        start_processes(processes, context)
+    where = open_device(rank, OpenOptions(device, threads))
     if dry_run:
         _dry_run(config, where)
     else:
-        _train(config, output or own or default_folder(config), where)
+        _train(config, output or own or default_folder(config), where, rank)
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]
@@ -214,14 +240,19 @@ def _dry_run(config: RunConfig, device: str) -> None:
     print(described(found))
 
 
-def _train(config: RunConfig, folder: Path, device: str) -> None:
+def _train(config: RunConfig, folder: Path, device: str, rank: Rank) -> None:
     from attncli.jobs import train as job  # imports torch
 
     event = None
     with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
         try:
             for event in job.train(
-                config, folder, device=device, progress=display.progress, stop_requested=stop
+                config,
+                folder,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
+                rank=rank,
             ):
                 display.take(event)
         except (Interrupted, KeyboardInterrupt) as interruption:

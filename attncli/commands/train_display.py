@@ -143,6 +143,7 @@ def started(event: Started) -> None:
     console.say(
         f"{event.preset}: {event.parameters:,} parameters, {event.vocabulary}, "
         f"{event.pairs:,} {event.unit}, {event.dev:,} for dev; {event.device}, {event.precision}"
+        + (f", {event.processes} processes" if event.processes > 1 else "")
     )
     if event.metric and event.metric_is_auto:
         why = "most dev targets are short" if event.metric == "exact" else "the default"

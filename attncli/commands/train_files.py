@@ -17,6 +17,7 @@ from attncli.help_page import HelpPage
 from models.errors import ModelError
 
 DEV = "--dev"
+ARGUMENTS = "attn.arguments"  # of the context: the arguments as they were given
 TABLES = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zst")
 
 
@@ -25,6 +26,7 @@ class TrainCommand(HelpPage):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments with one ``--dev`` before each of its values."""
+        ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, spread(args))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,6 +13,10 @@ from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
 from attncli.training.continuation import can_continue
 from attncli.training.data import Data, Progress, Report
+from attncli.training.distributed.meeting import Invitation, Meeting
+from attncli.training.distributed.rank import Rank
+from attncli.training.distributed.settings import with_shards
+from attncli.training.distributed.world import ALONE, ProcessLost, World
 from attncli.training.evaluation import dev_scores, using
 from attncli.training.events import (
     Ended,
@@ -34,7 +39,7 @@ from attncli.training.run import Run, open_run, started
 from attncli.training.samples import save_samples
 from attncli.training.snapshots import save_checkpoint, save_evaluated
 from attncli.training.sources import training_source
-from attncli.training.state import State
+from attncli.training.state import State, content
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
 
@@ -48,17 +53,34 @@ def train(
     device: str,
     progress: Progress,
     stop_requested: StopRequested = lambda: False,
+    rank: Rank = Rank(),  # noqa: B008  # it cannot change
 ) -> Iterator[RunEvent]:
     """Train in a folder and yield the events; at the end the folder is a bundle.
 
-    Raises Interrupted, with everything saved, once `stop_requested()` returns True. It is not
-    called while the data are prepared, because there is nothing to save yet.
+    rank: of this process, number 0; the others call `follow`. Raises Interrupted, with everything
+    saved, once `stop_requested()` returns True. It is not called while the data are prepared,
+    because there is nothing to save yet. Raises ProcessLost, with everything saved, if another
+    process ends.
     """
+    with Meeting(rank) as meeting:
+        yield from lead(config, path, device, meeting, progress, stop_requested)
+
+
+def lead(
+    config: RunConfig,
+    path: Path,
+    device: str,
+    meeting: Meeting,
+    progress: Progress,
+    stop_requested: StopRequested,
+) -> Iterator[RunEvent]:
+    """Train in a folder, together with the other processes of the meeting; see `train`."""
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
     folder = RunFolder(path)
     with locked(path):
+        config = with_shards(folder, config, meeting.rank.size)
         claim(folder, config, fingerprints(config))
         config = with_stored_choices(folder, config)
         finished = finished_run(folder)
@@ -71,8 +93,26 @@ def train(
         config, remark = precision(folder, config, data, torch.device(device))
         data = data.remarking(remark)
         run = open_run(folder, config, data, torch.device(device))
-        yield started(run)
-        yield from events(run, progress, stop_requested)
+        world = assemble(run, meeting, progress, stop_requested)
+        yield started(run, world.size)
+        yield from events(run, progress, stop_requested, world)
+
+
+def assemble(
+    run: Run, meeting: Meeting, progress: Progress, stop_requested: StopRequested
+) -> World:
+    """Return the processes of a run, once all of them hold its state."""
+    invitation = Invitation(
+        str(run.folder.path.absolute()),
+        "bf16" if run.dtype == torch.bfloat16 else "fp32",
+        torch.get_num_threads(),
+        60 * run.config.train.wait_minutes,
+    )
+    waiting = partial(progress, "waiting for all processes")
+    world = meeting.invite(invitation, waiting, stop_requested)
+    if world.size > 1:  # saves a copy of the state
+        world.share(content(run.state))
+    return world
 
 
 def precision(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Decision:
@@ -102,13 +142,15 @@ def fingerprints(config: RunConfig) -> dict[str, str]:
     return found
 
 
-def events(run: Run, progress: Progress, stop_requested: StopRequested) -> Iterator[RunEvent]:
+def events(
+    run: Run, progress: Progress, stop_requested: StopRequested, world: World
+) -> Iterator[RunEvent]:
     """Train to the end and select the final weights; save the state also when interrupted."""
-    report = reporter(progress, stop_requested)
+    report = reporter(progress, stop_requested, world)
     try:
-        yield from updates(run, report, stop_requested)
+        yield from updates(run, report, stop_requested, world)
         yield finish(run, report)
-    except Interrupted:
+    except (Interrupted, ProcessLost):
         save_checkpoint(run)
         draw_curves(run)
         raise
@@ -116,11 +158,15 @@ def events(run: Run, progress: Progress, stop_requested: StopRequested) -> Itera
         run.log.close()
 
 
-def updates(run: Run, report: Report, stop_requested: StopRequested) -> Iterator[Event]:
+def updates(
+    run: Run, report: Report, stop_requested: StopRequested, world: World
+) -> Iterator[Event]:
     """Yield the events of the loop; log and save each before it is yielded."""
     config, data, saved = run.config.train, run.data.prepared, time.monotonic()
     evaluate = evaluator(run, report)
-    for event in fit(run.state, data.examples, evaluate, config, run.dtype, data.reward_loss):
+    for event in fit(
+        run.state, data.examples, evaluate, config, run.dtype, data.reward_loss, world
+    ):
         match event:
             case Stepped():
                 log_step(run, event)
@@ -167,11 +213,12 @@ def log_scores(run: Run, event: Evaluated) -> None:
     run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 
 
-def reporter(progress: Progress, stop_requested: StopRequested) -> Report:
+def reporter(progress: Progress, stop_requested: StopRequested, world: World = ALONE) -> Report:
     """Return the callback of evaluations: it shows progress, and raises Interrupted on request."""
 
     def report(share: float) -> None:
         progress("evaluating", share, 1)
+        world.keep_waiting()
         if stop_requested():
             raise Interrupted
 

@@ -25,6 +25,8 @@ from models.errors import ConfigurationError
 from models.settings import check_limits, merged, option, overridden
 from models.zoo import preset as find_preset
 
+MAX_SHARDS = 4096  # of an update
+
 
 @dataclass(frozen=True)
 class DataConfig:
@@ -151,6 +153,23 @@ class TrainConfig:
         choices=("longer_side", "both_sides"),
     )
     accumulate: int = option(1, "batches whose gradients are summed for one update", least=1)
+    shards: int = option(
+        0,
+        "parts of every update, each with its own random numbers, whose gradients are summed in a "
+        "fixed order, so that any number of processes up to this ends with the same weights (0: "
+        "undivided, in one process)",
+        at_most=MAX_SHARDS,
+    )
+    fast_reduce: bool = option(
+        False,
+        "several processes: sum gradients by all-reduce, whose order and last bits depend on the "
+        "number of processes",
+    )
+    wait_minutes: float = option(
+        10.0,
+        "several processes: minutes that one waits for another before the run is saved and ends",
+        above=0,
+    )
     optimiser: str = option("adam", "adam, adamw or rmsprop", choices=("adam", "adamw", "rmsprop"))
     lr: float = option(0.001, "peak learning rate", above=0)
     beta1: float = option(0.9, "Adam: decay of the first moment", below=1)

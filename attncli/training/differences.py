@@ -25,6 +25,7 @@ HARMLESS = {
     "train.loggers",
     "train.samples",
     "train.tensorboard",
+    "train.wait_minutes",
 }  # settings that cannot change the weights
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 

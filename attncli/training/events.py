@@ -25,6 +25,7 @@ class Started(NamedTuple):
     metric_is_auto: bool  # True if it was chosen from the dev data
     step: int  # updates done before; 0: a fresh run
     remarks: tuple[str, ...] = ()  # choices made for the user
+    processes: int = 1
 
 
 class Stepped(NamedTuple):

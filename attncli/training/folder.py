@@ -136,15 +136,16 @@ def read_config(folder: RunFolder) -> RunConfig:
 
 
 def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
-    """Return the settings with the batch order, metric and precision that a run was started with.
+    """Return the settings with the choices that a run was started with.
 
-    The defaults of the first two have changed; a run of an earlier version continues with its own.
-    The precision was chosen when the run started, if train.precision is auto.
+    The defaults of batch order and metric have changed; a run of an earlier version continues with
+    its own. The precision was chosen when the run started, if train.precision is auto. A run of
+    several processes continues with its shards in any number of processes.
     """
     stored = read_config(folder).train
     kept = {
         name: getattr(stored, name)
-        for name in ("sort", "metric", "precision")
+        for name in ("sort", "metric", "precision", "shards", "fast_reduce")
         if getattr(config.train, name) == getattr(TrainConfig, name)
     }
     return replace(config, train=replace(config.train, **kept))

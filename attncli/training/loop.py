@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
 import torch
 
-from attncli.data.batching import Examples, epoch_plan
+from attncli.data.batching import Examples
 from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
 from attncli.training.data import RewardLoss
+from attncli.training.distributed.stepper import ShardedStepper
+from attncli.training.distributed.world import ALONE, World
+from attncli.training.epoch import Epoch, start_epoch
 from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.metrics import improves, value_of
 from attncli.training.state import Counters, State
 from attncli.training.stepper import Stepper
-from models.encoders.pretrained import pretrained_encoder
-from models.model import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
 
@@ -32,22 +32,20 @@ def fit(
     config: TrainConfig,
     dtype: torch.dtype,
     reward_loss: RewardLoss | None = None,
+    world: World = ALONE,
 ) -> Iterator[Event]:
-    """Train from the given state until a limit or early stopping; yield the events."""
+    """Train from the given state until a limit or early stopping; yield the events.
+
+    world: the processes that compute the updates.
+    """
     counters = state.counters
     stepper = Stepper(state, config, dtype)
+    if config.shards:
+        stepper = ShardedStepper(state, config, dtype, world)
     while not counters.ended:
-        set_encoder_frozen(state.model, counters.epoch, config)
-        seen = examples.at(counters.epoch)
-        plan = epoch_plan(
-            seen,
-            config.batch_tokens,
-            seed=config.seed,
-            epoch=counters.epoch,
-            both_sides=config.sort == "both_sides",
-        )
-        yield from fit_epoch(stepper, seen, plan, evaluate, reward_loss)
-        if counters.batch >= len(plan):
+        epoch = start_epoch(state.model, examples, config, counters.epoch)
+        yield from fit_epoch(stepper, epoch, evaluate, reward_loss)
+        if counters.batch >= len(epoch.plan):
             counters.epoch, counters.batch = counters.epoch + 1, 0
         counters.ended = counters.ended or limit_reached(counters, config)
     yield Ended(counters.step, counters.ended)
@@ -55,39 +53,31 @@ def fit(
 
 def fit_epoch(
     stepper: Stepper,
-    examples: Examples,
-    plan: list[np.ndarray],
+    epoch: Epoch,
     evaluate: Evaluate | None,
     reward_loss: RewardLoss | None,
 ) -> Iterator[Event]:
-    """Train on the batches of the plan that are left; yield the events.
+    """Train on the batches of an epoch that are left; yield the events.
 
     A run can be resumed at any point of the loop, also before an evaluation that is due.
     """
     state, config = stepper.state, stepper.config
-    counters = state.counters
+    counters, plan = state.counters, epoch.plan
     while True:
         if evaluate and due(counters, len(plan), config):
             yield judged(state, evaluate(state), config)
         if counters.ended or stops_here(counters, len(plan), config):
             return
         group = plan[counters.batch : counters.batch + config.accumulate]
-        counters.batch += len(group)
         by_reward = counters.epoch + 1 >= config.self_critical_from
-        progress = counters.batch / len(plan)
+        progress = (counters.batch + len(group)) / len(plan)
         stepper.clock.read()
-        event = stepper.train_on(examples, group, progress, reward_loss if by_reward else None)
+        event = stepper.train_on(
+            epoch.examples, group, progress, reward_loss if by_reward else None
+        )
         stepper.clock.read()
+        counters.batch += len(group)
         yield event._replace(elapsed=counters.elapsed)
-
-
-def set_encoder_frozen(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:
-    """Unfreeze a pretrained encoder from epoch train.encoder_from on; freeze it before."""
-    if config.encoder_from and (encoder := pretrained_encoder(model)):
-        if epoch + 1 >= config.encoder_from:
-            encoder.unfreeze()
-        else:
-            encoder.freeze()
 
 
 def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:

@@ -83,7 +83,7 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     return State(model.to(device), config.train)
 
 
-def started(run: Run) -> Started:
+def started(run: Run, processes: int = 1) -> Started:
     """Return the first event of the run, and write it to a new log."""
     tokenizer, examples, dropped, notes, _, remarks = run.data.prepared
     dev, family = run.data.dev, run.config.model.family
@@ -106,6 +106,7 @@ def started(run: Run) -> Started:
         metric_is_auto=run.metric_is_auto,
         step=run.state.counters.step,
         remarks=remarks,
+        processes=processes,
     )
     if not run.log.size:
         versions = {"attn": __version__, "torch": torch.__version__}

@@ -101,6 +101,11 @@ def optimiser(
 
 def save(state: State, path: Path, previous: Path) -> None:
     """Write a checkpoint atomically; keep the one that it replaces as `previous`."""
+    write_keeping_old(path, content(state), previous)
+
+
+def content(state: State) -> bytes:
+    """Return the content of a checkpoint."""
     tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
     for name, parameter in state.learned.items():
         for kind, value in state.optimiser.state.get(parameter, {}).items():
@@ -111,7 +116,7 @@ def save(state: State, path: Path, previous: Path) -> None:
     if torch.cuda.is_available():
         tensors["random/cuda"] = torch.cuda.get_rng_state()
     counters = json.dumps(dataclasses.asdict(state.counters))
-    write_keeping_old(path, to_bytes(tensors, {"counters": counters}), previous)
+    return to_bytes(tensors, {"counters": counters})
 
 
 def restore(state: State, path: Path) -> None:
@@ -119,20 +124,25 @@ def restore(state: State, path: Path) -> None:
     tensors, metadata = read_tensors(path)
     with intact(path):
         counters = _counters(metadata)
-        moments = _moments(tensors)
-        with torch.no_grad():
-            for name, parameter in state.learned.items():
-                parameter.copy_(tensors[f"model/{name}"])
-                state.optimiser.state[parameter] = {
-                    kind: tensor.to(parameter.device) if kind != "step" or _fused(state) else tensor
-                    for kind, tensor in moments.get(name, {}).items()
-                }
-                if state.average is not None:
-                    state.average[name].copy_(tensors[f"average/{name}"])
-        torch.set_rng_state(tensors["random/cpu"])
-        if torch.cuda.is_available() and "random/cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random/cuda"])
+        fill(state, tensors)
     state.counters = counters
+
+
+@torch.no_grad()
+def fill(state: State, tensors: dict[str, Tensor]) -> None:
+    """Restore weights, moments, moving average and random numbers from those of a checkpoint."""
+    moments = _moments(tensors)
+    for name, parameter in state.learned.items():
+        parameter.copy_(tensors[f"model/{name}"])
+        state.optimiser.state[parameter] = {
+            kind: tensor.to(parameter.device) if kind != "step" or _fused(state) else tensor
+            for kind, tensor in moments.get(name, {}).items()
+        }
+        if state.average is not None:
+            state.average[name].copy_(tensors[f"average/{name}"])
+    torch.set_rng_state(tensors["random/cpu"])
+    if torch.cuda.is_available() and "random/cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random/cuda"])
 
 
 def read_counters(path: Path) -> Counters:

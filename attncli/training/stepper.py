@@ -73,7 +73,7 @@ class Stepper:
         self.state.counters.step += 1
         found = []
         for batch, numbers in batches:
-            with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            with self.autocast():
                 found.append(reward_loss(self.state.model, batch, numbers))
             autograd.backward(found[-1].loss / (found[-1].tokens * len(batches)))
         tokens = sum(part.tokens for part in found)
@@ -117,7 +117,7 @@ class Stepper:
 
         tokens: target tokens of all batches of the update.
         """
-        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+        with self.autocast():
             features, loss, nll, more = self.forward(batch)
             total = loss + more
             if self.config.r_drop:
@@ -146,6 +146,10 @@ class Stepper:
         if after is not None:
             self.baselines.append(after)
         return features, loss, nll, more
+
+    def autocast(self) -> torch.autocast:
+        """Return the context in which matrix products have the type of the run."""
+        return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
 
     def apply(self, rate: float) -> float:
         """Clip the gradient, update weights and moving average; return the norm before clipping."""

@@ -1,0 +1,84 @@
+"""Work of every process of a run but number 0: it computes its shards, as process 0 orders."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from attncli.training import hardware
+from attncli.training.data import Prepared
+from attncli.training.distributed.meeting import Invitation, Meeting
+from attncli.training.distributed.order import UPDATE
+from attncli.training.distributed.rank import Rank
+from attncli.training.distributed.stepper import ShardedStepper
+from attncli.training.distributed.world import ProcessGroup, ProcessLost
+from attncli.training.epoch import Epoch, start_epoch
+from attncli.training.folder import RunFolder, read_config
+from attncli.training.run import fresh_state
+from attncli.training.sources import training_source
+from attncli.training.state import fill
+from attncli.training.tensor_file import from_bytes
+
+
+class LeaderLost(ProcessLost):
+    """Process 0 ended without a report, or does not answer."""
+
+
+def follow(rank: Rank, open_device: Callable[[], str]) -> None:
+    """Compute the shards of this process in the run that process 0 leads, until it ends.
+
+    open_device: returns the device of this process. Process 0 reports an error of this process.
+    Raises LeaderLost if process 0 is lost.
+    """
+    with Meeting(rank) as meeting:
+        invitation = meeting.accept()
+        if invitation is None:
+            return
+        ignore_signals()
+        try:
+            join(meeting, invitation, open_device())
+        except ProcessLost as error:
+            if meeting.is_reported():
+                raise
+            raise LeaderLost(error.found, error.expected, error.hint) from None
+        except Exception as error:
+            meeting.report(str(error) or type(error).__name__)
+            raise
+
+
+def ignore_signals() -> None:
+    """Leave Ctrl-C and SIGTERM to process 0, which saves the run and then ends the others."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
+    """Load data and model of a run, join it, and follow the orders of process 0."""
+    torch.set_num_threads(invitation.threads)
+    hardware.retain_freed_memory()
+    hardware.limit_kernel_caches()
+    path = Path(invitation.folder)
+    config = read_config(RunFolder(path))
+    source = training_source(config.model.family)
+    prepared = source.load(config, path, lambda label, done, total: None).prepared
+    state = fresh_state(config, prepared, torch.device(device))
+    world = meeting.join(invitation)
+    if world is None:
+        return
+    fill(state, from_bytes(world.share(None)))
+    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[invitation.precision]
+    obey(ShardedStepper(state, config.train, dtype, world), prepared, world)
+
+
+def obey(stepper: ShardedStepper, prepared: Prepared, world: ProcessGroup) -> None:
+    """Compute the updates that process 0 orders."""
+    epoch: Epoch | None = None
+    while (order := world.receive()).kind == UPDATE:
+        if epoch is None or epoch.number != order.epoch:
+            epoch = start_epoch(stepper.state.model, prepared.examples, stepper.config, order.epoch)
+        group = epoch.plan[order.batch : order.batch + order.batches]
+        reward_loss = prepared.reward_loss if order.by_reward else None
+        stepper.execute(order, epoch.examples, group, reward_loss)

@@ -1,0 +1,159 @@
+"""Start of the work of several processes: process 0 prepares a run, then the others join it.
+
+They meet at the key-value store of torch.distributed, which `torchrun` starts. Process 0 may
+prepare data for hours; until then the others wait without a time limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from attncli.training.distributed.rank import Rank
+from attncli.training.distributed.world import ALONE, ProcessGroup, ProcessLost, World
+from attncli.training.events import Interrupted
+
+PAUSE = 0.02  # seconds between two looks at the store
+START, READY, JOIN = "start", "ready", "join"  # keys; READY/NUMBER for each process but 0
+FAULT, REPORTED = "fault", "reported"  # of another process; that process 0 ends by itself
+PATIENCE = 3.0  # seconds before a wait is shown, and before process 1 reports that 0 is lost
+
+
+class Invitation(NamedTuple):
+    """The run that the processes compute together."""
+
+    folder: str  # absolute path; every machine sees it
+    precision: str  # fp32 or bf16, of matrix products
+    threads: int  # of each process
+    seconds: float  # longest time to wait for another process
+
+
+class Meeting:
+    """The meeting of the processes of a run; with a single process, it does nothing.
+
+    A `with` block ends the work of all processes when process 0 leaves it.
+    """
+
+    def __init__(self, rank: Rank) -> None:
+        self.rank = rank
+        self.group: ProcessGroup | None = None
+        self.is_open = False  # True once the other processes know whether there is work
+        self.store: Any = None if rank.is_alone else open_store()
+
+    def __enter__(self) -> Meeting:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if self.store is None:
+            return
+        with contextlib.suppress(RuntimeError, ProcessLost):  # the others may have ended
+            if self.rank.number == 0:
+                self.store.set(REPORTED, "")
+            if self.rank.number == 0 and not self.is_open:
+                self.store.set(START, "")
+            if self.group and not isinstance(error, ProcessLost):
+                self.group.close()
+
+    def invite(
+        self,
+        invitation: Invitation,
+        waiting: Callable[[int, int], None],
+        stop_requested: Callable[[], bool],
+    ) -> World:
+        """Let the other processes join a run that is prepared; return all of them.
+
+        waiting: is called with the number of processes that are ready, and of all, if that takes
+        more than a few seconds.
+        """
+        if self.store is None:
+            return ALONE
+        self.store.set(START, json.dumps(invitation))
+        self.is_open = True
+        others = [f"{READY}/{number}" for number in range(1, self.rank.size)]
+        start = time.monotonic()
+        while not self.store.check(others):
+            if time.monotonic() - start > PATIENCE:
+                waiting(1 + sum(self.store.check([key]) for key in others), self.rank.size)
+            if reason := self.fault():
+                raise ProcessLost(reason)
+            if stop_requested():
+                raise Interrupted
+            time.sleep(PAUSE)
+        self.store.set(JOIN, "")
+        return self._join(invitation)
+
+    def accept(self) -> Invitation | None:
+        """Wait for process 0; return the run to join, or None if there is nothing to do."""
+        assert self.store is not None
+        try:
+            while not self.store.check([START]):
+                time.sleep(PAUSE)
+            found = self.store.get(START).decode()
+        except RuntimeError as error:
+            raise ProcessLost("process 0 ended before the run began") from error
+        return Invitation(*json.loads(found)) if found else None
+
+    def join(self, invitation: Invitation) -> ProcessGroup | None:
+        """Join the run, once all processes can compute their part of it.
+
+        Return None if process 0 ends before that.
+        """
+        assert self.store is not None
+        self.store.set(f"{READY}/{self.rank.number}", "")
+        while not self.store.check([JOIN]):
+            if self.store.check([REPORTED]):
+                return None
+            time.sleep(PAUSE)
+        return self._join(invitation)
+
+    def report(self, fault: str) -> None:
+        """Tell process 0 why this process ends."""
+        if self.store is not None:
+            with contextlib.suppress(RuntimeError):  # process 0 has ended too
+                self.store.set(FAULT, f"process {self.rank.number} of the run ended: {fault}")
+
+    def fault(self) -> str:
+        """Return why another process ended, or "" if it did not say so."""
+        with contextlib.suppress(RuntimeError):
+            if self.store is not None and self.store.check([FAULT]):
+                return str(self.store.get(FAULT).decode())
+        return ""
+
+    def is_reported(self) -> bool:
+        """Return True if process 0 ends by itself, and thus reports why, within a few seconds."""
+        end = time.monotonic() + PATIENCE
+        with contextlib.suppress(RuntimeError):
+            while self.store is not None and time.monotonic() < end:
+                if self.store.check([REPORTED]):
+                    return True
+                time.sleep(PAUSE)
+        return False
+
+    def _join(self, invitation: Invitation) -> ProcessGroup:
+        from torch.distributed.distributed_c10d import PrefixStore
+
+        assert self.store is not None
+        store = PrefixStore("group", self.store)
+        self.group = ProcessGroup(self.rank, store, invitation.seconds, self.fault)
+        return self.group
+
+
+def open_store() -> Any:
+    """Return the key-value store of the processes, which the environment names."""
+    from torch.distributed.rendezvous import rendezvous
+
+    try:
+        store, *_ = next(rendezvous("env://"))
+    except (RuntimeError, ValueError) as error:
+        raise ProcessLost(
+            f"no connection to the other processes ({error})",
+            "MASTER_ADDR and MASTER_PORT as torchrun sets them",
+            "start the processes with torchrun, or with attn train --processes N",
+        ) from None
+    return store

@@ -1,0 +1,28 @@
+"""Settings of a run of several processes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from attncli.training.config import RunConfig
+from attncli.training.distributed.shards import usual_shards
+from attncli.training.folder import RunFolder, read_config
+from models.errors import ConfigurationError
+
+
+def with_shards(folder: RunFolder, config: RunConfig, processes: int) -> RunConfig:
+    """Return the settings with a number of shards: as given, as the run was started, or the usual.
+
+    A single process needs none.
+    """
+    if processes == 1:
+        return config
+    stored = read_config(folder).train.shards if folder.config.exists() else 0
+    shards = config.train.shards or stored or usual_shards(processes)
+    if shards < processes:
+        raise ConfigurationError(
+            f"{processes} processes for train.shards={shards}",
+            f"at most {shards} processes",
+            f"to use more, start another run with -s train.shards={usual_shards(processes)}",
+        )
+    return replace(config, train=replace(config.train, shards=shards))

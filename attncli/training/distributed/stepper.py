@@ -1,0 +1,178 @@
+"""Updates of the weights by the sum of the gradients of all shards of an update.
+
+Process 0 announces an update; every process computes the gradients of its shards, receives the sum
+over all of them, and updates its copy of the weights. The sum has a fixed order (`tree`) unless
+train.fast_reduce is set. Its division by the number of target tokens comes last, because that
+number is known only then.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, autograd
+
+from attncli.data.batching import Examples, gather
+from attncli.training.clock import time_share
+from attncli.training.config import TrainConfig
+from attncli.training.data import RewardLoss
+from attncli.training.distributed.order import UPDATE, Order
+from attncli.training.distributed.shards import blocks, seed_of, split
+from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
+from attncli.training.distributed.world import ALONE, World
+from attncli.training.events import Stepped
+from attncli.training.schedule import learning_rate
+from attncli.training.state import State
+from attncli.training.stepper import Stepper
+
+
+class ShardSums(NamedTuple):
+    """Sums over the examples of a shard, or of all shards."""
+
+    loss: float = 0.0
+    nll: float = 0.0
+    tokens: float = 0.0
+    reward: float = 0.0
+    examples: float = 0.0
+
+    def plus(self, *amounts: float) -> ShardSums:
+        """Return these sums with amounts added to them."""
+        return ShardSums(*(one + other for one, other in zip(self, amounts, strict=True)))
+
+
+class ShardedStepper(Stepper):
+    """Updates whose gradient is the sum over the shards, computed by the processes of a run."""
+
+    def __init__(
+        self, state: State, config: TrainConfig, dtype: torch.dtype, world: World = ALONE
+    ) -> None:
+        super().__init__(state, config, dtype)
+        self.world = world
+        self.block = blocks(config.shards, world.size)[world.number]
+
+    def train_on(
+        self,
+        examples: Examples,
+        group: list[np.ndarray],
+        progress: float,
+        reward_loss: RewardLoss | None,
+    ) -> Stepped:
+        """Announce an update and compute it; see `Stepper`. The counters change at the end."""
+        started, counters = time.perf_counter(), self.state.counters
+        share = self.config.self_critical_lr / self.config.lr if reward_loss else 1.0
+        elapsed = time_share(counters.elapsed, self.config)
+        order = Order(
+            kind=UPDATE,
+            step=counters.step + 1,
+            epoch=counters.epoch,
+            batch=counters.batch,
+            batches=len(group),
+            rate=learning_rate(counters.step + 1, counters.cuts, self.config, elapsed) * share,
+            baseline=counters.baseline,
+            by_reward=reward_loss is not None,
+        )
+        self.world.announce(order)
+        sums, norm = self.execute(order, examples, group, reward_loss)
+        seconds = time.perf_counter() - started
+        counters.tokens += int(sums.tokens)
+        counters.seconds += seconds
+        return Stepped(
+            order.step,
+            order.epoch,
+            progress,
+            sums.loss / sums.tokens,
+            sums.nll / sums.tokens,
+            order.rate,
+            norm,
+            sums.reward / sums.examples if reward_loss else None,
+            int(sums.tokens),
+            seconds,
+        )
+
+    def execute(
+        self,
+        order: Order,
+        examples: Examples,
+        group: list[np.ndarray],
+        reward_loss: RewardLoss | None,
+    ) -> tuple[ShardSums, float]:
+        """Compute an update together with the other processes; return its sums and the norm.
+
+        If another process is lost, the weights and the counters are as before the update.
+        """
+        counters = self.state.counters
+        counters.baseline = order.baseline
+        parts = [split(batch, self.config.shards, examples.shared) for batch in group]
+        own = TreeSum()
+        table = torch.zeros(self.config.shards, len(ShardSums._fields), dtype=torch.float64)
+        for shard in self.block:
+            torch.manual_seed(seed_of(self.config.seed, order.step, shard))
+            sums = self.shard_sums(examples, [part[shard] for part in parts], reward_loss)
+            table[shard] = torch.tensor(sums, dtype=torch.float64)
+            if not self.config.fast_reduce:
+                own.add(Subtree(0, shard, self.take_gradient()))
+        table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
+        sums = ShardSums(*table.sum(0).tolist())
+        if self.config.fast_reduce:
+            gradient = self.world.add(self.take_gradient())
+        else:
+            gradient = sum_in_order(own, self.config.shards, self.world)
+        self.set_gradient(gradient.div_(sums.tokens))
+        torch.manual_seed(seed_of(self.config.seed, order.step, self.config.shards))
+        counters.step = order.step
+        if self.baselines:
+            mean = -sums.nll / sums.tokens
+            counters.baseline = self.attention_loss.next_baseline(mean, order.baseline)
+            self.baselines.clear()
+        return sums, self.apply(order.rate)
+
+    def shard_sums(
+        self, examples: Examples, parts: list[np.ndarray], reward_loss: RewardLoss | None
+    ) -> ShardSums:
+        """Add the gradients of a shard; return its sums. parts: its examples in each batch."""
+        self.state.model.train()
+        sums = ShardSums()
+        for numbers in filter(len, parts):
+            batch = gather(examples, numbers, self.device)
+            if reward_loss is None:
+                tokens, reward = int(batch.target_mask.sum()), 0.0
+                loss, nll = self.gradients(batch, tokens=1)
+            else:
+                with self.autocast():
+                    found = reward_loss(self.state.model, batch, numbers)
+                autograd.backward(found.loss)
+                loss, nll, tokens = float(found.loss.detach()), found.nll, found.tokens
+                reward = found.reward * len(numbers)
+            sums = sums.plus(loss, nll, tokens, reward, len(numbers))
+        return sums
+
+    def trained(self) -> list[Tensor]:
+        """Return the parameters that have a gradient now: a frozen encoder has none."""
+        return [parameter for parameter in self.parameters if parameter.requires_grad]
+
+    def take_gradient(self) -> Tensor:
+        """Return the gradient of all parameters as one vector, and reset it.
+
+        Its length is a multiple of the number of processes.
+        """
+        trained = self.trained()
+        length = sum(parameter.numel() for parameter in trained)
+        found = torch.zeros(length + -length % self.world.size, device=self.device)
+        start = 0
+        for parameter in trained:
+            if parameter.grad is not None:
+                found[start : start + parameter.numel()] = parameter.grad.flatten()
+            parameter.grad = None
+            start += parameter.numel()
+        return found
+
+    def set_gradient(self, gradient: Tensor) -> None:
+        """Give each parameter its part of the gradient."""
+        start = 0
+        for parameter in self.trained():
+            end = start + parameter.numel()
+            parameter.grad = gradient[start:end].view_as(parameter)
+            start = end

@@ -1,0 +1,184 @@
+"""The processes of a run, and the tensors they exchange.
+
+`Alone` is the world of a single process; `ProcessGroup` uses torch.distributed: gloo for tensors in
+main memory, NCCL for those on GPUs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from attncli.training.distributed.order import END, WAIT, Order, decoded
+from attncli.training.distributed.rank import Rank
+from models.errors import ResourceError
+
+
+class ProcessLost(ResourceError):
+    """Another process of the run ended, or did not answer in time."""
+
+
+class World(Protocol):
+    """The processes of a run, seen from one of them. A call that fails raises ProcessLost."""
+
+    number: int  # of this process, from 0
+    size: int  # number of processes
+
+    def announce(self, order: Order) -> None:
+        """Send an order from process 0 to all others."""
+
+    def keep_waiting(self) -> None:
+        """Tell the others from time to time that process 0 is busy with other work."""
+
+    def share(self, content: bytes | None) -> bytes:
+        """Return the bytes of process 0; the others give None."""
+
+    def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
+        """Send one slice of the values to each process; return the slices received, in their order.
+
+        values: slices of one length, one after another. counts: length received from each process.
+        """
+
+    def collect(self, values: Tensor) -> Tensor:
+        """Return the values (N,) of every process, one after another, (W * N,)."""
+
+    def add(self, values: Tensor) -> Tensor:
+        """Return the sum of the values of all processes, in any order."""
+
+
+class Alone:
+    """The world of a single process."""
+
+    number, size = 0, 1
+
+    def announce(self, order: Order) -> None:
+        """Do nothing: nobody listens."""
+
+    def keep_waiting(self) -> None:
+        """Do nothing: nobody waits."""
+
+    def share(self, content: bytes | None) -> bytes:
+        """Return the bytes."""
+        return content or b""
+
+    def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
+        """Return the values."""
+        return values
+
+    def collect(self, values: Tensor) -> Tensor:
+        """Return the values."""
+        return values
+
+    def add(self, values: Tensor) -> Tensor:
+        """Return the values."""
+        return values
+
+
+ALONE = Alone()
+
+
+class ProcessGroup:
+    """Several processes, joined by torch.distributed."""
+
+    def __init__(self, rank: Rank, store: Any, seconds: float, explain: Callable[[], str]) -> None:
+        """Wait until all processes have called this.
+
+        store: a key-value store that they share. seconds: longest time to wait for another process.
+        explain: returns why another process ended, if it said so before.
+        """
+        import torch.distributed as dist
+
+        self.number, self.size, self.seconds, self.explain = *rank[:2], seconds, explain
+        self.announced = time.monotonic()
+        self.dist = dist
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        with self.losses():
+            dist.init_process_group(
+                backend,
+                store=store,
+                rank=rank.number,
+                world_size=rank.size,
+                timeout=timedelta(seconds=seconds),
+            )
+
+    def close(self) -> None:
+        """End the work of the other processes, if this is process 0, and leave the group."""
+        if self.number == 0:
+            self.announce(Order(END))
+        with self.losses():
+            self.dist.destroy_process_group()
+
+    def announce(self, order: Order) -> None:
+        """Send an order from process 0 to all others."""
+        self._broadcast(order.encoded())
+        self.announced = time.monotonic()
+
+    def receive(self) -> Order:
+        """Return the next order of process 0 other than to wait."""
+        order = Order(WAIT)
+        while order.kind == WAIT:
+            order = decoded(self._broadcast(order.encoded()))
+        return order
+
+    def keep_waiting(self) -> None:
+        """Tell the others that process 0 is busy, well before they give up."""
+        if time.monotonic() - self.announced > self.seconds / 10:
+            self.announce(Order(WAIT))
+
+    def share(self, content: bytes | None) -> bytes:
+        """Return the bytes of process 0; the others give None."""
+        length = self._broadcast(torch.tensor(len(content or b"")))
+        values = torch.empty(int(length), dtype=torch.uint8)
+        if content is not None:
+            values = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+        return self._broadcast(values).numpy().tobytes()
+
+    def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
+        """Send a slice to each process; return the slices received. See `World`."""
+        received = values.new_empty(sum(counts))
+        sent = [len(values) // self.size] * self.size
+        with self.losses():
+            self.dist.all_to_all_single(received, values, list(counts), sent)
+        return received
+
+    def collect(self, values: Tensor) -> Tensor:
+        """Return the values of every process, one after another."""
+        found = values.new_empty(self.size * len(values))
+        with self.losses():
+            self.dist.all_gather(list(found.chunk(self.size)), values)
+        return found
+
+    def add(self, values: Tensor) -> Tensor:
+        """Return the sum of the values of all processes, in the order of the library."""
+        with self.losses():
+            self.dist.all_reduce(values)
+        return values
+
+    def _broadcast(self, values: Tensor) -> Tensor:
+        with self.losses():
+            self.dist.broadcast(values, 0)
+        return values
+
+    @contextlib.contextmanager
+    def losses(self) -> Iterator[None]:
+        """Raise ProcessLost for an exchange that failed or took too long."""
+        start = time.monotonic()
+        try:
+            yield
+        except RuntimeError as error:
+            if reason := self.explain():
+                raise ProcessLost(reason, expected="all processes until the run ends") from error
+            late = time.monotonic() - start > 0.9 * self.seconds
+            raise ProcessLost(
+                f"a process of this run did not answer within {self.seconds:g} s"
+                if late
+                else "a process of this run was killed, or its connection was lost",
+                "all processes until the run ends",
+                "the same command continues the run",
+            ) from error

@@ -1,0 +1,58 @@
+"""Processes of one run, forked from the tests, which have imported torch already."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+servers: list[TCPStore] = []  # of the processes that run
+Work = Callable[[int], int | None]  # of the process with a number; returns its exit status
+
+
+def start(size: int, work: Work, errors: Path) -> list[int]:
+    """Fork the processes of a run; return their ids. Their stderr is appended to a file."""
+    server = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # as of torchrun
+    servers.append(server)
+    return [fork(number, size, server.port, work, errors) for number in range(size)]
+
+
+def fork(number: int, size: int, port: int, work: Work, errors: Path) -> int:
+    """Fork one process of a run; return its id."""
+    child = os.fork()
+    if child:
+        return child
+    status = 70  # of a bug
+    try:
+        names = {"RANK": number, "LOCAL_RANK": number, "WORLD_SIZE": size, "MASTER_PORT": port}
+        os.environ.update({name: str(value) for name, value in names.items()})
+        os.environ |= {"MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+        out = os.open(errors, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o666)
+        for descriptor in (1, 2):
+            os.dup2(out, descriptor)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        torch.set_num_threads(1)
+        status = work(number) or 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def end(processes: Sequence[int]) -> list[int]:
+    """Wait for the processes; return their exit codes, negative for those that a signal ended."""
+    found = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
+    servers.clear()
+    return found
+
+
+def run(size: int, work: Work, errors: Path) -> list[int]:
+    """Run the processes to their end; return their exit codes."""
+    return end(start(size, work, errors))
