@@ -25,8 +25,8 @@ from attncli.data.batching import epoch_plan, gather
 from attncli.data.features import cache_folder
 from attncli.training.config import RunConfig
 from attncli.training.data import Prepared
+from attncli.training.epoch import set_encoder_frozen
 from attncli.training.hardware import DTYPES, computes_bf16, processor
-from attncli.training.loop import set_encoder_frozen
 from attncli.training.run import fresh_state
 from attncli.training.stepper import Stepper
 from models.bundle import sizes_of
