@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from models.config import ImageConfig
@@ -37,6 +38,17 @@ class Cnn(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
         raise NotImplementedError
+
+    def grid_shape(self, config: ImageConfig) -> tuple[int, int, int]:
+        """Return features, rows and columns of the grid: V, rows, columns.
+
+        Computed by a network without weights. A network that knows its strides overrides this,
+        because torch imports its compiler for the computation, which takes half a second.
+        """
+        with torch.device("meta"):
+            pixels = torch.zeros(1, 3, config.size, config.size)
+            _, features, rows, columns = type(self)(config).eval()(pixels).shape
+        return features, rows, columns
 
     def load(self, weights: str) -> None:
         """Load the weights: DEFAULT, or the path of a file."""

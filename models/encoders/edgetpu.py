@@ -101,6 +101,14 @@ class MobileNetEdgeTpu(Cnn):
         grid: Tensor = x if self.head is None else self.head(x)
         return grid
 
+    def grid_shape(self, config: ImageConfig) -> tuple[int, int, int]:
+        """Return features, rows and columns of the grid, from the layers' strides."""
+        features, side = 0, config.size
+        for layer in self.modules():
+            if isinstance(layer, Convolution):
+                features, side = len(layer.bias), -(-side // layer.stride)
+        return features, side, side
+
     def load(self, weights: str) -> None:
         """Load the weights: DEFAULT (the shipped captioner's), an npz file, or its folder."""
         if weights in ("", "DEFAULT"):
@@ -160,8 +168,32 @@ class Convolution(nn.Module):
         around = rows[0] if rows == columns and rows[0] == rows[1] else 0
         if not around and max(*rows, *columns):
             x = pad(x, (*columns, *rows))
+        if fuses(x):
+            return fused(x, self, around)
         x = conv2d(x, self.weight, self.bias, self.stride, around, groups=self.groups)
-        return x.relu() if self.relu else x
+        return x.relu_() if self.relu else x
+
+
+def fuses(x: Tensor) -> bool:
+    """Return True if oneDNN can compute a convolution and its ReLU in one pass, for inference."""
+    return (
+        torch.is_inference_mode_enabled()
+        and x.device.type == "cpu"
+        and x.dtype == torch.float32
+        and torch.backends.mkldnn.is_available()
+        and hasattr(torch.ops.mkldnn, "_convolution_pointwise")
+        and not torch.is_autocast_enabled("cpu")
+    )
+
+
+def fused(x: Tensor, layer: Convolution, around: int) -> Tensor:
+    """Return the layer's output for padded features; it equals the two steps but for rounding."""
+    after = "relu" if layer.relu else "none"
+    padding, stride, dilation = [around] * 2, [layer.stride] * 2, [1, 1]
+    y: Tensor = torch.ops.mkldnn._convolution_pointwise(
+        x, layer.weight, layer.bias, padding, stride, dilation, layer.groups, after, [], ""
+    )
+    return y
 
 
 def same(length: int, kernel: int, stride: int) -> tuple[int, int]:

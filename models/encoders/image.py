@@ -38,11 +38,8 @@ class ImageEncoder(PretrainedEncoder):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         image = config.image
-        kind = kind_of(image.encoder)
-        self.body: Cnn = kind(image)
-        with torch.device("meta"):  # computes the shape of the grid only
-            pixels = torch.zeros(1, 3, image.size, image.size)
-            _, self.value_size, rows, columns = kind(image).eval()(pixels).shape
+        self.body: Cnn = kind_of(image.encoder)(image)
+        self.value_size, rows, columns = self.body.grid_shape(image)
         self.grid = (rows, columns)
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
         self.feature_dropout = Dropout(image.dropout)

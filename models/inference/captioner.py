@@ -21,6 +21,7 @@ from models.inference.trained import TorchModel
 from models.tokenizer import END, SPACE
 from models.types import Hypothesis, Memory
 
+NETWORK_BATCH = 16  # images in the image network at once; their features then fit in the caches
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
 CaptionerInput = ImageInput | tuple[ImageInput, ...]  # an ensemble may be given one image per model
 
@@ -98,8 +99,8 @@ class Captioner(TorchModel):
         """Return features (N, S, V) of images; features among them are returned unchanged."""
         given = [self._pixels(image).to(self.device) for image in images]
         pixels = [image for image in given if image.dim() == 3]
-        computed: Iterator[Tensor] = iter(
-            self.encoder.features(torch.stack(pixels)) if pixels else ()
+        computed = itertools.chain.from_iterable(
+            self.encoder.features(torch.stack(part)) for part in windows(pixels, NETWORK_BATCH)
         )
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 

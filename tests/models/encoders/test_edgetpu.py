@@ -13,6 +13,8 @@ import pytest
 import torch
 
 from models.config import ImageConfig
+from models.encoders import edgetpu
+from models.encoders.cnn import Cnn
 from models.encoders.edgetpu import (
     MOBILENET_EDGETPU,
     Architecture,
@@ -140,6 +142,32 @@ def test_the_network_equals_its_description_evaluated_pixel_by_pixel(
         found = network(image)[0].permute(1, 2, 0)
         reference = torch.from_numpy(outputs[name])
         torch.testing.assert_close(found.detach().double(), reference, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_convolutions_and_relu_in_one_pass_compute_the_same_grid(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not hasattr(torch.ops.mkldnn, "_convolution_pointwise"):
+        pytest.skip("torch without oneDNN")
+    torch.manual_seed(1)
+    network, images = MobileNetEdgeTpu(EDGETPU, TINY), torch.randn(count, 3, 33, 33)
+    original, calls = edgetpu.fused, []
+    monkeypatch.setattr(edgetpu, "fused", lambda *given: calls.append(1) or original(*given))
+    with torch.no_grad():
+        expected = network(images)
+    assert not calls
+    with torch.inference_mode():
+        torch.testing.assert_close(network(images), expected, atol=1e-5, rtol=1e-5)
+    assert len(calls) == sum(isinstance(part, Convolution) for part in network.modules())
+
+
+@pytest.mark.parametrize("grid", ["", "stem", "blocks.1", "blocks.2.expand"])
+@pytest.mark.parametrize("size", [32, 33])
+def test_the_shape_of_the_grid_follows_from_the_strides(grid: str, size: int) -> None:
+    config = dataclasses.replace(EDGETPU, grid=grid, size=size)
+    network = MobileNetEdgeTpu(config)
+    assert network.grid_shape(config) == Cnn.grid_shape(network, config)
 
 
 def test_same_padding_puts_the_odd_zero_after() -> None:
