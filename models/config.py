@@ -117,6 +117,16 @@ class AttentionLossConfig:
         "else the last)",
     )
     guide_head: int = option(1, "number of that head, counted from 1", least=1)
+    guide_shift: int = option(
+        0,
+        "step whose weights are trained towards the links of a target token: 0, the step that "
+        "predicts it; 1, the step that reads it (Chen et al. 2020)",
+        at_most=1,
+    )
+    guide_null: bool = option(
+        False,
+        "train the weights of a target token without links towards the end mark of the source",
+    )
     redundancy: float = option(
         0.0,
         "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "

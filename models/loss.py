@@ -24,6 +24,7 @@ from models.decoders.pooling import PoolingDecoder
 from models.errors import ConfigurationError
 from models.model import EncoderDecoder, TeacherForcingOutput
 from models.settings import check_limits
+from models.tokenizer import END
 from models.types import Batch
 
 SMALLEST = 1e-9  # lower bound of a weight before the logarithm
@@ -176,7 +177,10 @@ class AttentionLoss:
             terms = self.config.coverage_weight * penalty
         if forced.heads is not None and batch.links is not None:
             _, head = guided_head(self.config, self.model)
-            terms = terms + self.config.guide * guide_loss(forced.heads[:, 0, head], batch.links)
+            weights, links = forced.heads[:, 0, head], guide_targets(batch, self.config)
+            if self.config.guide_shift:  # step t + 1 reads token t
+                weights, links = weights[:, 1:], links[:, :-1]
+            terms = terms + self.config.guide * guide_loss(weights, links)
         if forced.heads is not None and self.config.redundancy:
             terms = terms + self.config.redundancy * redundancy(forced.heads[:, 0, :, 0])
         if forced.log_prob is None or forced.entropy is None:
@@ -213,6 +217,22 @@ def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int
                 f"train.attention.guide_{name}={number + 1} of a model with {most}", f"1 to {most}"
             )
     return layer, config.guide_head - 1
+
+
+def guide_targets(batch: Batch, config: AttentionLossConfig) -> Tensor:
+    """Return the target weights (B, T, S) of a guided head.
+
+    With `guide_null`, a token without links has the end mark of the source as its target, unless
+    the pair has no links at all.
+    """
+    assert batch.links is not None
+    if not config.guide_null:
+        return batch.links
+    free = batch.target_mask & (batch.target_out != END) & (batch.links.sum(-1) == 0)  # (B, T)
+    free &= batch.links.flatten(1).any(1)[:, None]
+    last = batch.source_mask.sum(1) - 1  # (B,) the end mark
+    null = nn.functional.one_hot(last, batch.links.shape[2])  # (B, S)
+    return batch.links + free[..., None] * null[:, None]
 
 
 def guide_loss(weights: Tensor, links: Tensor) -> Tensor:

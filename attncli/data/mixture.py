@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from attncli.data.guides import guide_table
 from attncli.data.noise import add_noise
 from attncli.data.tokens import Side
 from models.inference.batching import pad_pairs
@@ -40,6 +41,22 @@ class Direction(NamedTuple):
     source: Side
     target: Side
     prefix: tuple[int, ...] = ()  # tokens in front of the source
+    links: Side | None = None  # of each pair: source token, target token, source token, ..
+    turned: bool = False  # True if the links name the target token first
+
+    def token_links(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the token links of some pairs that form one example, in the form of `links`."""
+        if self.links is None:
+            return np.zeros(0, np.int64)
+        sides = self.source.lengths[pairs] - 1, self.target.lengths[pairs] - 1
+        starts = np.stack([np.cumsum(side) - side for side in sides], 1)  # (P, 2)
+        starts[:, 0] += len(self.prefix)
+        order = slice(None, None, -1 if self.turned else 1)
+        found = [
+            self.links[int(pair)].reshape(-1, 2).astype(np.int64)[:, order] + start
+            for pair, start in zip(pairs, starts, strict=True)
+        ]
+        return np.concatenate(found).reshape(-1)
 
     @property
     def pairs(self) -> int:
@@ -164,13 +181,22 @@ class Mixture:
         """Return the padded batch of some examples."""
         examples = [self._example(int(number)) for number in numbers]
         sources, targets = zip(*examples, strict=True)
-        return pad_pairs(sources, targets, torch.device("cpu"))
+        batch = pad_pairs(sources, targets, torch.device("cpu"))
+        if all(direction.links is None for direction in self.directions):
+            return batch
+        shape = batch.target_out.shape[1], batch.source.shape[1]
+        rows = [direction.token_links(inside) for direction, inside in map(self._pairs, numbers)]
+        return batch._replace(links=torch.from_numpy(guide_table(rows, shape)))
+
+    def _pairs(self, number: int) -> tuple[Direction, np.ndarray]:
+        """Return the direction of an example, and the numbers of its pairs in that direction."""
+        pairs = self.rows[number][self.rows[number] >= 0]
+        place = int(self.direction_of(pairs[:1])[0])
+        return self.directions[place], pairs - self.starts[place]
 
     def _example(self, number: int) -> tuple[list[int], list[int]]:
         """Return the ids of one example's source and target."""
-        pairs = self.rows[number][self.rows[number] >= 0]
-        place = int(self.direction_of(pairs[:1])[0])
-        direction, inside = self.directions[place], pairs - self.starts[place]
+        direction, inside = self._pairs(number)
         source, target = (
             [int(token) for pair in inside for token in side[pair][:-1]]
             for side in (direction.source, direction.target)

@@ -42,9 +42,9 @@ def about(config: RunConfig, counters: Counters) -> About:
 def guided_alignment(config: RunConfig) -> AlignConfig:
     """Return the alignment settings of a guided attention head; the defaults without one."""
     loss = config.train.attention
-    if not (config.data.alignments and loss.guide):
+    if not (config.data.guides and loss.guide):
         return AlignConfig()
-    return AlignConfig(layer=loss.guide_layer, head=loss.guide_head)
+    return AlignConfig(layer=loss.guide_layer, head=loss.guide_head, shift=loss.guide_shift)
 
 
 def _initial_model(config: RunConfig) -> str:
@@ -56,7 +56,7 @@ def _guidance(config: RunConfig) -> str:
         return ""
     loss = config.train.attention
     layer = f"layer {loss.guide_layer}, " if loss.guide_layer else ""
-    links = Path(config.data.alignments).name
+    links = ", ".join(Path(path).name for path in config.data.guides)
     return f"- Attention guided ({layer}head {loss.guide_head}) by: {links}\n"
 
 

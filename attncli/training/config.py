@@ -115,8 +115,15 @@ class DataConfig:
         corpora = (*self.corpora, *self.dev_corpora)
         texts = [*self.train, *self.dev, *(path for corpus in corpora for path in corpus.files)]
         images = [self.images, self.captions, self.dev_captions]
-        others = [self.alignments, self.labels, self.dev_labels]
+        links = [corpus.alignments for corpus in corpora]
+        others = [self.alignments, *links, self.labels, self.dev_labels]
         return tuple(path for path in (*texts, *images, *others) if path)
+
+    @property
+    def guides(self) -> tuple[str, ...]:
+        """The files of word links that guide an attention head."""
+        each = (self.alignments, *(corpus.alignments for corpus in self.corpora))
+        return tuple(path for path in each if path)
 
     @property
     def is_given(self) -> bool:

@@ -37,6 +37,10 @@ class CorpusConfig:
         "al. 2019), and only the direction to the second language is trained",
     )
 
+    alignments: str = option(
+        "", "word links of the pairs, one Pharaoh line each, that guide an attention head"
+    )
+
     @property
     def sides(self) -> tuple[str, str]:
         """The two languages; raise a ModelError for another form."""
@@ -94,6 +98,10 @@ def languages_of(corpora: Iterable[CorpusConfig]) -> tuple[str, ...]:
 def with_absolute_paths(corpora: Iterable[CorpusConfig]) -> tuple[CorpusConfig, ...]:
     """Return the corpora with absolute paths, so that a run can be resumed from any folder."""
     return tuple(
-        replace(corpus, files=tuple(str(Path(path).absolute()) for path in corpus.files))
+        replace(
+            corpus,
+            files=tuple(str(Path(path).absolute()) for path in corpus.files),
+            alignments=str(Path(corpus.alignments).absolute()) if corpus.alignments else "",
+        )
         for corpus in corpora
     )

@@ -22,7 +22,7 @@ def check_buildable(config: RunConfig) -> None:
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)
-    if config.data.alignments:
+    if config.data.guides:
         guided_head(config.train.attention, model)
     if config.start_from:
         check_initial_model(config)

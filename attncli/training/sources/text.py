@@ -142,11 +142,13 @@ def check_examples(config: RunConfig) -> None:
             f"train.subword_sampling with tokens of kind {' and '.join(sorted(kinds))}",
             "subwords of one kind: tokenizer.kind=unigram or bpe",
         )
-    varied = data.noise or data.concatenate or train.subword_sampling
-    if data.alignments and varied:
+    varied = data.noise or train.subword_sampling
+    guided = any(corpus.alignments for corpus in data.corpora)
+    if (data.alignments and (varied or data.concatenate)) or (guided and varied):
+        others = "data.noise, data.concatenate" if data.alignments else "data.noise"
         raise ModelError(
-            "data.alignments with data.noise, data.concatenate or train.subword_sampling, which "
-            "change the tokens that are linked",
+            f"alignments with {others} or train.subword_sampling, which change the tokens that "
+            "are linked",
             "one of them",
         )
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attncli.data import corpus, tokens
+from attncli.data.guides import read_guides
 from attncli.data.mixture import Direction, shares
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.corpora import CorpusConfig
@@ -44,9 +45,14 @@ def fingerprints(data: DataConfig) -> dict[str, str]:
 
 def _hash(corpora: Iterable[CorpusConfig]) -> str:
     parts = [
-        (one.languages, one.both, one.tagged, corpus.fingerprint(one.files)) for one in corpora
+        (one.languages, one.both, one.tagged, corpus.fingerprint(files_of(one))) for one in corpora
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
+
+
+def files_of(config: CorpusConfig) -> tuple[str, ...]:
+    """Return the files of a corpus, word links included."""
+    return (*config.files, config.alignments) if config.alignments else config.files
 
 
 def read_dev(corpora: Iterable[CorpusConfig]) -> DevDirections | None:
@@ -96,7 +102,8 @@ def directions_in(
             prefix = [tokenizer.language_id(target)]
             if config.tagged:
                 prefix.append(tokenizer.control_id(BACK_TRANSLATED))
-            found.append(Direction(f"{source}-{target}", *sides, tuple(prefix)))
+            name = f"{source}-{target}"
+            found.append(Direction(name, *sides, tuple(prefix), pairs.links, bool(turned)))
     return [direction for direction in found if direction.pairs]
 
 
@@ -148,6 +155,7 @@ def _tokenise(
         tokenizer,
         folder,
         max_length=min(config.data.max_length, config.model.max_source) - PREFIX,
+        guides=read_guides(Path(one.alignments), total) if one.alignments else None,
         total=total,
         advance=lambda done: progress(f"tokenising {one.languages}", done, total),
     )

@@ -16,7 +16,8 @@ from models.alignment import AlignConfig
 from models.bundle import build
 from models.config import AttentionLossConfig
 from models.errors import ModelError
-from models.loss import guide_loss
+from models.loss import AttentionLoss, guide_loss, guide_targets
+from models.tokenizer import END
 from models.types import Batch, VocabularySizes
 from tests.attncli.training.small import run, write_texts
 from tests.attncli.training.small import small_config as minute_config
@@ -34,6 +35,38 @@ def test_the_guide_loss_by_hand() -> None:
     weights = torch.tensor([[[0.5, 0.25, 0.25], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]]])
     links = torch.tensor([[[0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     torch.testing.assert_close(guide_loss(weights, links), -torch.tensor(0.25).log())
+
+
+def test_a_token_without_links_is_guided_to_the_end_mark() -> None:
+    batch = guided_batch()
+    assert batch.links is not None
+    found = guide_targets(batch, AttentionLossConfig(guide_null=True))
+    assert guide_targets(batch, AttentionLossConfig()) is batch.links
+    free = batch.target_mask & (batch.links.sum(-1) == 0) & (batch.target_out != END)
+    assert free.any()
+    for row, step in free.nonzero().tolist():
+        assert found[row, step].nonzero().flatten().tolist() == [
+            int(batch.source_mask[row].sum()) - 1
+        ]
+    assert torch.equal(found[~free], batch.links[~free])
+    no_links = batch._replace(links=torch.zeros_like(batch.links))
+    assert not guide_targets(no_links, AttentionLossConfig(guide_null=True)).any()
+
+
+def test_a_shifted_guide_trains_the_step_that_reads_the_token() -> None:
+    """The loss of shift 1 is that of shift 0 for links that are one step later."""
+    batch = guided_batch()
+    assert batch.links is not None
+    later = torch.cat([batch.links[:, :1] * 0, batch.links[:, :-1]], 1)
+    terms = []
+    for shift, links in ((1, batch.links), (0, later)):
+        torch.manual_seed(1)
+        config = AttentionLossConfig(guide=1.0, guide_shift=shift)
+        model = build(small_config("transformer-nano"), VocabularySizes(30, 30, True)).eval()
+        loss, used = AttentionLoss(config, model), batch._replace(links=links)
+        forced = model.teacher_force(used, want_heads=loss.want_heads(used))
+        terms.append(loss(forced, used, torch.zeros(1), None)[0])
+    torch.testing.assert_close(*terms)
 
 
 @pytest.mark.parametrize("preset", ["transformer-tiny", "rnnsearch-nano", "luong-nano"])
