@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import io
 import struct
+import threading
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,11 +45,14 @@ BROKEN = (  # exceptions that Pillow raises for damaged files
 )
 
 
-def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
+def open_image(
+    source: Path | bytes, *, least: int = 0, before: Callable[[int], None] = lambda pixels: None
+) -> Image.Image:
     """Open the image in a file, or in its bytes, as RGB and upright.
 
     least: minimum side in pixels. A large JPEG is opened at a smaller scale, which is several times
     faster, if neither side becomes smaller than this. The default 0 opens it at its own size.
+    before: called with the number of pixels before they are decoded; it may wait for memory.
     Raises NotFoundError for a missing file and InputError for one that is not a readable image.
     """
     name = "the image" if isinstance(source, bytes) else str(source)
@@ -61,6 +65,7 @@ def open_image(source: Path | bytes, *, least: int = 0) -> Image.Image:
             raise too_large(name, image.size)
         if least:
             image.draft(None, (least, least))
+        before(image.width * image.height)
         image.load()
         return rgb(upright(image))
 
@@ -133,13 +138,37 @@ def _stream(source: Path | bytes) -> BinaryIO:
     return io.BytesIO(source) if isinstance(source, bytes) else open_regular(source, IMAGE_BYTES)
 
 
+class Quiet:
+    """Context without warnings for any number of threads; `warnings.catch_warnings` is for one."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._caught = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._caught = warnings.catch_warnings()
+                self._caught.__enter__()
+                warnings.simplefilter("ignore")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._caught.__exit__(None, None, None)
+
+
+QUIET = Quiet()
+
+
 @contextlib.contextmanager
 def _readable(name: str) -> Iterator[None]:
     """Raise a ModelError of one line for a missing, damaged or dangerous file."""
     known = "a JPEG, PNG, WebP, GIF, BMP or TIFF"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of unusual EXIF data and of many pixels
+        with QUIET:  # Pillow warns of unusual EXIF data and of many pixels
             yield
     except ModelError:
         raise

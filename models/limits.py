@@ -48,7 +48,7 @@ CEILINGS = (
     Ceiling("WINDOW_BYTES", "memory that a compressed file may ask for", "bytes", REFUSED),
     Ceiling("SENTENCES", "sentence pairs of a file of links", "pairs", REFUSED),
     Ceiling("DIGITS", "a word or sentence number in a file of links", "digits", REFUSED),
-    Ceiling("IMAGE_PIXELS", "an image, of which one is open at a time", "pixels", "reported"),
+    Ceiling("IMAGE_PIXELS", "an image, and all that are decoded at a time", "pixels", "reported"),
     Ceiling("IMAGE_BYTES", "the file of an image", "bytes", "the image is reported"),
     Ceiling("ARCHIVE_MEMBERS", "files in a TAR file or folder of images", "files", REFUSED),
     Ceiling("HTML_UNENDED", "tags and comments of HTML without an end", "parts", REFUSED),

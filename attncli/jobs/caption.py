@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attncli.data.named_images import ImageFile
+from attncli.jobs.image_opener import ImageOpener, OpenedImage
 from attncli.render.captions import CaptionedImage
 from models.config import BATCH_IMAGES, SearchConfig
-from models.errors import ModelError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from attncli.render.image_attention.maps import AttentionMaps
-    from models.inference.captioner import Caption, Captioner, CaptionerInput
+    from models.inference.captioner import Caption, Captioner
 
-SIDE = 448  # minimum side of an image that maps are drawn over, in pixels
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # images from which on equal captions are reported
 REMEMBERED = 1000  # different captions that are counted
@@ -34,12 +32,13 @@ def caption_images(
 ) -> Iterator[list[CaptionedImage]]:
     """Caption groups of images; yield the results of at most one batch at a time.
 
-    One batch is in memory at a time. attention: True adds attention maps.
+    While a batch is computed, the next one of its group is decoded: two batches are in memory, in
+    the size that the model reads. attention: True adds attention maps.
     """
-    for group in groups:
-        for start in range(0, len(group), batch):
-            files = group[start : start + batch]
-            yield _captioned(files, captioner, search=search, attention=attention)
+    with ImageOpener(captioner, attention=attention) as opener:
+        for group in groups:
+            for files, images in opener.opened(group, batch):
+                yield _captioned(files, images, captioner, search=search, attention=attention)
 
 
 class CaptionStatistics:
@@ -87,9 +86,13 @@ class CaptionStatistics:
 
 
 def _captioned(
-    files: Sequence[ImageFile], captioner: Captioner, *, search: SearchConfig, attention: bool
+    files: Sequence[ImageFile],
+    opened: Sequence[OpenedImage | str],
+    captioner: Captioner,
+    *,
+    search: SearchConfig,
+    attention: bool,
 ) -> list[CaptionedImage]:
-    opened = [_opened(file, captioner, attention) for file in files]
     images = [image.shown for image in opened if not isinstance(image, str)]
     captions = iter(captioner.caption(images, search=search, attention=attention))
     outcomes = []
@@ -101,28 +104,6 @@ def _captioned(
             maps = _maps(file, image.larger, caption) if image.larger else None
             outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
-
-
-class Opened(NamedTuple):
-    """An image reduced to the sizes needed, so that only one is in memory at its full size."""
-
-    shown: CaptionerInput  # the square that the model receives; of an ensemble, one for each model
-    larger: Image | None  # the same square, large enough to draw attention maps over it
-
-
-def _opened(file: ImageFile, captioner: Captioner, attention: bool) -> Opened | str:
-    """Open an image; return an error message instead if it cannot be read."""
-    from models.images import open_image, to_square
-
-    if file.fault:
-        return file.fault
-    config = captioner.config.image
-    larger = dataclasses.replace(config, size=max(config.size, SIDE))
-    try:
-        image = open_image(file.content(), least=captioner.image_size)
-        return Opened(captioner.reduced(image), to_square(image, larger) if attention else None)
-    except ModelError as error:
-        return str(error) if file.path else f"{file.name}: {error}"
 
 
 def _maps(file: ImageFile, image: Image, caption: Caption) -> AttentionMaps:

@@ -1,0 +1,103 @@
+"""Processor time of `attn caption` in several versions, and of importing torch and the weights.
+
+    git worktree add /tmp/before da1faa0
+    python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. --rounds 3
+
+Alternates, in each round: every version on the folder of photos, every version on one photo from a
+cold start, and a Python process that imports torch and reads the same weights. Prints medians of
+processor seconds and compares the captions with those of the first version. Then it measures the
+part of the image network in this version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+
+from processor_time import Measured, measure
+
+ROOT = Path(__file__).resolve().parents[1]
+MODEL = Path("models/pretrained/photos")
+LAUNCH = "from attncli.app import main; main()"  # what the `attn` script does
+READ = "import sys, torch; from safetensors.torch import load_file; load_file(sys.argv[1])"
+
+
+def caption(version: Path, threads: int, *images: str) -> Measured:
+    """Run `attn caption` of a version of the program."""
+    arguments = ["caption", "-m", str(version / MODEL), "--threads", str(threads), *images]
+    environment = os.environ | {"PYTHONPATH": str(version)}
+    return measure([sys.executable, "-c", LAUNCH, *arguments], environment, folder=version)
+
+
+def shares(folder: Path, threads: int) -> dict[str, float]:
+    """Return processor seconds of this version by part: decoding, image network, search."""
+    import torch
+
+    from models import load_captioner
+    from models.images import open_image
+
+    torch.set_num_threads(threads)
+    captioner = load_captioner(ROOT / MODEL)
+    seconds = dict.fromkeys(("decoding", "image network", "search"), 0.0)
+    files = sorted(folder.iterdir())
+    for start in range(0, len(files), 32):
+        clock = time.process_time()
+        size = captioner.image_size
+        images = [captioner.reduced(open_image(f, least=size)) for f in files[start : start + 32]]
+        seconds["decoding"] += time.process_time() - clock
+        with torch.inference_mode():
+            clock = time.process_time()
+            features = captioner.features(images)
+            seconds["image network"] += time.process_time() - clock
+        clock = time.process_time()
+        captioner.caption(list(features))
+        seconds["search"] += time.process_time() - clock
+    return seconds
+
+
+def main() -> None:
+    """Parse the command line and measure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("photos", type=Path, help="folder of photos only")
+    parser.add_argument("--version", action="append", required=True, metavar="NAME=FOLDER")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that wait for each other take no time
+    folder = given.photos.resolve()
+    versions = {}
+    for item in given.version:
+        name, _, path = item.partition("=")
+        versions[name] = Path(path).resolve()
+    photos = sorted(map(str, folder.iterdir()))
+    found: dict[str, list[float]] = {}
+    captions: dict[str, bytes] = {}
+    for number in range(1, given.rounds + 1):
+        row: dict[str, Measured] = {}
+        for name, path in versions.items():
+            row[f"{len(photos)} photos, {name}"] = caption(path, given.threads, "-r", str(folder))
+            captions[name] = row[f"{len(photos)} photos, {name}"].output
+        for name, path in versions.items():
+            row[f"one photo, {name}"] = caption(path, given.threads, photos[0])
+        weights = str(ROOT / MODEL / "model.safetensors")
+        row["torch and the weights"] = measure([sys.executable, "-c", READ, weights])
+        for name, result in row.items():
+            found.setdefault(name, []).append(result.seconds)
+        print(number, {name: round(result.seconds, 2) for name, result in row.items()}, flush=True)
+    for name, values in found.items():
+        print(f"{name}: {statistics.median(values):.2f} s of processor time")
+    first = next(iter(captions.values())).splitlines()
+    for name, output in captions.items():
+        equal = sum(a == b for a, b in zip(first, output.splitlines(), strict=True))
+        print(f"captions of {name} equal to the first version's: {equal} of {len(first)}")
+    parts = shares(folder, given.threads)
+    for name, seconds in parts.items():
+        print(f"{name}: {seconds:.2f} s, {seconds / sum(parts.values()):.0%}")
+
+
+if __name__ == "__main__":
+    main()

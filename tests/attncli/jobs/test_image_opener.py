@@ -1,0 +1,87 @@
+"""Images are opened in threads: in order, within a budget of pixels, errors in their places."""
+
+import threading
+import time
+import warnings
+from types import SimpleNamespace
+
+from PIL import Image
+
+from attncli.data.named_images import ImageFile
+from attncli.jobs.image_opener import ImageOpener, PixelBudget
+from models.config import ImageConfig
+from models.images import QUIET
+
+CAPTIONER = SimpleNamespace(
+    config=SimpleNamespace(image=ImageConfig()), image_size=8, reduced=lambda image: image.size
+)
+
+
+def image_files(folder, count):
+    for number in range(count):
+        Image.new("RGB", (10 + number, 10)).save(folder / f"{number}.png")
+    return [ImageFile(str(number), folder / f"{number}.png") for number in range(count)]
+
+
+def test_batches_are_in_order_and_errors_keep_their_places(tmp_path):
+    files = image_files(tmp_path, 7)
+    files[2].path.write_bytes(b"no image")
+    files[5] = ImageFile("5", fault="a fault")
+    with ImageOpener(CAPTIONER, attention=False) as opener:
+        batches = list(opener.opened(files, 3))
+    assert [part for part, _ in batches] == [files[:3], files[3:6], files[6:]]
+    found = [image for _, images in batches for image in images]
+    assert "is not a readable image" in found[2] and found[5] == "a fault"
+    assert [found[n].shown for n in (0, 1, 3, 4, 6)] == [(10 + n, 10) for n in (0, 1, 3, 4, 6)]
+
+
+def test_one_batch_is_opened_ahead_and_no_more(tmp_path):
+    files, seen = image_files(tmp_path, 6), []
+    captioner = SimpleNamespace(**vars(CAPTIONER) | {"reduced": lambda image: seen.append(1)})
+    with ImageOpener(captioner, attention=False) as opener:
+        batches = opener.opened(files, 1)
+        next(batches)
+        time.sleep(0.2)
+        assert len(seen) == 2
+
+
+def test_the_budget_is_never_exceeded_except_by_one_image_alone():
+    budget, inside, peaks = PixelBudget(10), [], []
+    lock = threading.Lock()
+
+    def hold(pixels):
+        with budget.held(pixels):
+            with lock:
+                inside.append(pixels)
+                peaks.append(list(inside))
+            time.sleep(0.002)
+            with lock:
+                inside.remove(pixels)
+
+    threads = [threading.Thread(target=hold, args=(n,)) for n in [4, 6, 30, 5, 5, 7, 3] * 5]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not inside
+    assert all(sum(peak) <= 10 or peak == [30] for peak in peaks)
+    assert any(len(peak) > 1 for peak in peaks)
+
+
+def test_warnings_return_when_the_last_thread_leaves():
+    before = list(warnings.filters)
+    started, leave = threading.Event(), threading.Event()
+
+    def first():
+        with QUIET:
+            started.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    started.wait(10)
+    with QUIET:
+        leave.set()
+        thread.join()
+        assert warnings.filters[0][0] == "ignore"
+    assert warnings.filters == before
