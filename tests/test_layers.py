@@ -48,6 +48,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["attncli.render", "attncli.options"],
     ["attncli.training"],
     ["attncli.jobs"],
+    ["attncli.bulk"],
     ["attncli.commands"],
     ["attncli.completion", "attncli.conversion"],
     ["attncli.app"],

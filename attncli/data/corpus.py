@@ -73,7 +73,7 @@ def open_text(path: Path | str) -> Iterator[Iterator[str]]:
     """Open a file, or standard input for ``-``, as decompressed lines."""
     path = Path(path)
     with open_input(path) as stream:
-        yield _texts(path, _split(decompressed(stream, path)))
+        yield _texts(path, byte_lines(decompressed(stream, path)))
 
 
 @contextmanager
@@ -194,8 +194,11 @@ def _texts(path: Path, lines: Iterator[bytes]) -> Iterator[str]:
         yield line.text.rstrip("\r")
 
 
-def _split(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield lines with their ends; an over-long line is cut just above the limit of `decode`."""
+def byte_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of some blocks, with their ends.
+
+    An over-long line is cut just above the limit of `decode`.
+    """
     partial = bytearray()
     for block in blocks:
         first, *others = block.split(b"\n")

@@ -1,4 +1,4 @@
-"""Lock of a run folder, so that one process trains in it; it ends with that process."""
+"""Lock of a folder, so that one process trains or works in it; it ends with that process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ NAME = ".lock"
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(
+    folder: Path, *, doing: str = "training", command: str = "attn train", option: str = "-o"
+) -> Iterator[None]:
     """Lock a folder inside a `with` block; create the folder if it is missing.
+
+    doing, command, option: what the message says about a process that has the lock.
 
     Raise a ModelError if another process has locked it. The kernel releases the lock of a killed
     process, so no lock is ever stale. The process id in the file is used only in the message.
@@ -28,9 +32,9 @@ def locked(folder: Path) -> Iterator[None]:
             file.seek(0)
             process = file.read(20).decode("ascii", "replace").strip()
             raise ModelError(
-                f"process {process} is training in {folder}",
-                "a folder that no other `attn train` uses",
-                "wait for that process, stop it, or choose another -o",
+                f"process {process} is {doing} in {folder}",
+                f"a folder that no other `{command}` uses",
+                f"wait for that process, stop it, or choose another {option}",
             )
         with write_errors(folder):
             os.ftruncate(file.fileno(), 0)

@@ -35,6 +35,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare .*--dry-run", "--seeds 1 -s data.demo_pairs=60 -s train.steps=2"),
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare ", "--help"),
+    (r"^attn bulk ", "--processes 1"),
     (r"^python ", "--help"),
 )
 COMMAND = re.compile(r"^(?:    |\$ )?(?:attn|python|pip|make) .*", re.M)

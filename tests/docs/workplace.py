@@ -41,6 +41,8 @@ def write_workplace(folder: Path, classifier: Path) -> None:
         (folder / name).write_text("".join(last))
     (folder / "links").write_text("0-0 1-1\n" * 4)
     (folder / "links.txt").write_text("0-0 1-1\n" * len(pairs))
+    (folder / "corpus").mkdir()
+    shutil.copy(folder / "in.en", folder / "corpus")
     write_documents(folder)
     write_images(folder)
     write_runs(folder / "runs")

@@ -1,0 +1,34 @@
+"""Engines of `attn bulk`: one file each, which lets workers process shards.
+
+An engine yields the parts of shards in any order. It takes shards from an iterator only as fast as
+its workers need them. It retries a shard whose worker dies, and ends its workers when it is closed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Generator, Iterator
+from typing import Protocol
+
+from attncli.bulk.job import BulkJob
+from attncli.bulk.shards import Part, Shard
+
+Parts = Generator[Part, None, None]
+
+ENGINES = {  # name: module:function
+    "local": "attncli.bulk.engines.local:process",
+}
+
+
+class BulkEngine(Protocol):
+    """Function that lets workers process shards."""
+
+    def __call__(self, job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
+        """Yield the part of each shard. processes: workers at the same time; 0: as many as fit."""
+
+
+def bulk_engine(name: str) -> BulkEngine:
+    """Return an engine by its name."""
+    module, _, function = ENGINES[name].partition(":")
+    found: BulkEngine = getattr(importlib.import_module(module), function)
+    return found

@@ -1,0 +1,56 @@
+"""Kinds of input of `attn bulk`: one file each, which cuts shards and writes their results.
+
+A kind cuts an input into shards where the job is started, reads a shard where it is processed, and
+joins the results of all shards where the job was started.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from attncli.bulk.job import BulkJob
+from attncli.bulk.shards import RecordNote, Shard
+from attncli.bulk.tasks import RecordResult
+
+INPUTS = {  # name: module:class
+    "lines": "attncli.bulk.inputs.lines:Lines",
+    "images": "attncli.bulk.inputs.images:Images",
+}
+
+
+class Cut(NamedTuple):
+    """The content of a shard."""
+
+    size: int  # records
+    content: bytes
+
+
+class ShardReading(NamedTuple):
+    """The records of a shard, and how their results are written."""
+
+    records: Sequence[Any]  # as the task takes them
+    write: Callable[[Sequence[RecordResult]], bytes]  # from the results to the body of the part
+    faults: tuple[RecordNote, ...] = ()  # records that could not be read
+
+
+class InputKind(Protocol):
+    """A kind of input."""
+
+    def cut(self, paths: Sequence[Path], size: int) -> Iterator[Cut]:
+        """Yield the contents of the shards of an input, of at most `size` records."""
+
+    def read(self, shard: Shard, job: BulkJob, name: str) -> ShardReading:
+        """Return the records of a shard. name: of the field that results get; see BulkTask."""
+
+    def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
+        """Write the bodies of all parts, in order, as one file."""
+
+
+def input_kind(name: str) -> InputKind:
+    """Return a kind of input by its name."""
+    module, _, kind = INPUTS[name].partition(":")
+    found: InputKind = getattr(importlib.import_module(module), kind)()
+    return found

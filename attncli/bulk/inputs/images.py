@@ -1,0 +1,61 @@
+"""Images: files, folders and TAR files. Every machine reads them by their paths."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import BinaryIO
+
+from attncli.bulk.inputs import Cut, ShardReading
+from attncli.bulk.job import BulkJob
+from attncli.bulk.shards import Shard
+from attncli.data.image_index import FileRange
+from attncli.data.named_images import ImageFile, named_images
+
+
+class Images:
+    """Images: a record is an image, and a shard names them."""
+
+    def cut(self, paths: Sequence[Path], size: int) -> Iterator[Cut]:
+        """Yield the names and places of the images, `size` at a time.
+
+        A line also has size and time of the file, so that a changed image has another digest.
+        """
+        groups = named_images(list(map(str, paths)), recursive=True)
+        files = chain.from_iterable(groups)
+        while group := list(islice(files, size)):
+            yield Cut(len(group), "".join(map(_line, group)).encode("utf-8", "surrogateescape"))
+
+    def read(self, shard: Shard, job: BulkJob, name: str) -> ShardReading:
+        """Return the images of a shard; their results are rows."""
+        lines = shard.content.decode("utf-8", "surrogateescape").splitlines()
+        return ShardReading(
+            [_file(line) for line in lines],
+            lambda results: b"".join(result.row for result in results),
+        )
+
+    def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
+        """Write the rows of all parts."""
+        file.writelines(bodies)
+
+
+def _line(image: ImageFile) -> str:
+    """Return an image as a line of JSON: name, file, offset, size, fault, size and time of it."""
+    source = image.source
+    place = source if isinstance(source, FileRange) else FileRange(Path(image.path or ""))
+    try:
+        found = os.stat(place.file)
+        state = [found.st_size, found.st_mtime_ns]
+    except OSError:
+        state = []
+    range_of = [str(place.file.absolute()), place.offset, place.size]
+    return json.dumps([image.name, *range_of, image.fault, isinstance(source, Path), state]) + "\n"
+
+
+def _file(line: str) -> ImageFile:
+    name, path, offset, size, fault, whole, _ = json.loads(line)
+    place = Path(path)
+    return ImageFile(name, place if whole else FileRange(place, offset, size), fault)

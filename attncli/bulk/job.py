@@ -1,0 +1,65 @@
+"""A bulk job as data: task, models and settings. Workers on other machines receive it as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attncli import __version__
+from models.bundle.digests import file_digest
+from models.bundle.settings import NAME as CONFIG
+from models.bundle.settings import WEIGHTS, Shared, read_settings
+from models.labels import LABELS
+
+DIGEST = 32  # characters of a digest in a name
+
+
+@dataclass(frozen=True)
+class BulkJob:
+    """Everything that a worker needs in order to process shards."""
+
+    task: str  # a key of attncli.bulk.tasks.TASKS
+    models: tuple[str, ...]  # folders, which every worker reads
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the task
+    input: str = "lines"  # a key of attncli.bulk.inputs.INPUTS
+    column: str = ""  # field of JSON lines, column of Parquet
+    device: str = "auto"
+    threads: int = 1  # of a worker
+
+    def to_json(self) -> str:
+        """Return the job as one line."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> BulkJob:
+        """Return the job that `to_json` wrote."""
+        values = json.loads(text)
+        return cls(**{**values, "models": tuple(values["models"])})
+
+    def digest(self) -> str:
+        """Return a digest of all that determines the results: models, settings, version of attn.
+
+        Device, threads and the place of a model do not count.
+        """
+        facts = {
+            **dataclasses.asdict(self),
+            "models": [model_digest(Path(model)) for model in self.models],
+            "version": __version__,
+        }
+        del facts["device"], facts["threads"]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:DIGEST]
+
+
+def model_digest(folder: Path) -> str:
+    """Return a digest of the files that a model in use consists of."""
+    shared = read_settings(folder).get("shared")
+    names = [CONFIG, WEIGHTS, *sorted(path.name for path in folder.glob("*.model"))]
+    names += [LABELS] if (folder / LABELS).exists() else []
+    names += [Shared(**shared).file] if shared else []
+    digests = "".join(f"{name} {file_digest(folder / name)}\n" for name in names)
+    return hashlib.sha256(digests.encode()).hexdigest()

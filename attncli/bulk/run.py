@@ -1,0 +1,180 @@
+"""A bulk job: cut the inputs, let an engine process the missing shards, join the parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.bulk.engines import bulk_engine
+from attncli.bulk.inputs import input_kind
+from attncli.bulk.job import BulkJob
+from attncli.bulk.joining import JoinedCounts, join_parts
+from attncli.bulk.parts import PartFolder, part_name, state_folder
+from attncli.bulk.shards import Shard
+from attncli.bulk.sources import BulkSource
+from attncli.render.json import as_json
+from attncli.training.lock import locked
+from models.bundle.digests import file_digest
+from models.errors import InputError
+from models.files import remove_leftovers, write_errors, write_text
+
+PARTS, FINISHED = "parts", "job.json"
+
+
+@dataclass(frozen=True)
+class BulkPlan:
+    """What a bulk job processes, and how."""
+
+    job: BulkJob
+    sources: Sequence[BulkSource]
+    out: Path  # file or folder; the state is kept beside it
+    shard_size: int  # records
+    engine: str = "local"
+    processes: int = 0  # 0: the engine decides
+
+
+class BulkProgress(NamedTuple):
+    """How far a job is."""
+
+    shards: int  # finished, those of earlier runs included
+    all_shards: int
+    records: int  # in finished shards
+    all_records: int
+    new_records: int  # processed by this run
+    seconds: float  # since this run began to process
+
+
+class BulkSummary(NamedTuple):
+    """The end of a job."""
+
+    counts: JoinedCounts
+    state: Path  # folder with errors.jsonl and warnings.jsonl
+    before: bool = False  # True if an earlier run had finished the same job
+
+
+class ListedShard(NamedTuple):
+    """A shard before it is processed."""
+
+    source: int  # index of its input
+    first: int  # number of its first record in the input, from 1
+    size: int  # records
+    part: str  # name of its part
+
+
+def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
+    """Process all shards that have no part yet; yield the progress, and a summary at the end.
+
+    Raises ModelError if an input cannot be read or changes, or a part or an output cannot be
+    written; also if another process works on the same output. Finished parts are kept.
+    """
+    state = state_folder(plan.out)
+    with locked(state, doing="working", command="attn bulk", option="OUT"):
+        digest = plan.job.digest()
+        listed = [*list_shards(plan, digest)]
+        if found := _finished(state, plan, listed):
+            yield BulkSummary(found, state, before=True)
+            return
+        parts = PartFolder(state / PARTS)
+        with write_errors(parts.folder):
+            parts.folder.mkdir(exist_ok=True)
+        remove_leftovers(parts.folder)
+        yield from _processed(plan, digest, listed, parts)
+        names: list[list[str]] = [[] for _ in plan.sources]
+        for shard in listed:
+            names[shard.source].append(shard.part)
+        counts = join_parts(plan.sources, names, parts, input_kind(plan.job.input), state)
+        _finish(state, plan, listed, counts)
+        yield BulkSummary(counts, state)
+
+
+def list_shards(plan: BulkPlan, digest: str) -> Iterator[ListedShard]:
+    """Yield the shards of all inputs. digest: of the job."""
+    for index, source in enumerate(plan.sources):
+        for shard in cut_source(plan, source, 0):
+            yield ListedShard(index, shard.first, shard.size, part_name(digest, shard))
+
+
+def cut_source(plan: BulkPlan, source: BulkSource, number: int) -> Iterator[Shard]:
+    """Yield the shards of an input. number: of its first shard."""
+    first = 1
+    for cut in input_kind(plan.job.input).cut(source.paths, plan.shard_size):
+        yield Shard(number, first, cut.size, cut.content)
+        first, number = first + cut.size, number + 1
+
+
+def _processed(
+    plan: BulkPlan, digest: str, listed: list[ListedShard], parts: PartFolder
+) -> Iterator[BulkProgress]:
+    """Process the missing shards and store their parts."""
+    missing = {n for n, shard in enumerate(listed) if parts.read(shard.part) is None}
+    all_records = sum(shard.size for shard in listed)
+    done = sum(shard.size for n, shard in enumerate(listed) if n not in missing)
+    new, ready, began = 0, len(listed) - len(missing), time.monotonic()
+    yield BulkProgress(ready, len(listed), done, all_records, new, 0.0)
+    if not missing:
+        return
+    shards = _missing_shards(plan, digest, listed, missing)
+    with closing(bulk_engine(plan.engine)(plan.job, shards, plan.processes)) as found:
+        for part in found:
+            parts.write(listed[part.number].part, part)
+            ready, new = ready + 1, new + part.size
+            seconds = time.monotonic() - began
+            yield BulkProgress(ready, len(listed), done + new, all_records, new, seconds)
+
+
+def _missing_shards(
+    plan: BulkPlan, digest: str, listed: list[ListedShard], missing: set[int]
+) -> Iterator[Shard]:
+    """Yield the shards that have no part. Inputs are read again, so that memory stays constant."""
+    number, counts = 0, Counter(shard.source for shard in listed)
+    for index, source in enumerate(plan.sources):
+        count = counts[index]
+        if missing.intersection(range(number, number + count)):
+            for shard in cut_source(plan, source, number):
+                known = shard.number < len(listed) and listed[shard.number].part
+                if part_name(digest, shard) != known:
+                    raise InputError(f"{source.name} has changed meanwhile", "a file at rest")
+                if shard.number in missing:
+                    yield shard
+        number += count
+
+
+def _job_digest(plan: BulkPlan, listed: list[ListedShard]) -> str:
+    """Return a digest of all parts and of the paths of the outputs."""
+    names = "".join(f"{plan.sources[shard.source].out} {shard.part}\n" for shard in listed)
+    return hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _finish(state: Path, plan: BulkPlan, listed: list[ListedShard], counts: JoinedCounts) -> None:
+    """Store that the job is finished; remove its parts."""
+    record = {
+        "task": plan.job.task,
+        "models": plan.job.models,
+        "settings": plan.job.settings,
+        "digest": _job_digest(plan, listed),
+        "outputs": {str(source.out): file_digest(source.out) for source in plan.sources},
+        **counts._asdict(),
+    }
+    write_text(state / FINISHED, as_json(record))
+    shutil.rmtree(state / PARTS, ignore_errors=True)
+
+
+def _finished(state: Path, plan: BulkPlan, listed: list[ListedShard]) -> JoinedCounts | None:
+    """Return the counts of the same job if it is finished and its outputs are unchanged."""
+    try:
+        record = json.loads((state / FINISHED).read_text("utf-8"))
+        same = record["digest"] == _job_digest(plan, listed)
+        outputs = {str(source.out): source.out for source in plan.sources}
+        for name, digest in record["outputs"].items() if same else ():
+            same = same and outputs[name].exists() and file_digest(outputs[name]) == digest
+        return JoinedCounts(*(record[name] for name in JoinedCounts._fields)) if same else None
+    except (OSError, ValueError, KeyError, TypeError):  # none, or damaged
+        return None

@@ -1,0 +1,47 @@
+"""Tasks of `attn bulk`: one file each, which opens the models and processes records."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from attncli.bulk.job import BulkJob
+
+TASKS = {  # name: module:class
+    "translate": "attncli.bulk.tasks.translate:TranslateTask",
+    "classify": "attncli.bulk.tasks.classify:ClassifyTask",
+    "caption": "attncli.bulk.tasks.caption:CaptionTask",
+    "align": "attncli.bulk.tasks.align:AlignTask",
+}
+
+
+class RecordResult(NamedTuple):
+    """Result of one record."""
+
+    row: bytes  # rows in the output format
+    value: str | None  # the best result as text; None: there is none, `error` says why
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class BulkTask(Protocol):
+    """Opened models. Records are lines (attncli.data.lines), or images (named_images)."""
+
+    name: str  # of the field that JSON lines and Parquet get; empty: the text is replaced
+
+    def __init__(self, job: BulkJob) -> None:
+        """Open the models. Raises ModelError if they do not suit the task."""
+
+    def run(self, records: Sequence[Any]) -> list[RecordResult]:
+        """Return the result of each record; one that cannot be processed has an error."""
+
+    def failed(self, record: Any, error: str) -> RecordResult:
+        """Return the result of a record that could not be processed."""
+
+
+def open_task(job: BulkJob) -> BulkTask:
+    """Open the models of a job. This imports torch, or CTranslate2."""
+    module, _, name = TASKS[job.task].partition(":")
+    task: BulkTask = getattr(importlib.import_module(module), name)(job)
+    return task

@@ -1,0 +1,273 @@
+"""`attn bulk` writes what the command for one process writes, whatever happens in between."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from attncli import app
+from attncli.bulk.engines import local
+from attncli.bulk.job import BulkJob
+from attncli.bulk.parts import PartFolder, part_name
+from attncli.bulk.shards import Part, RecordNote, Shard, part_from_bytes, part_to_bytes
+from attncli.embedded.grammar import generate
+from models.errors import ResourceError
+
+SHARD = ["--shard", "7", "--processes", "1"]
+
+
+def text(path: Path, count: int = 40) -> Path:
+    """Write sentences, some empty and one that is no UTF-8; the last line has no end."""
+    lines = [pair.source.encode() for pair in generate(count)]
+    lines[3], lines[11], lines[20] = b"", b"\xff\xfe bad", b"two  spaces \r"
+    path.write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
+    return path
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return text(tmp_path / "in.txt")
+
+
+@pytest.fixture
+def expected(source: Path, tiny_bundle: Path, tmp_path: Path) -> bytes:
+    """Return what `attn translate` writes."""
+    out = tmp_path / "expected"
+    assert app.run(["translate", "-m", str(tiny_bundle), "-i", str(source), "-o", str(out)]) == 1
+    return out.read_bytes()
+
+
+def bulk(*words: object) -> int:
+    return app.run(["bulk", *map(str, words), *SHARD])
+
+
+def test_the_output_is_that_of_one_process(
+    source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert bulk("translate", "-m", tiny_bundle, source, out) == 1  # a line is no UTF-8
+    assert out.read_bytes() == expected
+    [row] = (tmp_path / "out.bulk" / "errors.jsonl").read_text().splitlines()
+    error = json.loads(row)
+    assert (error["file"], error["record"]) == (str(source), 12)
+    assert "line 12 is not valid UTF-8" in error["error"]
+    assert not (tmp_path / "out.bulk" / "parts").exists()
+
+
+@pytest.mark.parametrize("options", [["--format", "jsonl"], ["-n", "2"], ["--scores"]])
+def test_every_format_has_the_rows_of_one_process(
+    options: list[str], source: Path, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    one, out = tmp_path / "one", tmp_path / "out"
+    app.run(["translate", "-m", str(tiny_bundle), "-i", str(source), "-o", str(one), *options])
+    assert bulk("translate", "-m", tiny_bundle, source, out, *options) == 1
+    assert [*map(numbers_rounded, out.read_text().splitlines())] == [
+        *map(numbers_rounded, one.read_text().splitlines())
+    ]
+
+
+def numbers_rounded(row: str) -> str:
+    """Return a row with scores of three digits: batches of other sizes round differently."""
+    import re
+
+    return re.sub(r"-?\d+\.\d+(e-\d+)?", lambda found: f"{float(found[0]):.3f}", row)
+
+
+def test_folders_are_mirrored_without_compression(
+    source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    corpus = tmp_path / "corpus"
+    (corpus / "deep").mkdir(parents=True)
+    (corpus / "a.txt").write_bytes(source.read_bytes())
+    (corpus / "deep" / "b.txt.gz").write_bytes(gzip.compress(source.read_bytes()))
+    (corpus / ".hidden").write_text("no text")
+    assert bulk("translate", "-m", tiny_bundle, corpus, tmp_path / "out") == 1
+    assert (tmp_path / "out" / "a.txt").read_bytes() == expected
+    assert (tmp_path / "out" / "deep" / "b.txt").read_bytes() == expected
+    assert len([*(tmp_path / "out").rglob("*")]) == 3
+    assert (tmp_path / "out.bulk" / "errors.jsonl").read_text().count("\n") == 2
+
+
+def test_two_files_with_one_output_are_refused(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.txt", "a.txt.gz"):
+        (tmp_path / name).write_bytes(b"A dog.\n")
+    inputs = [tmp_path / "a.txt", tmp_path / "a.txt.gz"]
+    assert bulk("translate", "-m", tiny_bundle, *inputs, tmp_path / "out") == 1
+    assert "have the same output" in capsys.readouterr().err
+
+
+def test_labels_captions_and_links_are_those_of_their_commands(
+    toy_classifier: Path, soft_captioner: Path, tiny_bundle: Path, photos: Path, tmp_path: Path
+) -> None:
+    (photos / "bad.jpg").write_bytes(b"no image")
+    lines, pairs = tmp_path / "lines", tmp_path / "pairs"
+    lines.write_text("".join(f"{pair.source}\n" for pair in generate(20)))
+    rows = "".join(f"{pair.source}\t{pair.target}\n" for pair in generate(20))
+    pairs.write_text(f"{rows}alone\n")
+    one, out = tmp_path / "one.txt", tmp_path / "out"
+    for task, model, given, single, status in (
+        ("classify", toy_classifier, lines, ["-i", lines], 0),
+        ("caption", soft_captioner, photos, ["-r", photos], 1),
+        ("align", tiny_bundle, pairs, [pairs], 1),
+    ):
+        words = [task, "-m", model, *single, "-o", one]
+        assert app.run([*map(str, words)]) == status
+        assert bulk(task, "-m", model, given, out) == status
+        assert out.read_bytes() == one.read_bytes(), task
+        errors = (tmp_path / "out.bulk" / "errors.jsonl").read_text().splitlines()
+        assert len(errors) == status
+
+
+def test_a_finished_job_is_not_repeated(
+    source: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    monkeypatch.setattr(local, "process", None)  # a call would fail
+    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    monkeypatch.undo()
+    out.write_bytes(b"changed")
+    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert out.read_bytes() != b"changed"
+
+
+def test_finished_parts_are_not_processed_again(
+    source: Path,
+    expected: bytes,
+    tiny_bundle: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A full disk after two parts: one line, and the same command needs only the other parts."""
+    out, write = tmp_path / "out", PartFolder.write
+    written: list[int] = []
+
+    def limited(folder: PartFolder, name: str, part: Part) -> None:
+        if len(written) == 2:
+            raise ResourceError("cannot write: No space left on device")
+        write(folder, name, part)
+        written.append(part.number)
+
+    monkeypatch.setattr(PartFolder, "write", limited)
+    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert not out.exists()
+    monkeypatch.setattr(PartFolder, "write", write)
+    seen: list[int] = []
+    process = local.process
+
+    def watched(job: object, shards: object, processes: int) -> object:
+        for part in process(job, shards, processes):  # type: ignore[arg-type]
+            seen.append(part.number)
+            yield part
+
+    monkeypatch.setattr(local, "process", watched)
+    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert out.read_bytes() == expected
+    assert sorted([*seen, *written]) == list(range(6))
+
+
+def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path)
+    part = Part(3, 2, b"a\nb\n", (RecordNote(7, "bad"),))
+    folder.write("name", part)
+    assert folder.read("name") == part
+    content = (tmp_path / "name").read_bytes()
+    (tmp_path / "name").write_bytes(content[:-1])
+    assert folder.read("name") is None
+    assert part_from_bytes(part_to_bytes(part)) == part
+
+
+def test_another_setting_has_other_parts(tiny_bundle: Path) -> None:
+    job = BulkJob("translate", (str(tiny_bundle),), {"format": "text"})
+    other = BulkJob("translate", (str(tiny_bundle),), {"format": "tsv"}, threads=2)
+    same = BulkJob("translate", (str(tiny_bundle),), {"format": "text"}, threads=2)
+    shard = Shard(0, 1, 2, b"a\nb\n")
+    names = [part_name(one.digest(), shard) for one in (job, other, same)]
+    assert names[0] == names[2] != names[1]
+    assert part_name(job.digest(), shard._replace(first=3)) != names[0]
+
+
+def test_killed_workers_and_a_killed_driver_change_nothing(
+    source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    words = [
+        "bulk",
+        "translate",
+        "-m",
+        str(tiny_bundle),
+        str(source),
+        str(out),
+        "--shard",
+        "4",
+        "-q",
+    ]
+    words += ["--processes", "2"]
+    command = [sys.executable, "-m", "attncli", *words]
+    driver = subprocess.Popen(command)
+    workers = wait_for_workers(driver.pid)
+    os.kill(workers[0], signal.SIGKILL)
+    while not [*(tmp_path / "out.bulk").glob("parts/*")]:
+        time.sleep(0.01)
+    workers = children(driver.pid)
+    driver.kill()
+    driver.wait()
+    deadline = time.monotonic() + 30
+    while any(map(is_alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, workers)), "a worker outlives its driver"
+    assert subprocess.run(command).returncode == 1
+    assert out.read_bytes() == expected
+
+
+def test_a_shard_that_kills_every_worker_stops_the_job_in_one_line(
+    source: Path,
+    tiny_bundle: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(local, "DEATHS", 2)
+    monkeypatch.setattr(local._Worker, "_answer", lambda self, shard: None)
+    assert bulk("translate", "-m", tiny_bundle, source, tmp_path / "out") == 1
+    error = capsys.readouterr().err
+    assert "2 workers ended without a result for one shard (7 records" in error
+    assert error.count("attn:") == 1
+
+
+def test_a_mistake_that_a_worker_finds_is_one_line(
+    source: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert bulk("translate", "-m", tiny_bundle, source, out, "--to", "de") == 1
+    error = capsys.readouterr().err
+    assert "attn: " in error and "Traceback" not in error
+
+
+def children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task")
+    found = [(one / "children").read_text().split() for one in path.iterdir()]
+    return [int(number) for numbers in found for number in numbers]
+
+
+def wait_for_workers(pid: int) -> list[int]:
+    while len(found := children(pid)) < 2:
+        time.sleep(0.01)
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
