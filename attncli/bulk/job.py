@@ -14,7 +14,7 @@ from attncli import __version__
 from models.bundle.digests import file_digest
 from models.bundle.settings import NAME as CONFIG
 from models.bundle.settings import WEIGHTS, Shared, read_settings
-from models.labels import LABELS
+from models.labels import read_tokenizer
 
 DIGEST = 32  # characters of a digest in a name
 
@@ -58,8 +58,7 @@ class BulkJob:
 def model_digest(folder: Path) -> str:
     """Return a digest of the files that a model in use consists of."""
     shared = read_settings(folder).get("shared")
-    names = [CONFIG, WEIGHTS, *sorted(path.name for path in folder.glob("*.model"))]
-    names += [LABELS] if (folder / LABELS).exists() else []
+    names = [CONFIG, WEIGHTS, *read_tokenizer(folder).files()]
     names += [Shared(**shared).file] if shared else []
     digests = "".join(f"{name} {file_digest(folder / name)}\n" for name in names)
     return hashlib.sha256(digests.encode()).hexdigest()

@@ -234,7 +234,7 @@ def caption(
     device: Device = "auto",
     threads: Threads = 1,
 ) -> None:
-    """Caption images, folders of images and TAR files in shards.
+    """Caption images, folders and TAR files in shards.
 
     OUT is one file with a row for each image, as `attn caption -r` writes it. Resume and errors
     are those of `attn bulk translate`. Every worker reads the images by their paths. An image
