@@ -151,6 +151,7 @@ class Classification(NamedTuple):
     text: str
     labels: tuple[LabelProbability, ...]  # none for an empty text
     words: tuple[WordWeight, ...] = ()  # if the attention was requested
+    heads: tuple[tuple[float, ...], ...] = ()  # weights of the words by head, if there are several
 
     @property
     def label(self) -> str:

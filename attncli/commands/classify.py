@@ -10,12 +10,13 @@ from typing import Annotated, NamedTuple
 import typer
 
 from attncli import console
-from attncli.commands.drawing import Picture, check_drawing
+from attncli.commands.drawing import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.commands.line_streams import Input, Output, byte_progress, open_source, write_chunks
 from attncli.data.classified import ClassifiedLine
 from attncli.data.lines import read_chunks
 from attncli.data.streams import Write, check_output, open_output
 from attncli.data.typed import typed_chunks
+from attncli.data.weighted_text import weighted_text
 from attncli.jobs import loading
 from attncli.jobs.classify import classify_lines
 from attncli.jobs.loading import OpenOptions
@@ -23,7 +24,7 @@ from attncli.jobs.text_arguments import check_texts
 from attncli.options import BatchTokens, Device, HardDecode, Threads
 from attncli.render.classifications import Format, LabelLayout, rendered
 from attncli.render.screen import Screen, current_screen
-from attncli.render.word_weights import as_pair, words_in_colour
+from attncli.render.weighted_text.terminal import words_in_colour
 from models.config import MAX_BATCH_TOKENS
 
 Text = Annotated[
@@ -45,7 +46,7 @@ AttentionFile = Annotated[
     Path | None,
     typer.Option(
         "--attention",
-        help="Draw the weights of the words: .svg, .png, .pdf, .html.",
+        help="Draw the words on the colour of their weight: .svg, .png, .pdf, .html.",
         metavar="FILE",
     ),
 ]
@@ -81,7 +82,8 @@ def classify(
     with their weights.
 
     With --show, each label is followed by its line, whose words have the colour of their weight in
-    the pooling; without colours, by the weights in percent. The weights of a line sum to 1.
+    the pooling; without colours, by the weights in percent. --attention draws the same in a file.
+    The weights of a line sum to 1. A pooling with several heads has a line for each.
 
     Example:
       attn classify -m runs/intents "play some jazz"
@@ -101,7 +103,8 @@ def classify(
             max_batch_tokens=max_batch_tokens,
         )
         screen = current_screen() if show else None
-        shown = Shown(LabelLayout(format, nbest > 1, scores), Picture(drawing), screen)
+        picture = Picture(drawing, WEIGHTED_TEXTS)
+        shown = Shown(LabelLayout(format, nbest > 1, scores), picture, screen)
         with (
             open_output(output) as write,
             byte_progress("classifying", stream, shown=output is not None) as advance,
@@ -127,12 +130,9 @@ def _rows(outcomes: list[ClassifiedLine], shown: Shown) -> bytes:
     rows = b""
     for outcome in outcomes:
         rows += rendered([outcome], shown.layout)
-        if (
-            outcome.result
-            and outcome.result.words
-            and shown.picture.drawing.wants(as_pair(outcome))
-        ):
-            rows += f"{words_in_colour(outcome.result.words, shown.screen)}\n".encode()
+        text = weighted_text(outcome)
+        if shown.picture.drawing.wants(text):
+            rows += words_in_colour(text, shown.screen).encode()
     return rows
 
 
@@ -146,6 +146,6 @@ def _write_all(
     refused = 0
     for outcomes in write_chunks(results, partial(_rows, shown=shown), write, advance):
         if shown.picture.drawing.path:
-            shown.picture.take(map(as_pair, outcomes))
+            shown.picture.take(map(weighted_text, outcomes))
         refused += sum(outcome.result is None for outcome in outcomes)
     return refused

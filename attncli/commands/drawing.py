@@ -1,4 +1,4 @@
-"""Pictures of alignments that a command writes in addition to its results.
+"""Pictures of alignments or coloured words that a command writes in addition to its results.
 
 The writers are imported when something is drawn, so that a command starts faster without.
 """
@@ -6,15 +6,27 @@ The writers are imported when something is drawn, so that a command starts faste
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import typer
 
 from attncli import console
-from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_output
 from models.errors import ModelError
+
+ALIGNMENTS = "attncli.render.alignment.writers"
+WEIGHTED_TEXTS = "attncli.render.weighted_text.writers"
+
+
+class Numbered(Protocol):
+    """Something that is drawn: an aligned pair, or a text with weights."""
+
+    @property
+    def number(self) -> int:
+        """Number of the pair or line, from 1."""
+        ...
 
 
 class Drawing(NamedTuple):
@@ -31,20 +43,20 @@ class Drawing(NamedTuple):
 
         return bool(self.format) and FORMATS[self.format].heads
 
-    def wants(self, pair: AlignedPair) -> bool:
+    def wants(self, pair: Numbered) -> bool:
         """Return True if the picture shows a pair."""
         return not self.chosen or any(pair.number in some for some in self.chosen)
 
 
 class Picture:
-    """Pairs collected for a picture."""
+    """Pairs collected for a picture. writers: the module that draws them."""
 
-    def __init__(self, drawing: Drawing) -> None:
-        self.drawing = drawing
-        self.pairs: list[AlignedPair] = []
+    def __init__(self, drawing: Drawing, writers: str = ALIGNMENTS) -> None:
+        self.drawing, self.writers = drawing, writers
+        self.pairs: list[Numbered] = []
         self.left_out = 0
 
-    def take(self, pairs: Iterable[AlignedPair]) -> None:
+    def take(self, pairs: Iterable[Numbered]) -> None:
         """Collect the pairs that will be drawn."""
         if not self.drawing.path:
             return
@@ -62,9 +74,8 @@ class Picture:
         path, name, _ = self.drawing
         if not path:
             return
-        from attncli.render.alignment.writers import trouble, written
-
-        if problem := trouble(self.pairs, name):
+        writers = import_module(self.writers)
+        if problem := writers.trouble(self.pairs, name):
             console.warn(f"{path}: {problem}")
         if self.left_out:
             total = len(self.pairs) + self.left_out
@@ -72,7 +83,7 @@ class Picture:
                 f"{path} shows pairs 1 to {len(self.pairs):,} of {total:,}; --pairs selects others"
             )
         with open_output(path) as write:
-            write(written(self.pairs, name))
+            write(writers.written(self.pairs, name))
 
 
 def check_drawing(

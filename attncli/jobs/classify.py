@@ -86,11 +86,15 @@ def _outcome(
 def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) -> Classification:
     """Return the mean of several results, weighted by their lengths in tokens."""
     totals: dict[str, float] = {}
-    words = []
+    words: list[WordWeight] = []
+    heads: list[list[float]] = [[] for _ in parts[0].heads]
     for part, length in zip(parts, lengths, strict=True):
         share = length / sum(lengths)
         for label, probability in part.labels:
             totals[label] = totals.get(label, 0.0) + share * probability
         words += [WordWeight(word, share * weight) for word, weight in part.words]
+        for weights, more in zip(heads, part.heads, strict=True):
+            weights += [share * weight for weight in more]
     best = sorted(totals.items(), key=lambda item: -item[1])
-    return Classification(text, tuple(LabelProbability(*item) for item in best), tuple(words))
+    labels = tuple(LabelProbability(*item) for item in best)
+    return Classification(text, labels, tuple(words), tuple(map(tuple, heads)))

@@ -63,6 +63,10 @@ def _jsonl(outcome: ClassifiedLine, layout: LabelLayout) -> Iterator[str]:
     if outcome.result and outcome.result.words:
         record["words"] = [word for word, _ in outcome.result.words]
         record["weights"] = [round(weight, DIGITS) for _, weight in outcome.result.words]
+    if outcome.result and outcome.result.heads:
+        record["heads"] = [
+            [round(weight, DIGITS) for weight in row] for row in outcome.result.heads
+        ]
     if outcome.result is None:
         record["error"] = outcome.note
     yield as_json_line(record)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +19,13 @@ from models.tokenizer import START
 from models.types import Classification, LabelProbability, WordWeight
 
 WINDOW = 2000  # texts that are read ahead and batched by length
+
+
+class PooledBatch(NamedTuple):
+    """Probabilities of the labels and weights of the tokens of a batch."""
+
+    probabilities: Tensor  # (B, Y)
+    weights: Tensor  # (B, 1 + H, S): the mean of the heads, and each of several heads
 
 
 class Classifier(TorchModel):
@@ -93,30 +101,42 @@ class Classifier(TorchModel):
             if not ids:
                 yield index, Classification(texts[index], ())
         for batch in length_batches([*map(len, encoded)], max_tokens=max_batch_tokens):
-            probabilities, weights = self._probabilities([encoded[index] for index in batch])
+            pooled = self._pooled([encoded[index] for index in batch])
             for row, index in enumerate(batch):
-                words: tuple[WordWeight, ...] = ()
+                result = Classification(texts[index], self._best(pooled.probabilities[row], nbest))
                 if attention:
-                    ids = encoded[index]
-                    words = self._words(texts[index], ids, weights[row, : len(ids)])
-                best = self._best(probabilities[row], nbest)
-                yield index, Classification(texts[index], best, words)
+                    result = self._with_weights(result, encoded[index], pooled.weights[row])
+                yield index, result
 
     @torch.inference_mode()
-    def _probabilities(self, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
-        """Return the probabilities (B, Y) of all labels, and the weights (B, S) of the tokens."""
+    def _pooled(self, sources: Sequence[list[int]]) -> PooledBatch:
+        """Return the probabilities and the weights of some texts, given as token ids."""
         prepared, state = self.model.start(self.model.encode(*pad(sources, self.device)))
         first = torch.full((len(sources),), START, device=self.device)
         step = self.model.step(first, state, prepared, want_weights=True)
         assert step.weights is not None
-        return step.log_probs.exp().cpu(), step.weights.float().cpu()
+        rows = [step.weights.unsqueeze(1)]  # (B, 1, S)
+        if self.model.decoder.attention_shape[1] > 1:
+            heads = self.model.decoder.advance(
+                first[:, None], state, prepared, want_heads=(0,)
+            ).heads
+            assert heads is not None
+            rows.append(heads[:, 0, :, 0])  # (B, H, S)
+        return PooledBatch(step.log_probs.exp().cpu(), torch.cat(rows, 1).float().cpu())
 
     def _best(self, probabilities: Tensor, nbest: int) -> tuple[LabelProbability, ...]:
         top = probabilities.topk(min(nbest, len(self.labels)))
         found = zip(top.indices.tolist(), top.values.tolist(), strict=True)
         return tuple(LabelProbability(self.labels[number], value) for number, value in found)
 
-    def _words(self, text: str, ids: list[int], weights: Tensor) -> tuple[WordWeight, ...]:
-        """Return the words of a text and the sum of the weights (S,) of their tokens."""
-        found = units(self.tokenizer.source, ids, normalise(text), marks=True)
-        return tuple(map(WordWeight, found.texts, (weights @ found.shares).tolist()))
+    def _with_weights(
+        self, result: Classification, ids: list[int], weights: Tensor
+    ) -> Classification:
+        """Return a result with the words of its text and the sums of their tokens' weights.
+
+        weights (1 + H, S): the mean of the heads, and each of several heads.
+        """
+        found = units(self.tokenizer.source, ids, normalise(result.text), marks=True)
+        mean, *heads = (weights[:, : len(ids)] @ found.shares).tolist()
+        words = tuple(map(WordWeight, found.texts, mean))
+        return result._replace(words=words, heads=tuple(map(tuple, heads)))

@@ -85,7 +85,7 @@ def _cells(pair: AlignedPair, panel: Panel, left: float, top: float) -> Iterator
         for i, source in enumerate(pair.source):
             weight, linked = panel.weight(i, j), (i, j) in panel.links
             x, y = left + i * CELL, top + j * CELL
-            tip = f"{_safe(target)} ← {_safe(source)}: {weight:.3f}"
+            tip = f"{safe(target)} ← {safe(source)}: {weight:.3f}"
             yield (
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{CELL}" height="{CELL}" '
                 f'fill="{shade(weight).code}" stroke="#e8e8e8"><title>{tip}</title></rect>'
@@ -104,13 +104,13 @@ def _group(drawn: Drawn, x: float, y: float) -> str:
 
 
 def _text(x: float, y: float, text: str, attributes: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {attributes}>{_safe(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {attributes}>{safe(text)}</text>'
 
 
 def _length(text: str) -> float:
     return width(without_controls(text)) * LETTER
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Return the text escaped for XML, without characters that XML forbids."""
     return escape("".join(c for c in without_controls(text) if c not in "\ufffe\uffff"))

@@ -9,6 +9,7 @@ import pytest
 
 from attncli import app
 from models import load_classifier
+from tests.attncli.labels import write_toy
 
 LINES = b"the red house\n\na dog\r\n\xff\nwe see\n"
 
@@ -77,15 +78,41 @@ def test_words_are_shown_with_their_weights(
     assert f"m{heaviest.word}\x1b[0m" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("suffix", ["svg", "html", "png"])
-def test_weights_are_drawn_by_the_writers_of_alignments(
+@pytest.mark.parametrize("suffix", ["svg", "html", "png", "pdf"])
+def test_coloured_words_are_drawn_as_a_picture(
     suffix: str, toy_classifier: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / f"words.{suffix}"
     assert run("the red house", "a dog", "--attention", path, model=toy_classifier) == 0
     content = path.read_bytes()
-    assert content.startswith(b"\x89PNG") if suffix == "png" else b"house" in content
-    assert suffix == "png" or b"colour (" in content
+    if suffix in ("png", "pdf"):
+        assert content.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[suffix])
+    else:
+        assert b"house" in content and b"colour (" in content and b"animal (" in content
+
+
+def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_toy(tmp_path / "toy.tsv", 60, seed=1)
+    settings = ["model.embedding=16", "model.hidden=16", "train.steps=2", "train.batch_tokens=200"]
+    chosen = [word for setting in settings for word in ("-s", setting)]
+    files = ["--labels", str(tmp_path / "toy.tsv"), "-o", str(tmp_path / "run")]
+    assert app.run(["train", "-q", "-p", "self-attentive-small", *files, *chosen]) == 0
+    [result] = load_classifier(tmp_path / "run").classify(["the red house"], attention=True)
+    assert len(result.heads) == 4
+    for weights in result.heads:
+        assert sum(weights) == pytest.approx(1, abs=1e-5)
+    means = [sum(column) / 4 for column in zip(*result.heads, strict=True)]
+    assert means == pytest.approx([weight for _, weight in result.words], abs=1e-5)
+    monkeypatch.setenv("NO_COLOR", "1")
+    capfd.readouterr()
+    run("the red house", "--show", model=tmp_path / "run")
+    shown = capfd.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in shown[1:]] == [f"head {n}" for n in (1, 2, 3, 4)]
+    run("the red house " * 300, "--format", "jsonl", model=tmp_path / "run")  # in parts
+    record = json.loads(capfd.readouterr().out)
+    assert [len(weights) for weights in record["heads"]] == [900] * 4
 
 
 def test_a_long_line_is_classified_in_parts_and_reported(

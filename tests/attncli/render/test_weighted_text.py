@@ -1,0 +1,59 @@
+"""Coloured words as running text: places of words, colours, and letters that need care."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from attncli.data.weighted_text import WeightedText, WeightRow
+from attncli.render.alignment.shades import shade
+from attncli.render.weighted_text.layout import line_count, placed
+from attncli.render.weighted_text.writers import WRITERS, trouble, written
+
+ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")
+HEADS = ONE._replace(rows=(WeightRow("head 1", (1.0, 0, 0)), WeightRow("head 2", (0, 0, 1.0))))
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_word_that_does_not_fit_begins_a_new_line() -> None:
+    assert placed([4, 4, 4, 20, 1], 1, 10) == [(0, 0), (0, 5), (1, 0), (2, 0), (3, 0)]
+    assert line_count([4, 4, 4, 20, 1], 1, 10) == 4 and line_count([], 1, 10) == 0
+
+
+def test_the_heaviest_word_has_the_darkest_colour() -> None:
+    fills = re.findall(r'rx="3" fill="(#\w+)"', written([ONE], "svg").decode())
+    assert fills == [shade(part).code for part in (0.5, 1.0, 0.0)]
+    backgrounds = re.findall(r"background: (#\w+); color", written([ONE], "html").decode())
+    assert backgrounds == fills
+
+
+def test_an_svg_is_well_formed_and_holds_the_words_in_order() -> None:
+    root = ElementTree.fromstring(written([ONE, HEADS], "svg"))
+    words = [text.text for text in root.findall(f".//{SVG}g/{SVG}text")]
+    assert words == [*ONE.words] * 3
+    others = [text.text for text in root.findall(f"./{SVG}text")]
+    assert others == ["3  music (98 %)", "3  music (98 %)", "head 1", "head 2"]
+    assert max(float(text.get("y", 0)) for text in root.iter(f"{SVG}text")) < float(
+        root.get("height", 0)
+    )
+
+
+def test_a_page_escapes_words_and_has_their_weights() -> None:
+    page = written([HEADS], "html").decode()
+    assert page.count("&lt;jazz&gt;") == 2 and "<jazz>" not in page
+    assert "<b>head 2</b>" in page and 'title="1.000">play' in page
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_line_without_a_label_is_drawn_as_its_note(name: str) -> None:
+    refused = WeightedText(2, (), (), note="line 2 is not valid UTF-8")
+    content = written([ONE, refused], name)
+    assert name in ("png", "pdf") or b"line 2 is not valid UTF-8" in content
+
+
+def test_letters_without_a_font_are_reported() -> None:
+    rare = ONE._replace(words=("\U00012000", "a", "b"))
+    assert "no font with the letters" in trouble([rare], "png")
+    assert trouble([rare], "svg") == "" and written([rare], "png")
