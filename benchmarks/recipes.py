@@ -18,7 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 Row = list[str]  # a source and its references
@@ -90,8 +90,14 @@ def write_g2p(data: Path, work: Path, stress: bool) -> None:
 
 
 def write_cogs(data: Path, work: Path) -> None:
-    """Write sentences and their logical forms; the kind of sentence is left out."""
-    write_parts(data, work, "cogs")
+    """Write sentences and their logical forms; the kind of sentence is left out.
+
+    Spaces within variables and before roles are removed, so that each is one token: x_1 for x _ 1.
+    Different forms remain different.
+    """
+    write_parts(
+        data, work, "cogs", lambda form: re.sub(r"x _ (?=\d)", "x_", form).replace(" . ", " .")
+    )
 
 
 def write_scan(data: Path, work: Path) -> None:
@@ -114,10 +120,15 @@ def write_scitldr(data: Path, work: Path) -> None:
     (work / "lead.txt").write_text("".join(f"{lead}\n" for lead in leads), "utf-8")
 
 
-def write_parts(data: Path, work: Path, name: str) -> list[Row]:
-    """Write the training and the dev part of a data set; return the rows of the latter."""
-    test = read(data / f"{name}.dev.tsv.xz")
-    write(work / "train.tsv", without(read(data / f"{name}.train.tsv.xz"), test))
+def write_parts(
+    data: Path, work: Path, name: str, rewrite: Callable[[str], str] = str
+) -> list[Row]:
+    """Write the parts of a data set, with rewritten targets; return the rows of its dev part."""
+    train, test = (
+        [[source, rewrite(target)] for source, target in read(data / f"{name}.{part}.tsv.xz")]
+        for part in ("train", "dev")
+    )
+    write(work / "train.tsv", without(train, test))
     write(work / "test.tsv", test)
     return test
 
