@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class WordPlace(NamedTuple):
-    """WordPlace of a word: the number of its line, from 0, and its distance from the line's start."""
+    """Place of a word: the number of its line, from 0, and its distance from the line's start."""
 
     line: int
     x: float
