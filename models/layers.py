@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
 from models.dropout import Dropout
 from models.linear import Linear
+
+FEWEST_POSITIONS = 512  # of a table of position codes
 
 
 class Embedding(nn.Module):
@@ -51,8 +54,17 @@ def positions(start: int, length: int, size: int, device: torch.device) -> Tenso
 
     The sines fill the first half and the cosines the second, as in tensor2tensor.
     """
+    end = start + length
+    count = max(FEWEST_POSITIONS, 1 << (end - 1).bit_length())
+    return position_table(count, size, device)[start:end]
+
+
+@lru_cache(maxsize=8)
+@torch.inference_mode(False)
+def position_table(count: int, size: int, device: torch.device) -> Tensor:
+    """Return the codes of the first `count` positions, (count, size). Not to be changed."""
     half = size // 2
     rates = torch.exp(torch.arange(half, device=device) * (-math.log(10000.0) / max(1, half - 1)))
-    angles = torch.arange(start, start + length, device=device)[:, None] * rates
+    angles = torch.arange(count, device=device)[:, None] * rates
     code = torch.cat([angles.sin(), angles.cos()], 1)
     return nn.functional.pad(code, (0, size - 2 * half))

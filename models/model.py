@@ -39,6 +39,8 @@ class TeacherForcingOutput(NamedTuple):
 class Output(nn.Module):
     """Features to logits: one matrix, which is the target embedding if they are tied."""
 
+    is_linear_map = True  # it computes x W^T + b; see models/packed.py
+
     def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
         super().__init__()
         own = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)

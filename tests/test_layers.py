@@ -18,7 +18,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.config"],
     ["models.languages"],
     ["models.types", "models.zoo", "models.tokenizer", "models.dropout", "models.linear"],
-    ["models.deferred"],
+    ["models.deferred", "models.packed"],
     ["models.labels", "models.layers", "models.sources"],
     ["models.unused_settings", "models.bundle.digests"],
     ["models.bundle.settings"],

@@ -9,33 +9,16 @@ test checks that both agree.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from models.attention.base import masked_softmax
+from models.attention.few_queries import KeyValue, attend_few, padding_bias, suits
+from models.attention.prefix import Prefix
 from models.dropout import Dropout
 from models.errors import ConfigurationError
 from models.linear import Linear
-
-
-class KeyValue(NamedTuple):
-    """Projected keys and values, split into heads; a decoder caches them."""
-
-    keys: Tensor  # (B, H, S, d)
-    values: Tensor  # (B, H, S, d)
-
-    def select(self, rows: Tensor) -> KeyValue:
-        """Return some rows, in the given order."""
-        return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
-
-    def extended(self, other: KeyValue) -> KeyValue:
-        """Return these slots followed by the other's."""
-        return KeyValue(
-            torch.cat([self.keys, other.keys], 2), torch.cat([self.values, other.values], 2)
-        )
 
 
 class MultiHead(nn.Module):
@@ -67,10 +50,12 @@ class MultiHead(nn.Module):
         self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
     ) -> Tensor:
         """Compute contexts (B, H, T, d); the mask is (B, 1, 1, S) or None."""
+        if not causal and suits(query) and (mask is None or memory.bias is not None):
+            return attend_few(query, memory)
         if not self.training or query.device.type != "cpu":
             rate = self.dropout.rate if self.training else 0.0
             return scaled_dot_product_attention(
-                query, *memory, attn_mask=mask, dropout_p=rate, is_causal=causal
+                query, memory.keys, memory.values, attn_mask=mask, dropout_p=rate, is_causal=causal
             )
         # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
         weights = self.weights(query, memory, mask, causal=causal)
@@ -95,20 +80,19 @@ class SelfAttention(MultiHead):
         super().__init__(size, heads, dropout, fused_input=True)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
-    ) -> tuple[Tensor, KeyValue]:
+        self, x: Tensor, mask: Tensor | None = None, past: Prefix | None = None
+    ) -> tuple[Tensor, Prefix]:
         """Compute the output (B, T, D), and all keys and values so far.
 
         Without mask and past, the attention is causal. With a mask (B, S), it attends in both
         directions. With a past, T must be 1.
         """
         query, *rest = self.split(self.input(x), 3)
-        seen = KeyValue(*rest)
-        if past is not None:
-            seen = past.extended(seen)
+        new = KeyValue(*rest)
+        prefix = Prefix.of(new) if past is None else past.extended(new)
         slots = None if mask is None else mask[:, None, None]
         causal = mask is None and past is None and x.shape[1] > 1
-        return self.merged(self.attend(query, seen, slots, causal=causal)), seen
+        return self.merged(self.attend(query, prefix.seen, slots, causal=causal)), prefix
 
 
 class CrossAttention(MultiHead):
@@ -117,9 +101,13 @@ class CrossAttention(MultiHead):
     def __init__(self, size: int, heads: int, dropout: float) -> None:
         super().__init__(size, heads, dropout, fused_input=False)
 
-    def prepare(self, values: Tensor) -> KeyValue:
-        """Compute keys and values of the memory (B, S, D)."""
-        return KeyValue(*self.split(self.input(values), 2))
+    def prepare(self, values: Tensor, mask: Tensor | None = None) -> KeyValue:
+        """Compute keys and values of the memory (B, S, D); the mask (B, S) is for inference."""
+        parts = self.split(self.input(values), 2)
+        if torch.is_grad_enabled() or mask is None:
+            return KeyValue(*parts)
+        keys, values = (part.contiguous() for part in parts)
+        return KeyValue(keys, values, padding_bias(mask))
 
     def forward(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
         """Compute the output (B, T, D) for x (B, T, D); the mask is (B, S)."""

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.multihead import CrossAttention, KeyValue, SelfAttention
+from models.attention.few_queries import KeyValue
+from models.attention.multihead import CrossAttention, SelfAttention
+from models.attention.prefix import Prefix
 from models.config import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.dropout import Dropout
@@ -36,7 +38,7 @@ class TransformerMemory(NamedTuple):
 class TransformerState(NamedTuple):
     """Keys and values of the prefix for every layer; empty before the first token."""
 
-    layers: tuple[KeyValue, ...]
+    layers: tuple[Prefix, ...]
 
     def select(self, rows: Tensor) -> TransformerState:
         """Return some hypotheses, in the given order."""
@@ -58,7 +60,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     def prepare(self, memory: Memory) -> TransformerMemory:
         """Compute keys and values of the memory for every layer."""
         crosses = [layer.cross_attention for layer in self.layers]
-        layers = tuple(cross.prepare(memory.values) for cross in crosses)  # type: ignore
+        layers = tuple(cross.prepare(memory.values, memory.mask) for cross in crosses)  # type: ignore
         return TransformerMemory(layers, memory.mask)
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
@@ -76,7 +78,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     ) -> DecoderOutput:
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
         x = self.embedding(tokens)  # (R, T, D)
-        before = state.layers[0].keys.shape[2] if state.layers else 0
+        before = state.layers[0].length if state.layers else 0
         x = self.dropout(x + positions(before, x.shape[1], x.shape[2], x.device))
         shown = [self.shown_layer] if want_weights else []
         seen, found = [], {}
@@ -109,8 +111,8 @@ class DecoderLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, past: KeyValue | None, memory: KeyValue, mask: Tensor, want_weights: bool
-    ) -> tuple[Tensor, KeyValue, Tensor | None]:
+        self, x: Tensor, past: Prefix | None, memory: KeyValue, mask: Tensor, want_weights: bool
+    ) -> tuple[Tensor, Prefix, Tensor | None]:
         """Return the output (R, T, D), the cache, and weights (R, H, T, S) if wanted."""
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)

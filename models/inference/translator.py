@@ -14,6 +14,7 @@ from models.inference.hypotheses import Finished, length_limit
 from models.inference.search import search
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
+from models.packed import packed_weights
 from models.types import Memory
 
 
@@ -35,7 +36,8 @@ class Translator(TorchModel, TextTranslator):
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys = [each.text for each in sources]
         phrases = self._phrases(sources, config)
-        found = search(self.model, self.memory(sources), limits, keys, config)
+        with packed_weights(self.model):
+            found = search(self.model, self.memory(sources), limits, keys, config)
 
         def search_again(number: int) -> list[Finished]:
             memory = self.memory([sources[number]])

@@ -1,0 +1,57 @@
+"""Attention of a few queries on a processor, with plain operations.
+
+A step of a search has one query per hypothesis. The fused kernel then spends most of its time on
+fixed costs per row: two matrix products and a softmax take less than half of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+MOST = 16  # queries per row, up to which this is faster than the fused kernel
+VECTOR = 16  # PyTorch's softmax is several times slower for rows shorter than a vector
+
+
+class KeyValue(NamedTuple):
+    """Projected keys and values, split into heads."""
+
+    keys: Tensor  # (B, H, S, d)
+    values: Tensor  # (B, H, S, d)
+    bias: Tensor | None = None  # (B, 1, 1, S) added to the scores; of a padded memory in inference
+
+    def select(self, rows: Tensor) -> KeyValue:
+        """Return some rows, in the given order."""
+        return KeyValue(*(None if part is None else part.index_select(0, rows) for part in self))  # type: ignore[arg-type]
+
+
+def padding_bias(mask: Tensor) -> Tensor:
+    """Return (B, 1, 1, S): 0 where a mask (B, S) is True; elsewhere so low that the weight is 0."""
+    hidden = torch.zeros_like(mask, dtype=torch.float32)
+    return hidden.masked_fill_(~mask, torch.finfo(torch.float32).min)[:, None, None]
+
+
+def suits(query: Tensor) -> bool:
+    """Return True if `attend_few` is the faster one for queries (B, H, T, d)."""
+    plain = not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"))
+    return plain and query.device.type == "cpu" and query.shape[2] <= MOST
+
+
+def attend_few(query: Tensor, memory: KeyValue) -> Tensor:
+    """Return contexts (B, H, T, d) of queries (B, H, T, d)."""
+    shape, scale = query.shape[:3], query.shape[3] ** -0.5
+    keys, values = memory.keys.flatten(0, 1), memory.values.flatten(0, 1)
+    scores = torch.bmm((query * scale).flatten(0, 1), keys.mT)  # (B * H, T, S)
+    if memory.bias is not None:
+        scores.unflatten(0, shape[:2]).add_(memory.bias)
+    return torch.bmm(softmax_(scores), values).unflatten(0, shape[:2])
+
+
+def softmax_(scores: Tensor) -> Tensor:
+    """Return the softmax over the last axis; the scores may be overwritten."""
+    if scores.shape[-1] >= VECTOR:
+        return scores.softmax(-1)
+    powers = scores.sub_(scores.amax(-1, keepdim=True)).exp_()
+    return powers.div_(powers.sum(-1, keepdim=True))
