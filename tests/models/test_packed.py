@@ -1,0 +1,48 @@
+"""Packed weights: the same maps, restored afterwards, and never those of earlier weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from models.linear import prefers_onednn
+from models.packed import PackedMap, packed_weights
+
+packs = pytest.mark.skipif(not prefers_onednn(), reason="a processor for which MKL is fast")
+
+
+def layer() -> nn.Linear:
+    torch.manual_seed(1)
+    return nn.Linear(256, 300)
+
+
+@packs
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_a_packed_map_equals_its_layer(rows: int) -> None:
+    one, x = layer(), torch.randn(rows, 2, 256)[:, 1]  # not contiguous
+    with torch.inference_mode():
+        expected = one(x)
+        with packed_weights(one):
+            assert isinstance(one.forward, PackedMap)
+            torch.testing.assert_close(one(x), expected)
+        assert "forward" not in one.__dict__
+
+
+@packs
+def test_changed_weights_are_packed_again() -> None:
+    one, x = layer(), torch.randn(40, 256)
+    with torch.inference_mode(), packed_weights(one):
+        one(x)
+    with torch.no_grad():
+        one.weight.mul_(2)
+    with torch.inference_mode():
+        expected = one(x)
+        with packed_weights(one):
+            torch.testing.assert_close(one(x), expected)
+
+
+def test_nothing_is_packed_where_gradients_are_needed() -> None:
+    one = layer()
+    with packed_weights(one):
+        assert "forward" not in one.__dict__
