@@ -12,7 +12,8 @@ from attncli.documents.document import DocumentSegment
 from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
 from attncli.documents.wrap import Width, balanced
 
-SPEAKER = re.compile(r"\s*[-–—]\s?\S")  # one of several people who speak
+SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
+BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”»)]*(?:</\w+>)*\s*$")
 LINE_END = re.compile(r"\r\n|\n|\r")
@@ -49,9 +50,26 @@ def cue_segments(
         if SPEAKER.match(texts[number]) or SENTENCE_END.search(texts[number - 1])
     ]
     for first, behind in zip([0, *starts], [*starts, len(lines)], strict=True):
-        segment = _segment(content, lines[first:behind], scan, encode)
+        segment = _segment(content, spoken(content, lines[first:behind]), scan, encode)
         if segment:
             yield segment
+
+
+def spoken(content: str, lines: Sequence[TextLine]) -> list[TextLine]:
+    """Return the lines without a speaker's dash, and without brackets around the whole text.
+
+    The model does not read these, so they remain as they are.
+    """
+    start, end = lines[0].start, lines[-1].end
+    if dash := SPEAKER.match(content, start, lines[0].end):
+        start = dash.end()
+    text = content[start:end].strip()
+    if text[:1] + text[-1:] in BRACKETS and len(text) > 2 and text[0] not in text[1:-1]:
+        start, end = content.index(text[0], start) + 1, content.rindex(text[-1], start, end)
+    moved = list(lines)
+    moved[0] = moved[0]._replace(start=start)
+    moved[-1] = moved[-1]._replace(end=end)
+    return moved
 
 
 def text_runs(

@@ -1,9 +1,9 @@
 """A small shell for the command lines of the documentation.
 
-It knows pipes, `<`, `>`, quotes, patterns and comments. `attn` runs in a fork of this process,
-which has imported torch already, so that a line takes a fraction of a second; it has real files as
-stdin, stdout and stderr. `python` runs
-scripts of the repository. Other programs are started as they are.
+It knows pipes, `<`, `>`, quotes, patterns and comments; bash runs loops. `attn` runs in a fork of
+this process, which has imported torch already, so that a line takes a fraction of a second; it has
+real files as stdin, stdout and stderr. `python` runs scripts of the repository. Other programs are
+started as they are.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ def expanded(word: str) -> list[str]:
 
 def run(line: str) -> Result:
     """Run a command line; its status is that of the last program that failed, or 0."""
+    if line.startswith(("for ", "while ")):
+        return run_loop(line)
     with tempfile.TemporaryDirectory() as folder:
         status, out, err = 0, Path(os.devnull), ""
         for number, segment in enumerate(parse(line)):
@@ -78,6 +80,15 @@ def run(line: str) -> Result:
                 status = run_program(segment.words, files) or status
             err += messages.read_text("utf-8", "replace")
         return Result(status, out.read_bytes().decode("utf-8", "replace"), err)
+
+
+def run_loop(line: str) -> Result:
+    """Run a loop in bash, where `attn` is the program of this repository."""
+    attn = f'attn() {{ {shlex.quote(sys.executable)} -m attncli "$@"; }}'
+    program = ["bash", "-e", "-c", f"{attn}\n{line}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(program, capture_output=True, text=True, env=environment)
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 def run_program(words: list[str], files: tuple[int, int, int]) -> int:

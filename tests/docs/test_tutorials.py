@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs import shell
+from tests.docs.everyday import write_everyday
 from tests.docs.pages import TUTORIALS, all_blocks, lines_of, require_models
 from tests.docs.sequence_pairs import write_pairs
 from tests.docs.workplace import TINY
@@ -23,13 +24,15 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 PAGES = [page for page in sorted(TUTORIALS.glob("*.md")) if page.name != "README.md"]
 FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace does not have
     "phonemes": write_pairs,
+    "translator": write_everyday,
 }
 SETTINGS = (*TINY, "search.method=beam")
 SMALL = " ".join(f"-s {setting}" for setting in SETTINGS)
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train .*--images ", f"--encoder small-cnn {SMALL}"),
+    (r"^attn train -o ", f"{SMALL} -s data.demo_pairs=60"),
     (r"^attn train ", SMALL),
-    (r"^attn models compare ", f"--seeds 1 {SMALL}"),
+    (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_pairs=60"),
     (r"^python benchmarks/recipes.py .*--data-only", ""),
     (r"^python benchmarks/recipes.py ", " ".join(SETTINGS)),
 )

@@ -70,6 +70,24 @@ def test_a_line_that_ends_a_sentence_stays_a_line() -> None:
     assert [s.texts for s in document.segments] == [("Good morning.",), ("How are you today?",)]
 
 
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("[door closes]", "door closes"),
+        ("- (laughs)", "laughs"),
+        ("- Who is there?", "Who is there?"),
+        ("♪ Hey, Jude ♪", "Hey, Jude"),
+        ("[sighs] Yes. [coughs]", "[sighs] Yes. [coughs]"),
+        ("[sighs\nloudly]", "sighs loudly"),
+    ],
+)
+def test_the_model_does_not_read_a_dash_or_brackets_around_a_text(line: str, read: str) -> None:
+    content = f"1\n00:01,000 --> 00:02,000\n{line}\n"
+    document = read_document(content, "srt", DocumentOptions())
+    assert [text.strip() for segment in document.segments for text in segment.texts] == [read]
+    assert in_capitals("srt", content) == content.replace(line, line.upper())
+
+
 def test_notes_styles_speakers_and_times_of_vtt_stay() -> None:
     head = "WEBVTT\n\nNOTE a note\n\nSTYLE\n::cue { color: red }\n\nname\n01:00.000 --> 01:02.000\n"
     content = head + "<v Fred>he &amp; <c.a>she</c> <00:01.000>go"
