@@ -1,8 +1,10 @@
 """Converted models in the user's cache: $XDG_CACHE_HOME/attn/ctranslate2/DIGEST-PRECISION.
 
-The digest covers the files of the bundle, so a changed bundle is converted again. Where the cache
-cannot be written, the model is converted into memory each time. The cache keeps the models that
-were used last, and may be removed at any time.
+The digest covers the files of the bundle, so a changed bundle is converted again. The converted
+files have digests of their own, which are compared each time: a model with a flipped bit would give
+other outputs without an error, so it is converted again. Where the cache cannot be written, the
+model is converted into memory each time. The cache keeps the models that were used last, and may be
+removed at any time.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from models.errors import ModelError
+from models.bundle.digests import matches, read_digests, write_digests
+from models.errors import DamagedError, ModelError
 from models.files import write_folder
 
 LAYOUT = 1  # version of the conversion; increase it if convert.py writes other files
@@ -32,11 +35,11 @@ class Converted(NamedTuple):
 
 
 def cached(name: str, convert: Callable[[], Files]) -> Converted:
-    """Return the cached model of a name; convert and store it if there is none."""
+    """Return the cached model of a name; convert and store it if none is there and intact."""
     folder = cache_folder("ctranslate2")
     if folder is None:
         return Converted(Path(name), convert())
-    if (folder / name / MODEL).is_file():
+    if is_intact(folder / name):
         with contextlib.suppress(OSError):  # a cache that cannot be written
             os.utime(folder / name)  # tells when it was used
         return Converted(folder / name, None)
@@ -45,6 +48,15 @@ def cached(name: str, convert: Callable[[], Files]) -> Converted:
         write_folder(folder / name, lambda place: _write(place, files))
         _remove_oldest(folder)
     return Converted(folder / name, files)
+
+
+def is_intact(folder: Path) -> bool:
+    """Return True if all files of a cached model have the digests that were stored with them."""
+    try:
+        digests = read_digests(folder)
+        return MODEL in digests and all(matches(folder, name, digests) for name in digests)
+    except DamagedError:
+        return False
 
 
 def cache_folder(name: str) -> Path | None:
@@ -67,3 +79,4 @@ def _remove_oldest(folder: Path) -> None:
 def _write(folder: Path, files: Files) -> None:
     for name, content in files.items():
         (folder / name).write_bytes(content)
+    write_digests(folder)

@@ -240,6 +240,26 @@ def test_a_damaged_cache_is_not_used(
     assert outputs(fast.translate(SENTENCES[:3])) == expected
 
 
+@pytest.mark.parametrize("damage", ["weight", "missing digests", "missing file"])
+def test_a_cached_model_that_differs_from_its_digests_is_converted_again(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    expected = outputs(CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:3]))
+    (model,) = (tmp_path / "attn" / "ctranslate2").glob("*/model.bin")
+    good = model.read_bytes()
+    if damage == "weight":  # a flipped bit, which CTranslate2 reads without an error
+        middle = len(good) // 2
+        model.write_bytes(good[:middle] + bytes([good[middle] ^ 64]) + good[middle + 1 :])
+    elif damage == "missing digests":
+        model.with_name("SHA256SUMS").unlink()
+    else:
+        model.with_name("config.json").unlink()
+    assert outputs(CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:3])) == expected
+    assert model.read_bytes() == good
+    assert cache.is_intact(model.parent)
+
+
 def test_the_cache_keeps_the_models_that_were_used_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
