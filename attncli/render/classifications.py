@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from attncli.data.classified import ClassifiedLine
 from attncli.escapes import one_cell
 from attncli.render.json import as_json_line
+from attncli.render.rows import encoded_rows
 from models.types import LabelProbability
 
 DIGITS = 4
@@ -30,9 +31,7 @@ class LabelLayout(NamedTuple):
 
 def rendered(outcomes: Sequence[ClassifiedLine], layout: LabelLayout) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its text."""
-    write = WRITERS[layout.format]
-    rows = [row + outcome.line.ending for outcome in outcomes for row in write(outcome, layout)]
-    return "".join(rows).encode("utf-8", "replace")
+    return encoded_rows(outcomes, layout, WRITERS)
 
 
 def _text(outcome: ClassifiedLine, layout: LabelLayout) -> Iterator[str]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from attncli.data.lines import TranslatedLine
 from attncli.escapes import one_cell, one_line
 from attncli.render.json import as_json_line
+from attncli.render.rows import encoded_rows
 from models.inference.repetition import repetition
 from models.types import Hypothesis
 
@@ -38,9 +39,7 @@ class TranslationLayout(NamedTuple):
 
 def rendered(outcomes: list[TranslatedLine], layout: TranslationLayout) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its source."""
-    write = WRITERS[layout.format]
-    rows = [row + outcome.line.ending for outcome in outcomes for row in write(outcome, layout)]
-    return "".join(rows).encode("utf-8", "replace")
+    return encoded_rows(outcomes, layout, WRITERS)
 
 
 def _text(outcome: TranslatedLine, layout: TranslationLayout) -> Iterator[str]:

@@ -81,7 +81,8 @@ def _widths(words: Sequence[str]) -> list[float]:
     from matplotlib.figure import Figure
 
     figure = Figure()
-    renderer = FigureCanvasAgg(figure).get_renderer()
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
     texts = [figure.text(0, 0, label_of(word)) for word in words]
     with without_glyph_warnings():
         return [text.get_window_extent(renderer).width * INCH / figure.dpi for text in texts]
