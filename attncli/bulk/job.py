@@ -27,7 +27,7 @@ class BulkJob:
     models: tuple[str, ...]  # folders, which every worker reads
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the task
     input: str = "lines"  # a key of attncli.bulk.inputs.INPUTS
-    column: str = ""  # field of JSON lines, column of Parquet
+    fields: tuple[str, ...] = ()  # of JSON lines or Parquet: the text; to align: source and target
     device: str = "auto"
     threads: int = 1  # of a worker
 
@@ -39,7 +39,9 @@ class BulkJob:
     def from_json(cls, text: str) -> BulkJob:
         """Return the job that `to_json` wrote."""
         values = json.loads(text)
-        return cls(**{**values, "models": tuple(values["models"])})
+        return cls(
+            **{**values, "models": tuple(values["models"]), "fields": tuple(values["fields"])}
+        )
 
     def digest(self) -> str:
         """Return a digest of all that determines the results: models, settings, version of attn.

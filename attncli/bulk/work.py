@@ -20,10 +20,10 @@ class ShardWorker:
 
     def __call__(self, shard: Shard) -> Part:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
-        reading = self.kind.read(shard, self.job, self.task.name)
+        reading = self.kind.read(shard, self.job, self.task)
         results = list(all_results(self.task, reading.records))
         errors, warnings = list(reading.faults), []
-        for number, result in enumerate(results, shard.first):
+        for number, result in zip(reading.numbers, results, strict=True):
             errors += [RecordNote(number, result.error)] if result.value is None else []
             warnings += [RecordNote(number, text) for text in result.warnings]
         body = reading.write(results)

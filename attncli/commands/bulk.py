@@ -97,6 +97,22 @@ ImageShardSize = Annotated[
 Threads = Annotated[
     int, typer.Option(min=0, help="Processor threads of a worker (0: the default of torch).")
 ]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        help="JSON lines: field of the text, inner ones with a dot: meta.title. The result is "
+        "added to each object. To align: twice, source and target.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        help="Parquet (needs pyarrow): column of the texts. The results are added as a column. To "
+        "align: twice, source and target.",
+    ),
+]
 InferenceEngine = Annotated[
     Engine,
     typer.Option(help="What computes a translation; see --engine of `attn translate`."),
@@ -126,6 +142,8 @@ def translate(
     model: Models = None,
     to: To = "",
     source: From = "",
+    field: Fields = None,
+    column: Columns = None,
     format: Annotated[hypotheses.Format, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
     overrides: SearchOverrides,
@@ -177,19 +195,16 @@ def translate(
         engine=inference_engine,
         precision=precision,
     )
-    _run(
-        "translate",
-        _models(model, "translate"),
-        settings,
-        paths,
-        _How(engine, processes, shard, device, threads),
-    )
+    how = _How(engine, processes, shard, device, threads, _kind(field, column))
+    _run("translate", _models(model, "translate"), settings, paths, how)
 
 
 def classify(
     paths: Paths,
     *,
     model: Classifier = None,
+    field: Fields = None,
+    column: Columns = None,
     format: Annotated[
         classifications.Format, typer.Option(help="How to write the labels.")
     ] = "text",
@@ -213,7 +228,8 @@ def classify(
     """
     settings = classify_task.ClassifySettings(format, nbest, scores, hard_decode, max_batch_tokens)
     models = _models([model] if model else None, "classify")
-    _run("classify", models, settings, paths, _How(engine, processes, shard, device, threads))
+    how = _How(engine, processes, shard, device, threads, _kind(field, column))
+    _run("classify", models, settings, paths, how)
 
 
 @with_settings("max_ratio", "max_extra")
@@ -248,7 +264,7 @@ def caption(
     settings = caption_task.CaptionSettings(
         format, scores, dict(overrides.values), hard_decode, batch
     )
-    how = _How(engine, processes, shard, device, threads)
+    how = _How(engine, processes, shard, device, threads, _Kind("images"))
     _run("caption", _models(model, "caption"), settings, paths, how)
 
 
@@ -260,6 +276,8 @@ def align(
     reverse_model: ReverseModel = None,
     to: To = "",
     source: From = "",
+    field: Fields = None,
+    column: Columns = None,
     overrides: AlignOverrides,
     format: LineFormat = "pharaoh",
     probabilities: Probabilities = False,
@@ -292,7 +310,26 @@ def align(
     if len(models) > 1:
         raise typer.BadParameter("one model", param_hint="'--model'")
     models += [chosen_model(reverse_model, "translate")] if reverse_model else []
-    _run("align", models, settings, paths, _How(engine, processes, shard, device, threads))
+    how = _How(engine, processes, shard, device, threads, _kind(field, column, count=2))
+    _run("align", models, settings, paths, how)
+
+
+class _Kind(NamedTuple):
+    """The kind of input, and its fields or columns with texts."""
+
+    name: str  # a key of attncli.bulk.inputs.INPUTS
+    fields: tuple[str, ...] = ()
+
+
+def _kind(fields: list[str] | None, columns: list[str] | None, *, count: int = 1) -> _Kind:
+    """Return the kind of input that is chosen. count: fields that the task needs."""
+    if fields and columns:
+        raise typer.BadParameter("either --field or --column", param_hint="'--field'")
+    chosen = tuple(fields or columns or ())
+    if chosen and len(chosen) != count:
+        option = "'--field'" if fields else "'--column'"
+        raise typer.BadParameter(f"{count} expected, found {len(chosen)}", param_hint=option)
+    return _Kind("jsonl" if fields else "parquet" if columns else "lines", chosen)
 
 
 class _How(NamedTuple):
@@ -303,6 +340,7 @@ class _How(NamedTuple):
     shard: int
     device: str
     threads: int
+    kind: _Kind
 
 
 def _models(given: Sequence[Path] | None, task: str) -> list[Path]:
@@ -319,16 +357,17 @@ def _run(
     if not inputs:
         raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
     check_output(out)
-    images = task == "caption"
     job = BulkJob(
         task,
         tuple(str(model.resolve()) for model in models),
         dataclasses.asdict(settings),
-        "images" if images else "lines",
+        how.kind.name,
+        how.kind.fields,
         device=how.device,
         threads=how.threads,
     )
-    sources = (image_source if images else text_sources)(inputs, out)
+    sources_of = image_source if how.kind.name == "images" else text_sources
+    sources = sources_of(inputs, out)
     plan = BulkPlan(job, sources, out, how.shard, how.engine, how.processes)
     try:
         summary = _shown(plan)

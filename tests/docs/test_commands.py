@@ -38,6 +38,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn bulk ", "--processes 1"),
     (r"^python ", "--help"),
 )
+CLUSTERS = ("ray", "pyspark")  # packages that an example needs
 COMMAND = re.compile(r"^(?:    |\$ )?(?:attn|python|pip|make) .*", re.M)
 
 
@@ -98,9 +99,18 @@ def with_additions(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.page)
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(one, marks=[pytest.mark.slow] if one.needs in CLUSTERS else [])
+        for one in EXAMPLES
+    ],
+    ids=lambda example: f"{example.page} {example.needs}".strip(),
+)
 def test_a_python_example_runs(example: Line, workplace: Path) -> None:
     require_models(example.needs)
+    if example.needs in CLUSTERS:
+        pytest.importorskip(example.needs)
     exec(compile(example.text, example.page, "exec"), {"__name__": "__main__"})
 
 

@@ -17,14 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.engines import Parts, local_worker
-from attncli.bulk.engines.local_worker import BUG, FAULT, read_frame, write_frame
+from attncli.bulk.answers import part_of
+from attncli.bulk.engines import DEATHS, Parts, local_worker
+from attncli.bulk.engines.local_worker import read_frame, write_frame
 from attncli.bulk.engines.processes import VISIBLE, gpus, processors
 from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Part, Shard, part_from_bytes, shard_to_bytes
-from models.errors import ModelError, ResourceError
+from attncli.bulk.shards import Part, Shard, shard_to_bytes
+from models.errors import ResourceError
 
-DEATHS = 5  # of workers on one shard
 WAITING = 4  # parts per worker that may wait to be written
 
 
@@ -140,12 +140,7 @@ class _Worker:
         if answer is None:
             self.kill()
             raise WorkerDied(_reason(self._process.wait()))
-        kind, content = answer[:1], answer[1:]
-        if kind == FAULT:
-            raise ModelError(*content.decode().split("\n"))
-        if kind == BUG:
-            raise RuntimeError(f"a worker failed\n{content.decode()}")
-        return part_from_bytes(content)
+        return part_of(answer)
 
     def kill(self) -> None:
         """End the process at once, and wait for its end."""

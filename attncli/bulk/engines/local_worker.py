@@ -13,12 +13,10 @@ import queue
 import struct
 import sys
 import threading
-import traceback
 from pathlib import Path
 from typing import BinaryIO
 
 LENGTH = struct.Struct(">Q")
-PART, FAULT, BUG = b"P", b"F", b"B"
 
 
 def write_frame(stream: BinaryIO, content: bytes) -> None:
@@ -44,11 +42,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not become an answer
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(frames,), daemon=True).start()
-    job = frames.get().decode()
-    try:
-        _process(job, frames, answers)
-    except Exception as error:
-        write_frame(answers, _described(error))
+    _answer_all(frames, answers)
 
 
 def _receive(frames: queue.SimpleQueue[bytes]) -> None:
@@ -58,25 +52,14 @@ def _receive(frames: queue.SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _process(job: str, frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
+def _answer_all(frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
     from attncli import console
-    from attncli.bulk.job import BulkJob
-    from attncli.bulk.shards import part_to_bytes, shard_from_bytes
-    from attncli.bulk.work import ShardWorker
+    from attncli.bulk.answers import AnsweringWorker
 
     console.be_quiet()  # remarks about the model would be repeated by each worker
-    work = ShardWorker(BulkJob.from_json(job))
+    worker = AnsweringWorker(frames.get().decode())
     while True:
-        part = work(shard_from_bytes(frames.get()))
-        write_frame(answers, PART + part_to_bytes(part))
-
-
-def _described(error: Exception) -> bytes:
-    from attncli import ModelError
-
-    if isinstance(error, ModelError):
-        return FAULT + "\n".join([error.found, error.expected, error.hint]).encode()
-    return BUG + traceback.format_exc().encode()
+        write_frame(answers, worker(frames.get()))
 
 
 if __name__ == "__main__":

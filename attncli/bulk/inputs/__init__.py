@@ -13,10 +13,12 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import RecordNote, Shard
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks import BulkTask, RecordResult
 
 INPUTS = {  # name: module:class
     "lines": "attncli.bulk.inputs.lines:Lines",
+    "jsonl": "attncli.bulk.inputs.json_objects:JsonObjects",
+    "parquet": "attncli.bulk.inputs.parquet:Parquet",
     "images": "attncli.bulk.inputs.images:Images",
 }
 
@@ -32,6 +34,7 @@ class ShardReading(NamedTuple):
     """The records of a shard, and how their results are written."""
 
     records: Sequence[Any]  # as the task takes them
+    numbers: Sequence[int]  # of the records in the input, from 1
     write: Callable[[Sequence[RecordResult]], bytes]  # from the results to the body of the part
     faults: tuple[RecordNote, ...] = ()  # records that could not be read
 
@@ -42,8 +45,8 @@ class InputKind(Protocol):
     def cut(self, paths: Sequence[Path], size: int) -> Iterator[Cut]:
         """Yield the contents of the shards of an input, of at most `size` records."""
 
-    def read(self, shard: Shard, job: BulkJob, name: str) -> ShardReading:
-        """Return the records of a shard. name: of the field that results get; see BulkTask."""
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
+        """Return the records of a shard, as the task takes them."""
 
     def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
         """Write the bodies of all parts, in order, as one file."""
@@ -54,3 +57,8 @@ def input_kind(name: str) -> InputKind:
     module, _, kind = INPUTS[name].partition(":")
     found: InputKind = getattr(importlib.import_module(module), kind)()
     return found
+
+
+def rows_of(results: Sequence[RecordResult]) -> bytes:
+    """Return the rows of results in the output format of their task."""
+    return b"".join(result.row for result in results)

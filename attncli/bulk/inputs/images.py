@@ -9,9 +9,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.bulk.inputs import Cut, ShardReading
+from attncli.bulk.inputs import Cut, ShardReading, rows_of
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard
+from attncli.bulk.tasks import BulkTask
 from attncli.data.image_index import FileRange
 from attncli.data.named_images import ImageFile, named_images
 
@@ -29,13 +30,11 @@ class Images:
         while group := list(islice(files, size)):
             yield Cut(len(group), "".join(map(_line, group)).encode("utf-8", "surrogateescape"))
 
-    def read(self, shard: Shard, job: BulkJob, name: str) -> ShardReading:
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the images of a shard; their results are rows."""
         lines = shard.content.decode("utf-8", "surrogateescape").splitlines()
-        return ShardReading(
-            [_file(line) for line in lines],
-            lambda results: b"".join(result.row for result in results),
-        )
+        numbers = range(shard.first, shard.first + shard.size)
+        return ShardReading(list(map(_file, lines)), numbers, rows_of)
 
     def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
         """Write the rows of all parts."""

@@ -7,12 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.bulk.inputs import Cut, ShardReading
+from attncli.bulk.inputs import Cut, ShardReading, rows_of
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard
+from attncli.bulk.tasks import BulkTask
 from attncli.data.compression import decompressed
 from attncli.data.corpus import byte_lines
-from attncli.data.lines import decode
+from attncli.data.lines import Line, decode
 from attncli.data.streams import open_input
 
 
@@ -27,12 +28,17 @@ class Lines:
             while group := list(islice(lines, size)):
                 yield Cut(len(group), b"".join(group))
 
-    def read(self, shard: Shard, job: BulkJob, name: str) -> ShardReading:
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the lines of a shard; their results are rows."""
-        lines = byte_lines(iter([shard.content]))
-        records = [decode(line, number) for number, line in enumerate(lines, shard.first)]
-        return ShardReading(records, lambda results: b"".join(result.row for result in results))
+        lines = lines_of(shard)
+        return ShardReading(lines, [line.number for line in lines], rows_of)
 
     def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
         """Write the rows of all parts."""
         file.writelines(bodies)
+
+
+def lines_of(shard: Shard) -> list[Line]:
+    """Return the lines of a shard, with their numbers in the input."""
+    lines = byte_lines(iter([shard.content]))
+    return [decode(line, number) for number, line in enumerate(lines, shard.first)]

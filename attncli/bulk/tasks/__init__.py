@@ -28,10 +28,13 @@ class RecordResult(NamedTuple):
 class BulkTask(Protocol):
     """Opened models. Records are lines (attncli.data.lines), or images (named_images)."""
 
-    name: str  # of the field that JSON lines and Parquet get; empty: the text is replaced
+    into: str  # field or column of the results in JSON lines, Parquet and other tables
 
     def __init__(self, job: BulkJob) -> None:
         """Open the models. Raises ModelError if they do not suit the task."""
+
+    def record(self, value: Any, number: int) -> Any:
+        """Return the record of a value of a table: a text, or path or bytes of an image."""
 
     def run(self, records: Sequence[Any]) -> list[RecordResult]:
         """Return the result of each record; one that cannot be processed has an error."""

@@ -37,7 +37,7 @@ class AlignSettings:
 class AlignTask:
     """A model that aligns the pairs of shards; a second model is the reverse one."""
 
-    name = "links"
+    into = "links"
 
     def __init__(self, job: BulkJob) -> None:
         self.settings = settings = AlignSettings(**job.settings)
@@ -51,6 +51,10 @@ class AlignTask:
             reverse=loading.open_reverse(reverse[0], options) if reverse else None,
             max_batch_tokens=settings.max_batch_tokens,
         )
+
+    def record(self, value: str, number: int) -> Line:
+        """Return a text as a line."""
+        return Line(number, value)
 
     def run(self, records: Sequence[Line]) -> list[RecordResult]:
         """Return the links of each pair."""

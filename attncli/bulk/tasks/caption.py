@@ -34,7 +34,7 @@ class CaptionSettings:
 class CaptionTask:
     """Captioners of the images of shards."""
 
-    name = "caption"
+    into = "caption"
 
     def __init__(self, job: BulkJob) -> None:
         self.settings = settings = CaptionSettings(**job.settings)
@@ -45,6 +45,12 @@ class CaptionTask:
         self.layout = CaptionLayout(
             settings.format, False, several, settings.scores, self.captioner.read_mode
         )
+
+    def record(self, value: str | bytes, number: int) -> ImageFile:
+        """Return an image by its path or its bytes."""
+        if isinstance(value, bytes):
+            return ImageFile(f"image {number}", value)
+        return ImageFile(value, Path(value))
 
     def run(self, records: Sequence[ImageFile]) -> list[RecordResult]:
         """Return the captions of each image."""

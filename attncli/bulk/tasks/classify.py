@@ -32,7 +32,7 @@ class ClassifySettings:
 class ClassifyTask:
     """A classifier of the lines of shards."""
 
-    name = "label"
+    into = "label"
 
     def __init__(self, job: BulkJob) -> None:
         settings = ClassifySettings(**job.settings)
@@ -45,6 +45,10 @@ class ClassifyTask:
             attention=settings.format == "jsonl",
             max_batch_tokens=settings.max_batch_tokens,
         )
+
+    def record(self, value: str, number: int) -> Line:
+        """Return a text as a line."""
+        return Line(number, value)
 
     def run(self, records: Sequence[Line]) -> list[RecordResult]:
         """Return the labels of each line."""

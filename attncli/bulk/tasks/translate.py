@@ -48,7 +48,7 @@ class TranslateSettings:
 class TranslateTask:
     """Text models that translate the lines of shards."""
 
-    name = ""
+    into = "translation"
 
     def __init__(self, job: BulkJob) -> None:
         settings = TranslateSettings(**job.settings)
@@ -65,6 +65,10 @@ class TranslateTask:
             max_batch_tokens=settings.max_batch_tokens,
             aligner=_tag_aligner(self.translator) if settings.keep_tags else None,
         )
+
+    def record(self, value: str, number: int) -> Line:
+        """Return a text as a line."""
+        return Line(number, value)
 
     def run(self, records: Sequence[Line]) -> list[RecordResult]:
         """Return the translation of each line."""

@@ -1,0 +1,89 @@
+"""JSON lines: an object on each line, one field of which is the text. Plain or compressed.
+
+The output has the same objects in the same order, with the result in a further field: translation,
+label or links. `error` follows where there is no result. A line that is no JSON object stays as it
+is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from attncli.bulk.inputs import ShardReading
+from attncli.bulk.inputs.lines import Lines, lines_of
+from attncli.bulk.job import BulkJob
+from attncli.bulk.shards import RecordNote, Shard
+from attncli.bulk.tasks import BulkTask, RecordResult
+from attncli.data.lines import Line
+from attncli.escapes import one_cell
+from attncli.render.json import as_json_line
+
+
+class JsonObjects(Lines):
+    """JSON lines: a record is an object."""
+
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
+        """Return the texts of a shard; their results are added to the objects."""
+        lines = lines_of(shard)
+        read: dict[int, dict[str, Any]] = {}
+        records, faults = [], []
+        for line in lines:
+            try:
+                found = _object(line)
+                if found is not None:
+                    text = "\t".join(_text(found, name, job.fields) for name in job.fields)
+                    records.append(task.record(text, line.number))
+                    read[line.number] = found
+            except ValueError as error:
+                faults.append(RecordNote(line.number, f"line {line.number}: {error}"))
+
+        def write(results: Sequence[RecordResult]) -> bytes:
+            return _written(lines, read, results, task.into)
+
+        return ShardReading(records, list(read), write, tuple(faults))
+
+
+def _object(line: Line) -> dict[str, Any] | None:
+    """Return the object of a line, None for an empty line; ValueError for anything else."""
+    if line.fault:
+        raise ValueError(line.fault)
+    if not line.text.strip():
+        return None
+    try:
+        found = json.loads(line.text)
+    except (ValueError, RecursionError):
+        raise ValueError("not JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError("no JSON object")
+    return found
+
+
+def _text(found: dict[str, Any], path: str, fields: Sequence[str]) -> str:
+    """Return the text of a field; a dot leads into an inner object: meta.title."""
+    value: Any = found
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(value, str):
+        raise ValueError(f"no text in the field {path}")
+    return one_cell(value) if len(fields) > 1 else value
+
+
+def _written(
+    lines: Sequence[Line],
+    read: dict[int, dict[str, Any]],
+    results: Sequence[RecordResult],
+    into: str,
+) -> bytes:
+    """Return the lines with the results of those that were read."""
+    by_number = dict(zip(read, results, strict=True))
+    rows = []
+    for line in lines:
+        text = line.text
+        if line.number in read:
+            result = by_number[line.number]
+            error = {"error": result.error} if result.value is None else {}
+            text = as_json_line({**read[line.number], into: result.value, **error})
+        rows.append(f"{text}{line.ending}")
+    return "".join(rows).encode("utf-8", "replace")

@@ -1,0 +1,183 @@
+"""`attn bulk` under random kills, and the processor seconds of each engine.
+
+    python benchmarks/bulk.py LINES --task classify --engines local ray --kills 50
+    python benchmarks/bulk.py LINES --task classify --engines local ray spark --costs
+
+With --kills, SIGKILL hits a random worker, or once in five times the process that started the job,
+at random times, until that many kills are done; the killed job is started again with the same
+command. The output must be equal, byte for byte, to that of one unbroken `attn TASK`. A job that
+ends before all kills are done begins again from nothing.
+
+With --costs, prints the processor seconds (user and system, of all processes) and the records per
+processor second of `attn TASK` and of each engine with 1 and 2 processes. Needs Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ATTN = [sys.executable, "-m", "attncli"]
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: orphans become children of this process
+DRIVER_SHARE = 0.2  # of the kills
+
+
+def main() -> None:
+    """Parse the command line and measure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("lines", type=Path, help="a file of text")
+    parser.add_argument("--task", default="classify", choices=("classify", "translate"))
+    parser.add_argument("--model", default="languages")
+    parser.add_argument("--options", default="", help="of attn TASK, such as '--to de'")
+    parser.add_argument("--engines", nargs="+", default=["local"])
+    parser.add_argument("--shard", type=int, default=2000, help="records; default 2000")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--mean", type=float, default=4.0, help="seconds between kills")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--costs", action="store_true")
+    given = parser.parse_args()
+    ctypes.CDLL(None).prctl(SUBREAPER, 1)
+    given.lines = given.lines.resolve()
+    records = given.lines.read_bytes().count(b"\n")
+    words = ["-m", given.model, "--threads", "1", *given.options.split()]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        whole = folder / "whole"
+        one = [*ATTN, given.task, *words, "-i", str(given.lines), "-o", str(whole), "-q"]
+        print(f"{records:,} records, shards of {given.shard:,}, seed {given.seed}")
+        print(row(f"attn {given.task}", records, cost(one)), flush=True)
+        for engine in given.engines:
+            end = ["--engine", engine, "--shard", str(given.shard), "-q"]
+            bulk = [
+                *ATTN,
+                "bulk",
+                given.task,
+                *words,
+                str(given.lines),
+                str(folder / "out"),
+                *end,
+            ]
+            if given.kills:
+                print(campaign(engine, bulk, folder, given), flush=True)
+            for count in given.processes if given.costs else ():
+                forget(folder)
+                name = f"{engine}, {count} process{'es' if count > 1 else ''}"
+                seconds = cost([*bulk, "--processes", str(count)])
+                print(row(name, records, seconds, same(folder)), flush=True)
+
+
+def row(name: str, records: int, seconds: float, note: str = "") -> str:
+    """Return a row of the table of costs."""
+    return f"{name:<24}{seconds:>9.1f} s{records / seconds:>10.0f} records/s  {note}"
+
+
+def cost(command: list[str]) -> float:
+    """Run a command; return the processor seconds of all its processes."""
+    before = used()
+    subprocess.run(command, check=True, cwd=ROOT)
+    with suppress(ChildProcessError):  # what the command left behind, as Ray does for a moment
+        while True:
+            os.waitpid(-1, 0)
+    return used() - before
+
+
+def used() -> float:
+    """Return the processor seconds of all children that have ended."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
+
+
+def same(folder: Path) -> str:
+    """Compare the output with that of one process."""
+    equal = (folder / "out").read_bytes() == (folder / "whole").read_bytes()
+    return "equal" if equal else "DIFFERENT"
+
+
+def forget(folder: Path) -> None:
+    """Remove the output and the state of a job."""
+    (folder / "out").unlink(missing_ok=True)
+    shutil.rmtree(folder / "out.bulk", ignore_errors=True)
+
+
+def campaign(engine: str, bulk: list[str], folder: Path, given: argparse.Namespace) -> str:
+    """Kill and continue a job until all kills are done and it ends; compare its output."""
+    rng = random.Random(given.seed)
+    command = [*bulk, "--processes", str(max(given.processes))]
+    workers = drivers = jobs = starts = 0
+    outcomes = []
+    while workers + drivers < given.kills:
+        forget(folder)
+        jobs += 1
+        ended = False
+        while not ended:
+            driver = subprocess.Popen(command, cwd=ROOT)
+            starts += 1
+            killed = 0
+            while (ended := driver.poll() is not None) is False:
+                time.sleep(rng.expovariate(1 / given.mean))
+                if workers + drivers == given.kills:
+                    driver.wait()
+                elif rng.random() < DRIVER_SHARE:
+                    driver.kill()
+                    drivers += driver.wait() < 0
+                    break
+                else:
+                    killed = kill_worker(driver.pid, rng)
+                    workers += killed
+            reap()
+        outcomes.append(f"status {driver.returncode}, {same(folder)}")
+    kills = f"{workers} kills of workers, {drivers} of the driver"
+    return f"{engine}: {kills}; {starts} starts, {jobs} jobs: {'; '.join(outcomes)}"
+
+
+def kill_worker(driver: int, rng: random.Random) -> int:
+    """Kill a random worker of a job; return 1, or 0 if there is none."""
+    workers = [pid for pid in descendants(driver) if is_worker(pid)]
+    if not workers:
+        return 0
+    with suppress(ProcessLookupError):
+        os.kill(rng.choice(workers), signal.SIGKILL)
+        return 1
+    return 0
+
+
+def is_worker(pid: int) -> bool:
+    """Return True for a process that processes shards."""
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return any(name in words for name in (b"local_worker.py", b"ray::", b"pyspark.daemon"))
+    return False
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the processes that a process and its children started."""
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield int(child)
+                yield from descendants(int(child))
+
+
+def reap() -> None:
+    """Wait for the processes that a killed driver left, which end by themselves."""
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+if __name__ == "__main__":
+    main()
