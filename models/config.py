@@ -327,6 +327,16 @@ class AlignConfig:
         "a target unit with more weight than this on no source unit gets no link",
         at_most=1,
     )
+    jump: float = option(
+        0.0,
+        "strength of the preference that neighbours align with neighbours: a step from source unit "
+        "i' to i has the prior probability exp(-jump |i - i' - 1|) (0: none)",
+    )
+    languages: str = option(
+        "",
+        "languages of source and target, such as en-fr, of a model that aligns in both directions: "
+        "the weights of both are averaged (empty: one direction)",
+    )
     symmetrise: str = option(
         "grow-diag",
         f"combination with the links of a reverse model: {', '.join(SYMMETRISE)}",

@@ -192,7 +192,7 @@ class _Chosen(NamedTuple):
         names = model_names(models) if named or len(models) > 1 else [""]
         return [
             aligner_of(
-                loading.open_translator(model, options),
+                loading.open_aligner(model, options),
                 self.overrides,
                 reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
                 name=name,

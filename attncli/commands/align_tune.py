@@ -95,14 +95,14 @@ def tune(
     if gold is not None:
         known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)
         console.say(f"{gold.name}: {how_read(known.links)}")
-        measure, found = "AER", {folder: tune_on(loading.open_translator(folder, options), known)}
+        measure, found = "AER", {folder: tune_on(loading.open_aligner(folder, options), known)}
     elif reverse_model is None:
         measure = "not mutual"
-        found = {folder: tune_alone(loading.open_translator(folder, options), read_texts(files))}
+        found = {folder: tune_alone(loading.open_aligner(folder, options), read_texts(files))}
     else:
         measure, pairs = "disagree", read_texts(files)
         reverse = loading.open_reverse(reverse_model, options)
-        both = tune_by_agreement(loading.open_translator(folder, options), reverse, pairs)
+        both = tune_by_agreement(loading.open_aligner(folder, options), reverse, pairs)
         found = dict(zip((folder, reverse_model), both, strict=True))
     for note in found[folder].notes:
         console.warn(f"{note}; no links")

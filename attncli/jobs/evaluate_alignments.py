@@ -133,7 +133,7 @@ def _scores_of_models(
     """Score each model. Opening one imports torch, so files are read and checked before."""
     backward = loading.open_reverse(reverse, options) if reverse and folders else None
     for name, folder in zip(model_names(folders), folders, strict=True):
-        translator = loading.open_translator(folder, options)
+        translator = loading.open_aligner(folder, options)
         scored = score_model(name, translator, gold, reverse=backward)
         for note in scored.notes:
             console.warn(f"{name}: {note}; no links")

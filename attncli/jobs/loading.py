@@ -71,6 +71,24 @@ def configured(translator: T, options: OpenOptions) -> T:
     return _configured(translator, options)
 
 
+def open_aligner(model: Path | None, options: OpenOptions) -> Translator:
+    """Open a text model to align with; see `open_translator`.
+
+    Without --to, a multilingual model aligns the languages that are saved as its default.
+    """
+    from models.bundle import read_settings
+    from models.languages import parse_direction
+
+    path = readable(chosen_model(model, "translate"))
+    stored = str(read_settings(path).get("alignment", {}).get("languages", ""))
+    if stored and not options.to:
+        source, target = parse_direction(stored)
+        if options.source == target:
+            source, target = target, source
+        options = replace(options, to=target, source=options.source or source)
+    return open_translator(path, options)
+
+
 def open_reverse(path: Path, options: OpenOptions) -> Translator:
     """Open a model from target to source, with its own read mode.
 

@@ -12,6 +12,7 @@ from models.alignment.align import (
     align_translations,
     head_weights,
 )
+from models.alignment.joint_hmm import agreed_links
 from models.alignment.links import Links
 from models.alignment.score import GoldLinks, diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
@@ -28,6 +29,7 @@ __all__ = [
     "Links",
     "Trial",
     "agree",
+    "agreed_links",
     "align",
     "align_translation",
     "align_translations",

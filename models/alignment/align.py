@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from models.alignment.chain import smoothed
 from models.alignment.links import Links, extract
 from models.alignment.symmetrise import symmetrise
 from models.alignment.units import Units, units
@@ -20,6 +21,7 @@ from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ConfigurationError
 from models.inference.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
+from models.languages import parse_direction
 from models.tokenizer import END, Tokenizer
 from models.types import Batch, Translation
 
@@ -67,11 +69,52 @@ def align(
     """
     pairs = list(pairs)
     settings = config or translator.alignment
-    encoded = [encode(translator, *pair) for pair in pairs]
-    found = align_encoded(translator, encoded, settings, max_batch_tokens)
+    ways = directions(translator, settings)
+    if len(ways) == 2 and reverse is None:
+        return averaged(*ways, pairs, settings, max_batch_tokens)
+    encoded = [encode(ways[0], *pair) for pair in pairs]
+    found = align_encoded(ways[0], encoded, settings, max_batch_tokens)
     if reverse is None:
         return found
     return bidirectional(found, pairs, reverse, settings, max_batch_tokens)
+
+
+def directions(translator: Translator, config: AlignConfig) -> list[Translator]:
+    """Return the model in the direction to align; and in the other, if `config` averages both.
+
+    A model without a chosen target language aligns in the direction of `config.languages`.
+    """
+    if not config.languages:
+        return [translator]
+    source, target = parse_direction(config.languages)
+    if translator.to not in ("", source, target):
+        return [translator]
+    if translator.to == source:
+        source, target = target, source
+    return [translator.for_direction(target, source), translator.for_direction(source, target)]
+
+
+def averaged(
+    forward: Translator,
+    reverse: Translator,
+    pairs: Sequence[tuple[str, str]],
+    config: AlignConfig,
+    max_batch_tokens: int,
+) -> list[Alignment]:
+    """Align in both directions, and extract links from the mean of the weights."""
+    turned = [(target, source) for source, target in pairs]
+    encoded = [encode(forward, *pair) for pair in pairs], [encode(reverse, *p) for p in turned]
+    ahead = align_encoded(forward, encoded[0], config, max_batch_tokens)
+    back = align_encoded(reverse, encoded[1], config, max_batch_tokens)
+    return [mean_of(one, other, config) for one, other in zip(ahead, back, strict=True)]
+
+
+def mean_of(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Alignment:
+    """Return the forward alignment with the mean weights of both directions, and their links."""
+    if note := forward.note or reverse.note:
+        return forward._replace(links=NO_LINKS, note=note)
+    weights = (forward.weights + reverse.weights.T) / 2
+    return forward._replace(weights=weights, links=extract(weights, forward.null, config))
 
 
 def align_translation(
@@ -137,6 +180,7 @@ def head_weights(
 ) -> list[Tensor | None]:
     """Return the weights (L, H, J, I) of every layer and head; None for a pair without weights."""
     settings = config or translator.alignment
+    translator = directions(translator, settings)[0]
     encoded = [encode(translator, *pair) for pair in pairs]
     found: list[Tensor | None] = [None] * len(encoded)
     for batch in batched(translator, encoded, max_batch_tokens // ALL_HEADS):
@@ -219,7 +263,8 @@ def linked(
     rows: Tensor, source: Units, target: Units, score: float, config: AlignConfig
 ) -> Alignment:
     """Return the alignment of a pair from the weights (T, S) of its tokens."""
-    weights, null = pooled(real(rows, source, target), source, target)
+    found = pooled(real(rows, source, target), source, target)
+    weights, null = smoothed(found, config.jump)
     links = extract(weights, null, config)
     return Alignment(source.texts, target.texts, weights, links, score, null)
 

@@ -17,7 +17,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment.align import ALL_HEADS, align, as_batch, batched, both_units, encode, real
+from models.alignment.align import (
+    ALL_HEADS,
+    align,
+    as_batch,
+    batched,
+    both_units,
+    directions,
+    encode,
+    real,
+)
+from models.alignment.chain import smoothed
 from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengths
 from models.alignment.score import GoldLinks
 from models.alignment.weights import UnitWeights, attention_shape, every_head, pooled, shifted
@@ -189,6 +199,27 @@ def tuning_weights(
 
     Index 0 of the heads is their mean.
     """
+    ways = directions(translator, translator.alignment)
+    if len(ways) == 1:
+        for n, weights_by in weights_of_pairs(ways[0], pairs, max_batch_tokens):
+            yield weights_by, gold[n]
+        return
+    turned = [(target, source) for source, target in pairs]
+    back = dict(weights_of_pairs(ways[1], turned, max_batch_tokens))
+    for n, weights_by in weights_of_pairs(ways[0], pairs, max_batch_tokens):
+        if n in back:
+            yield {key: mean(found, back[n][key]) for key, found in weights_by.items()}, gold[n]
+
+
+def mean(forward: UnitWeights, reverse: UnitWeights) -> UnitWeights:
+    """Return the mean of the weights of two directions, with the null weights of the first."""
+    return forward._replace(weights=(forward.weights + reverse.weights.mT) / 2)
+
+
+def weights_of_pairs(
+    translator: Translator, pairs: Sequence[tuple[str, str]], max_batch_tokens: int
+) -> Iterator[tuple[int, dict[tuple[int, bool], UnitWeights]]]:
+    """Yield the number of each pair, and its weights (L, 1 + H, J, I) by shift and marks."""
     encoded = [encode(translator, *pair) for pair in pairs]
     config = dataclasses.replace(translator.alignment, units="word")
     for batch in batched(translator, encoded, max_batch_tokens // ALL_HEADS):
@@ -202,8 +233,9 @@ def tuning_weights(
                     translator.tokenizer, encoded[n], dataclasses.replace(config, marks=marks)
                 )
                 for shift in (0, 1):
-                    weights_by[shift, marks] = pooled(shifted(real(each, *sides), shift), *sides)
-            yield weights_by, gold[n]
+                    found = pooled(shifted(real(each, *sides), shift), *sides)
+                    weights_by[shift, marks] = smoothed(found, config.jump)
+            yield n, weights_by
 
 
 def counts(

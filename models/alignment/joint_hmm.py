@@ -1,0 +1,108 @@
+"""Word alignment of a parallel text without a neural model: two hidden Markov models that agree.
+
+Both directions are trained together by expectation maximisation. The expected count of a link is
+the product of its probabilities in both directions, so only links on which both agree are learned
+(Liang, Taskar and Klein 2006, section 3). A few iterations of Model 1 come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from models.alignment.chain import Posterior, widths
+from models.alignment.hmm import DIAGONAL, HiddenMarkov
+from models.alignment.links import Links
+from models.alignment.symmetrise import symmetrise
+from models.alignment.word_pairs import MAX_WORDS, Group, word_pairs
+
+MODEL1 = 5  # iterations of Model 1
+HMM = 4  # iterations of the hidden Markov models
+LEAST = 0.3  # probability of a link in one direction
+
+Progress = Callable[[str, int, int], None]  # stage, done, total
+
+
+def agreed_links(
+    pairs: Sequence[tuple[str, str]], progress: Progress = lambda stage, done, total: None
+) -> list[Links]:
+    """Return the word links of sentence pairs, learned from these pairs alone.
+
+    Words stand between spaces; case is ignored. The links of both directions are symmetrised by
+    grow-diag. A pair with an empty side, or more than MAX_WORDS words, has no links.
+    """
+    joint = JointHmm(pairs)
+    for done in range(MODEL1 + HMM):
+        progress("statistical alignment", done, MODEL1 + HMM)
+        joint.iterate(done)
+    return joint.links(len(pairs))
+
+
+class JointHmm:
+    """Hidden Markov models of both directions over one table of word pairs."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        table = word_pairs(pairs)
+        self.table = table
+        self.models = HiddenMarkov(table), HiddenMarkov(table.turned())
+
+    def iterate(self, done: int) -> None:
+        """Do one iteration of expectation maximisation, after `done` others."""
+        counts = [Counts(model) for model in self.models]
+        for group in self.table.groups:
+            both = self.posteriors(group, done)
+            agreed = both[0].links * both[1].links.mT  # (N, J, I)
+            used = (agreed, agreed.mT) if done >= MODEL1 else [each.links for each in both]
+            groups = group, group.turned()
+            for count, turned, links, each in zip(counts, groups, used, both, strict=True):
+                count.add(turned, links, each)
+        for model, count in zip(self.models, counts, strict=True):
+            model.maximise(count.links, count.null, count.jumps if done >= MODEL1 else None)
+
+    def posteriors(self, group: Group, done: int) -> tuple[Posterior, Posterior]:
+        """Return the posteriors of both directions after `done` iterations."""
+        sides = zip(self.models, (group, group.turned()), strict=True)
+        if done >= MODEL1:
+            forward, reverse = (model.posterior(side) for model, side in sides)
+        else:
+            diagonal = DIAGONAL if done else 0.0
+            forward, reverse = (model.model1(side, diagonal=diagonal) for model, side in sides)
+        return forward, reverse
+
+    def links(self, count: int) -> list[Links]:
+        """Return the symmetrised links of `count` sentence pairs."""
+        found: list[Links] = [frozenset()] * count
+        for group in self.table.groups:
+            both = self.posteriors(group, MODEL1 + HMM)
+            tables = likely(both[0].links).mT, likely(both[1].links)  # (N, I, J)
+            for n, forward, reverse in zip(group.numbers, *tables, strict=True):
+                found[n] = symmetrise(as_links(forward), as_links(reverse))
+        return found
+
+
+class Counts:
+    """Expected counts of one direction in one iteration."""
+
+    def __init__(self, model: HiddenMarkov) -> None:
+        self.links = torch.zeros(len(model.lexicon), dtype=torch.float64)
+        self.null = torch.zeros(len(model.null), dtype=torch.float64)
+        self.jumps = torch.zeros(2 * MAX_WORDS + 1, dtype=torch.float64)
+
+    def add(self, group: Group, links: Tensor, found: Posterior) -> None:
+        """Add the counts of a group. links (N, J, I): those that both directions agree on."""
+        self.links.index_add_(0, group.cells.reshape(-1), links.reshape(-1).double())
+        self.null.index_add_(0, group.target.reshape(-1), found.null.reshape(-1).double())
+        width = widths(len(found.jumps))[1:] + MAX_WORDS  # (I, I)
+        self.jumps.index_add_(0, width.reshape(-1), found.jumps.reshape(-1).double())
+
+
+def likely(posterior: Tensor) -> Tensor:
+    """Return True (N, J, I) for the likeliest state of each word, if it is likely enough."""
+    return (posterior >= LEAST) & (posterior == posterior.amax(-1, keepdim=True))
+
+
+def as_links(table: Tensor) -> Links:
+    """Return the links of a table (I, J) of truth values."""
+    return frozenset((i, j) for i, j in table.nonzero().tolist())

@@ -1,0 +1,53 @@
+"""Links learned from the pairs alone: close to the truth, the same from both sides."""
+
+from __future__ import annotations
+
+import torch
+
+from attncli.embedded.grammar import generate
+from models.alignment import agreed_links, diagonal, error_rate
+from models.alignment.joint_hmm import HMM, MODEL1, JointHmm
+from models.alignment.word_pairs import MAX_WORDS, normalised, word_pairs
+
+PAIRS = list(generate(300))
+TEXTS = [(pair.source, pair.target) for pair in PAIRS]
+
+
+def test_links_are_close_to_the_true_ones() -> None:
+    gold = [frozenset(pair.links) for pair in PAIRS]
+    floor = [diagonal(len(source.split()), len(target.split())) for source, target in TEXTS]
+    found = error_rate(agreed_links(TEXTS), gold)
+    assert found < 0.15
+    assert found < 0.3 * error_rate(floor, gold)
+
+
+def test_both_directions_are_treated_alike() -> None:
+    """The model of each direction is that of the other direction of the turned pairs."""
+    there, back = JointHmm(TEXTS[:40]), JointHmm([(b, a) for a, b in TEXTS[:40]])
+    for done in range(MODEL1 + HMM):
+        there.iterate(done)
+        back.iterate(done)
+    for group in there.table.groups:
+        [turned] = [one for one in back.table.groups if set(one.numbers) == set(group.numbers)]
+        ahead, other = there.models[0].posterior(group), back.models[1].posterior(turned.turned())
+        torch.testing.assert_close(ahead.links, other.links, atol=1e-4, rtol=1e-3)
+
+
+def test_pairs_without_words_or_with_too_many_have_no_links() -> None:
+    long = " ".join(["a"] * (MAX_WORDS + 1))
+    texts = [*TEXTS[:20], ("", "x"), (long, "x"), ("x", " ")]
+    assert agreed_links(texts)[20:] == [frozenset()] * 3
+    assert agreed_links([]) == []
+
+
+def test_progress_names_every_iteration() -> None:
+    seen: list[tuple[int, int]] = []
+    agreed_links(TEXTS[:5], lambda stage, done, total: seen.append((done, total)))
+    assert seen == [(n, MODEL1 + HMM) for n in range(MODEL1 + HMM)]
+
+
+def test_case_and_punctuation_at_the_ends_of_a_word_do_not_matter() -> None:
+    assert [normalised(word) for word in ("Hund,", "(Hund)", "l'an", "...", "U.S.")] == [
+        *("hund", "hund", "l'an", "...", "u.s"),
+    ]
+    assert word_pairs([("A dog, a dog", "x")]).source_words == 2
