@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 
@@ -15,7 +16,7 @@ def launch(processes: int, arguments: Sequence[str]) -> int:
     many. Ctrl-C and SIGTERM are passed on. If a process ends with an error, all are ended.
     """
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
-    os.environ.setdefault("LOGLEVEL", "CRITICAL")  # of the launcher: process 0 says what happened
+    logging.disable(logging.CRITICAL)  # of the launcher: process 0 says what happened
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import parse_args, run

@@ -1,28 +1,35 @@
-"""Training by several processes: equal weights, resumed with other numbers, faults in one line."""
+"""Training in several processes: equal weights, resumed with other numbers, faults in one line."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from attncli.jobs.train import train
+from attncli.training import snapshots
 from attncli.training.config import RunConfig
-from attncli.training.distributed.follower import follow
+from attncli.training.distributed.follower import LeaderLost, follow
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Interrupted
 from attncli.training.log import read_log
-from models.errors import ModelError
-from tests.attncli.training import processes
+from models.errors import ModelError, ResourceError
+from tests.attncli.training import processes, small_captions
 from tests.attncli.training.small import Texts, small_config, write_texts
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="fork"),
+    pytest.mark.usefixtures("undrawn"),
+]
 FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss", "train.shards=4")
+CAPTIONS = (*FEW[1:3], "train.shards=4")
 Before = Callable[[int, int], None]  # is called with process and update before each update
 
 
@@ -39,50 +46,67 @@ def train_in(
     stop_at: int = 0,
     before: Before = lambda number, update: None,
 ) -> list[int]:
-    """Train in several processes; return their exit codes.
+    """Train in several processes; return their exit codes: 1 for a ModelError, 3 if interrupted.
 
     stop_at: update after which process 0 is asked to stop; 0: never. before: is called in each
     process before each update.
     """
     execute, updates = ShardedStepper.execute, [0]
 
-    def work(number: int) -> int:
-        def watched(self: ShardedStepper, order, *others):  # type: ignore[no-untyped-def]
-            updates.append(order.step)
-            before(number, order.step)
-            return execute(self, order, *others)
+    def watched(self: ShardedStepper, order: Any, *others: Any) -> Any:
+        updates.append(order.step)
+        before(self.world.number, order.step)
+        return execute(self, order, *others)
 
+    def lead() -> None:
+        for _ in train(
+            config,
+            folder,
+            device="cpu",
+            progress=lambda *progress: None,
+            stop_requested=lambda: 0 < stop_at <= updates[-1],
+            rank=Rank(0, size),
+        ):
+            pass
+
+    def work(number: int) -> int:
         ShardedStepper.execute = watched  # type: ignore[method-assign, assignment]
         try:
-            if number:
-                follow(Rank(number, size), lambda: "cpu")
-                return 0
-            for _ in train(
-                config,
-                folder,
-                device="cpu",
-                progress=lambda *progress: None,
-                stop_requested=lambda: 0 < stop_at <= updates[-1],
-                rank=Rank(0, size),
-            ):
-                pass
+            follow(Rank(number, size), lambda: "cpu") if number else lead()
         except Interrupted:
             return 3
         except ModelError as error:
-            sys.stderr.write(f"{number}: {error}\n")
+            if number == 0 or isinstance(error, LeaderLost):
+                sys.stderr.write(f"{number}: {error}\n")
             return 1
         return 0
 
-    return processes.run(size, work, folder.with_suffix(".errors"))
+    return processes.run(size, work, errors(folder))
+
+
+def errors(folder: Path) -> Path:
+    """Return the file of what the processes of a run wrote to stderr."""
+    return folder.with_suffix(".errors")
 
 
 def said(folder: Path) -> str:
-    """Return what the processes of a run wrote."""
-    return folder.with_suffix(".errors").read_text("utf-8")
+    """Return what the processes of a run wrote, without warnings of torch's C++ code."""
+    lines = errors(folder).read_text("utf-8").splitlines()
+    return "\n".join(line for line in lines if re.match(r"\d: |Traceback|\w*Error", line))
+
+
+def at(number: int, update: int, action: Callable[[], None]) -> Before:
+    """Return a function that acts in one process before one update."""
+    return lambda process, step: action() if (process, step) == (number, update) else None
+
+
+def signal_self(number: signal.Signals) -> Callable[[], None]:
+    """Return a function that sends a signal to the process that calls it."""
+    return lambda: os.kill(os.getpid(), number)
 
 
 def assert_equal_weights(one: Path, other: Path) -> None:
-    """Two runs have the same final weights, and the same losses in every update."""
+    """Two runs have the same final weights, and the same losses and gradients in every update."""
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
     losses = [
         [(r["step"], r["loss"], r["norm"]) for r in read_log(path / "log.jsonl") if "norm" in r]
@@ -91,39 +115,113 @@ def assert_equal_weights(one: Path, other: Path) -> None:
     assert losses[0] == losses[1] and losses[0]
 
 
+def assert_independent_of_processes(config: RunConfig, place: Path, sizes: tuple[int, ...]) -> None:
+    """Check that runs in these numbers of processes end with the same weights."""
+    for size in sizes:
+        folder = place / str(size)
+        assert train_in(size, config, folder) == [0] * size, errors(folder).read_text()
+        assert_equal_weights(folder, place / str(sizes[0]))
+
+
 VARIANTS = {
     "transformer": ("transformer-nano", ["train.ema=0.9", "train.accumulate=2"]),
-    "rnnsearch": ("rnnsearch-nano", ["train.average=2", "train.precision=fp32"]),
     "hard": ("rnnsearch-nano", ["model.attention.read=hard", "train.attention.reinforce=0.1"]),
 }
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_two_processes_end_with_the_weights_of_one(
     variant: str, texts: Texts, tmp_path: Path
 ) -> None:
     preset, changes = VARIANTS[variant]
     config = small_config(texts, *FEW, *changes, preset=preset)
-    for size in (1, 2):
-        folder = tmp_path / str(size)
-        assert train_in(size, config, folder) == [0] * size, said(folder)
-    assert_equal_weights(tmp_path / "1", tmp_path / "2")
+    assert_independent_of_processes(config, tmp_path, (1, 2))
 
 
-@pytest.mark.usefixtures("undrawn")
+def test_two_processes_reward_captions_as_one_does(tmp_path: Path) -> None:
+    changes = (*CAPTIONS, "train.steps=5", "train.batch_tokens=200", "train.self_critical_from=2")
+    files = small_captions.write_images(tmp_path)
+    config = small_captions.small_config(files, *changes, preset="show-attend-tell-soft-nano")
+    assert_independent_of_processes(config, tmp_path, (1, 2))
+    assert any("reward" in record for record in read_log(tmp_path / "2" / "log.jsonl"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["transformer-nano", "rnnsearch-nano"])
+def test_any_number_of_processes_ends_with_the_same_weights(
+    preset: str, texts: Texts, tmp_path: Path
+) -> None:
+    changes = ("train.steps=100", "train.evaluate_every=50", *FEW[2:])
+    config = small_config(texts, *changes, preset=preset)
+    assert_independent_of_processes(config, tmp_path, (1, 2, 4))
+    folder = tmp_path / "broken"
+    killed = at(3, 30, signal_self(signal.SIGKILL))
+    assert train_in(4, config, folder, before=killed)[3] == -signal.SIGKILL
+    killed = at(0, 60, signal_self(signal.SIGKILL))
+    assert train_in(2, config, folder, before=killed) == [-signal.SIGKILL, 1]
+    assert train_in(4, config, folder) == [0] * 4, errors(folder).read_text()
+    assert_equal_weights(folder, tmp_path / "1")
+
+
+@pytest.mark.slow
+def test_any_number_of_processes_trains_the_same_captioner(tmp_path: Path) -> None:
+    changes = (*CAPTIONS, "train.steps=100", "train.self_critical_from=8")
+    files = small_captions.write_images(tmp_path)
+    config = small_captions.small_config(files, *changes, preset="show-attend-tell-hard-nano")
+    assert_independent_of_processes(config, tmp_path, (1, 2, 4))
+
+
 def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, *FEW)
     assert train_in(1, config, tmp_path / "unbroken") == [0]
     folder = tmp_path / "broken"
-    assert train_in(2, config, folder, stop_at=2) == [3, 0], said(folder)
+    assert train_in(2, config, folder, stop_at=2) == [3, 0], errors(folder).read_text()
     config = small_config(texts, *FEW[:-1])  # the run knows its shards
-
-    def kill_the_second(number: int, update: int) -> None:
-        if (number, update) == (1, 4):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    assert train_in(3, config, folder, before=kill_the_second)[:2] == [1, -9], said(folder)
-    assert "0: a process of this run was killed" in said(folder)
-    assert train_in(1, config, folder) == [0], said(folder)
+    killed = at(1, 4, signal_self(signal.SIGKILL))
+    assert train_in(3, config, folder, before=killed) == [1, -signal.SIGKILL, 1]
+    assert said(folder).startswith("0: a process of this run was killed")
+    assert len(said(folder).splitlines()) == 1
+    assert train_in(1, config, folder) == [0]
     assert_equal_weights(folder, tmp_path / "unbroken")
+    steps = [r["step"] for r in read_log(folder / "log.jsonl") if r["event"] == "train"]
+    assert steps == [1, 2, 3, 4, 5, 6]  # nothing was computed twice, and nothing left out
+
+
+def test_the_loss_of_process_0_is_told_in_one_line(texts: Texts, tmp_path: Path) -> None:
+    folder, config = tmp_path / "run", small_config(texts, *FEW)
+    killed = at(0, 5, signal_self(signal.SIGKILL))
+    assert train_in(2, config, folder, before=killed) == [-signal.SIGKILL, 1]
+    assert said(folder).startswith("1: a process of this run was killed")
+    assert len(said(folder).splitlines()) == 1
+    assert train_in(2, config, folder) == [0, 0]
+
+
+def test_an_error_of_another_process_is_told_by_process_0(texts: Texts, tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ModelError("the memory is exhausted")
+
+    folder, config = tmp_path / "run", small_config(texts, *FEW)
+    assert train_in(2, config, folder, before=at(1, 2, fail)) == [1, 1]
+    assert said(folder).startswith("0: process 1 of the run ended: the memory is exhausted")
+    assert len(said(folder).splitlines()) == 1
+
+
+def test_a_process_that_does_not_answer_ends_the_run(texts: Texts, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    config = small_config(texts, *FEW, "train.wait_minutes=0.02")
+    stopped = at(1, 4, signal_self(signal.SIGSTOP))
+    assert train_in(2, config, folder, before=stopped) == [1, -signal.SIGKILL]
+    assert said(folder).startswith("0: a process of this run did not answer within 1.2 s")
+    assert len(said(folder).splitlines()) == 1
+
+
+def test_a_full_disk_ends_all_processes(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise ResourceError("the disk is full")
+
+    monkeypatch.setattr(snapshots, "save_checkpoint", fail)
+    folder, config = tmp_path / "run", small_config(texts, *FEW)
+    assert train_in(2, config, folder) == [1, 0]
+    assert said(folder) == "0: the disk is full"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ def fork(number: int, size: int, port: int, work: Work, errors: Path) -> int:
     child = os.fork()
     if child:
         return child
-    status = 70  # of a bug
+    result = 70  # of a bug
     try:
         names = {"RANK": number, "LOCAL_RANK": number, "WORLD_SIZE": size, "MASTER_PORT": port}
         os.environ.update({name: str(value) for name, value in names.items()})
@@ -37,20 +38,33 @@ def fork(number: int, size: int, port: int, work: Work, errors: Path) -> int:
             os.dup2(out, descriptor)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         torch.set_num_threads(1)
-        status = work(number) or 0
+        result = work(number) or 0
     except BaseException:
         traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(status)
+        os._exit(result)
 
 
 def end(processes: Sequence[int]) -> list[int]:
-    """Wait for the processes; return their exit codes, negative for those that a signal ended."""
-    found = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
+    """Wait for the processes; return their exit codes, negative for those that a signal ended.
+
+    One that is stopped is killed after process 0 has ended.
+    """
+    first, *others = processes
+    statuses = [os.waitpid(first, 0)[1], *map(status, others)]
     servers.clear()
-    return found
+    return [os.waitstatus_to_exitcode(status) for status in statuses]
+
+
+def status(process: int) -> int:
+    """Wait for a process and return its status; kill it if it is stopped."""
+    _, found = os.waitpid(process, os.WUNTRACED)
+    if not os.WIFSTOPPED(found):
+        return found
+    os.kill(process, signal.SIGKILL)
+    return os.waitpid(process, 0)[1]
 
 
 def run(size: int, work: Work, errors: Path) -> list[int]:
