@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 import signal
 from collections.abc import Iterator
@@ -283,7 +284,10 @@ def default_folder(config: RunConfig) -> Path:
     files = source.files(config.data)
     if not files:
         return Path("runs") / source.demo_name
-    return Path("runs") / f"{Path(files[0]).name.split('.')[0]}-{config.preset}"
+    name = Path(files[0]).name.split(".")[0]
+    if glob.has_magic(name):  # a pattern of several files
+        name = Path(files[0]).absolute().parent.name
+    return Path("runs") / f"{name}-{config.preset}"
 
 
 class Stop:

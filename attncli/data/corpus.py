@@ -4,7 +4,8 @@ A corpus is a source file and one or more reference files with the same number o
 table whose columns (source, reference, further references) are separated by tabs or ` ||| `. The
 rows of a table may have different numbers of references, and a licence of Tatoeba is none. Only
 the current line is in memory. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark
-are removed. Compressed files are decompressed (`compression`).
+are removed. Compressed files are decompressed (`compression`). A pattern such as `data/*.tsv` names
+all files that match it, in alphabetical order.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from attncli.data.compression import decompressed, decompressed_stream, is_compressed
 from attncli.data.lines import decode
-from attncli.data.streams import open_input
+from attncli.data.streams import matching, open_input
 from attncli.plurals import counted
 from models.errors import ModelError
 from models.limits import FILE_BYTES, LINE_BYTES
@@ -70,10 +71,16 @@ def fingerprint(paths: Sequence[Path | str]) -> str:
 
 @contextmanager
 def open_text(path: Path | str) -> Iterator[Iterator[str]]:
-    """Open a file, or standard input for ``-``, as decompressed lines."""
-    path = Path(path)
-    with open_input(path) as stream:
-        yield _texts(path, byte_lines(decompressed(stream, path)))
+    """Open a file, or standard input for ``-``, as decompressed lines.
+
+    The files that match a pattern (`streams.matching`) are read one after another.
+    """
+    files = matching(path)
+    if len(files) > 1:
+        yield itertools.chain.from_iterable(map(_lines, files))
+        return
+    with open_input(files[0]) as stream:
+        yield _texts(files[0], byte_lines(decompressed(stream, files[0])))
 
 
 @contextmanager
@@ -129,6 +136,11 @@ def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
                 _check_counts(paths, [c + more for c, more in zip(counts, rest, strict=True)])
                 return
             yield texts
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with open_text(path) as lines:
+        yield from lines
 
 
 def separator_of(line: str) -> str:
@@ -216,8 +228,10 @@ def _columns(count: int) -> list[str]:
 
 
 def _content_hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open_input(path) as stream:
-        for block in decompressed(stream, path):
+    digest, files = hashlib.sha256(), matching(path)
+    if len(files) > 1:
+        return hashlib.sha256(" ".join(map(_content_hash, files)).encode()).hexdigest()
+    with open_input(files[0]) as stream:
+        for block in decompressed(stream, files[0]):
             digest.update(block)
     return digest.hexdigest()

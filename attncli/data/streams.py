@@ -6,6 +6,7 @@ A command that fails or is interrupted leaves the old file unchanged.
 
 from __future__ import annotations
 
+import glob
 import io
 import os
 import sys
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from models.errors import ModelError
+from models.errors import ModelError, NotFoundError
 from models.files import replacing
 
 Write = Callable[[bytes], None]
@@ -43,9 +44,25 @@ def check_inputs(paths: Iterable[Path | str]) -> None:
     Commands call it before they import torch.
     """
     for path in paths:
-        if str(path) != "-" and not os.path.exists(path):
-            with _opened(Path(path)):
-                pass
+        for file in matching(path):
+            if str(file) != "-" and not os.path.exists(file):
+                with _opened(file):
+                    pass
+
+
+def matching(path: Path | str) -> list[Path]:
+    """Return the files that a path names: the file itself, or those that match a pattern, sorted.
+
+    A pattern has `*`, `?` or `[` and is not the name of a file. Raises NotFoundError if no file
+    matches it.
+    """
+    path = Path(path)
+    if not glob.has_magic(str(path)) or os.path.lexists(path):
+        return [path]
+    found = sorted(Path(name) for name in glob.glob(str(path)))
+    if not found:
+        raise NotFoundError(f"no file matches {path}", "a file, or a pattern of files")
+    return found
 
 
 def check_output(path: Path | None) -> None:

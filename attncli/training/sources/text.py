@@ -160,7 +160,7 @@ def check_files(data: DataConfig) -> None:
         raise ModelError(
             f"{len(data.train)} training files ({names})",
             "two, source and target, or one TSV",
-            "name dev files after --dev",
+            "name dev files after --dev; give several tables as one pattern, quoted: 'data/*.tsv'",
         )
     if data.alignments and not data.train:
         raise ModelError("data.alignments without training files", "both")

@@ -20,6 +20,7 @@ from attncli.data.corpus import (
     read_pairs,
     reference_columns,
 )
+from attncli.data.streams import check_inputs
 from models.errors import ModelError
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
@@ -62,6 +63,23 @@ def test_files_written_end_to_end_are_one(
     compress: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     assert lines(write(tmp_path / "x", compress(b"a\nb") + compress(b"c\nd\n"))) == ["a", "bc", "d"]
+
+
+def test_a_pattern_names_the_files_that_match_it_in_order(tmp_path: Path) -> None:
+    parts = {"part-2.tsv.gz": gzip.compress(b"c\tC\n"), "part-1.tsv": b"a\tA\nb\tB"}
+    for name, content in parts.items():
+        (tmp_path / name).write_bytes(content)
+    pattern = str(tmp_path / "part-*")
+    check_inputs([pattern])
+    assert [pair.source for pair in read_pairs([pattern])] == ["a", "b", "c"]
+    before = fingerprint([pattern])
+    (tmp_path / "part-3.tsv").write_text("d\tD\n")
+    assert fingerprint([pattern]) != before
+    assert fingerprint([str(tmp_path / "part-1*")]) == fingerprint([tmp_path / "part-1.tsv"])
+    (tmp_path / "part-[1].tsv").write_text("e\tE\n")  # the name of a file comes first
+    assert [pair.source for pair in read_pairs([tmp_path / "part-[1].tsv"])] == ["e"]
+    with pytest.raises(ModelError, match="no file matches .*none-"):
+        check_inputs([str(tmp_path / "none-*")])
 
 
 def test_a_zstd_file_may_begin_with_a_frame_to_skip(tmp_path: Path) -> None:

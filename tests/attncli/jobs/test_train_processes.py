@@ -139,7 +139,7 @@ def test_two_processes_end_with_the_weights_of_one(
 
 
 def test_two_processes_reward_captions_as_one_does(tmp_path: Path) -> None:
-    changes = (*CAPTIONS, "train.steps=5", "train.batch_tokens=200", "train.self_critical_from=2")
+    changes = (*CAPTIONS, "train.steps=3", "train.self_critical_from=1")
     files = small_captions.write_images(tmp_path)
     config = small_captions.small_config(files, *changes, preset="show-attend-tell-soft-nano")
     assert_independent_of_processes(config, tmp_path, (1, 2))
