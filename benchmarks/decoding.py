@@ -5,9 +5,10 @@
         --input test_2016_flickr.en --rounds 3
 
 Every round translates the lines of `--input` with each bundle, in a process of its own for each
-revision: torch, one thread, beam 5, batches of 64 sentences on average. Prints the median of the
-processor seconds (user and system) from lines to lines once the model is loaded, the number of
-texts that differ between the revisions, and the largest difference of a score.
+revision: opened as `attn translate --engine torch` opens it, one thread, beam 5, batches of 64
+sentences on average. Prints the median of the processor seconds (user and system) from lines to
+lines once the model is loaded, the number of texts that differ between the revisions, and the
+largest difference of a score.
 """
 
 from __future__ import annotations
@@ -37,12 +38,9 @@ class Run(NamedTuple):
 def translate(tree: Path, bundle: Path, source: Path, search: str) -> dict[str, Any]:
     """Translate a file by the program in a tree; called in a process of its own."""
     sys.path.insert(0, str(tree))
-    import torch
+    from attncli.jobs.loading import OpenOptions, open_translator
 
-    from models import load_translator
-
-    torch.set_num_threads(1)
-    translator = load_translator(bundle)
+    translator = open_translator(bundle, OpenOptions(device="cpu", threads=1))
     texts = source.read_text(encoding="utf-8").rstrip("\n").split("\n")
     mean = sum(map(translator.source_length, texts)) / len(texts)
     settings = translator.search.__class__(**json.loads(search))

@@ -54,7 +54,6 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
 
     options = options or OpenOptions()
     path = readable(chosen_model(model, "translate"))
-    retain_memory()
     return configured(load_translator(path, device=open_device(options)), options)
 
 
@@ -190,16 +189,6 @@ def open_device(options: OpenOptions) -> str:
     """Set the number of threads and return the name of the device."""
     use_threads(options.threads)
     return choose_device(options.device)
-
-
-def retain_memory() -> None:
-    """Keep the memory of freed tensors for later steps of a search; see attncli.training.hardware.
-
-    Mapping it again for each step takes a third of the time of translation.
-    """
-    from attncli.training.hardware import retain_freed_memory
-
-    retain_freed_memory()
 
 
 def _configured(model: M, options: OpenOptions) -> M:

@@ -12,7 +12,9 @@ which sentences are done.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
@@ -25,6 +27,9 @@ from models.inference.hypotheses import Finished, beam_width, check_search, leng
 from models.inference.sampling import sample
 from models.inference.top_tokens import TopTokens, top_tokens
 from models.tokenizer import END, NEVER_OUTPUT, START
+
+UNUSED = -1  # in place of a sentence that is over
+UNLIMITED = sys.maxsize
 
 
 def search(
@@ -45,7 +50,7 @@ def search(
 class Beams:
     """Live hypotheses of the sentences that are still being searched: K rows each."""
 
-    sentences: list[int]  # (B,) index in the batch of each group of rows
+    sentences: list[int]  # (B,) index in the batch of each group of rows; -1: an unused place
     limits: list[int]  # (B,) maximum output length in tokens, end mark included
     log_probs: Tensor  # (B, K)
     ids: Tensor  # (B, K, t) output so far, start mark first
@@ -69,7 +74,7 @@ def beam_search(
     count, device, alpha = len(limits), memory.mask.device, config.length_penalty
     beams = Beams(
         sentences=list(range(count)),
-        limits=limits,
+        limits=list(limits),
         log_probs=torch.zeros(count, 1, device=device),
         ids=torch.full((count, 1, 1), START, device=device),
         state=state,
@@ -89,7 +94,8 @@ def beam_search(
         )
         best_next = live.log_probs.amax(1) / length_penalty(length + 1, alpha)
         done = is_done(beams.finished.scores, best_next).tolist()
-        over = [one or limited for one, limited in zip(done, at_limit, strict=True)]
+        ends = zip(done, at_limit, beams.sentences, strict=True)
+        over = [(one or limited) and sentence != UNUSED for one, limited, sentence in ends]
         extend(beams, step.state, live, width, over, outputs)
     return outputs.lists()
 
@@ -151,22 +157,41 @@ def extend(
     ids = beams.ids.gather(1, rows[:, :, None].expand(-1, -1, beams.ids.shape[2]))
     beams.ids = torch.cat([ids, tokens[:, :, None]], 2)
     rows = rows + torch.arange(count, device=rows.device)[:, None] * beam
-    if any(over):
-        rows = rows.index_select(0, leave(beams, over, outputs))
-    beams.state = state if width == beam == 1 and not any(over) else state.select(rows.flatten())
+    stay = leave(beams, over, outputs) if any(over) else None
+    if stay is not None:
+        rows = rows.index_select(0, stay)
+    same = width == beam == 1 and stay is None
+    beams.state = state if same else state.select(rows.flatten())
 
 
-def leave(beams: Beams, over: list[bool], outputs: Outputs) -> Tensor:
-    """Move the sentences that are over to the outputs; return the places of the others, (B',)."""
-    device = beams.ids.device
-    gone, kept = ([n for n, one in enumerate(over) if one is left] for left in (True, False))
+def leave(beams: Beams, over: list[bool], outputs: Outputs) -> Tensor | None:
+    """Move the sentences that are over to the outputs; return the places that stay, (B',).
+
+    Returns None if all stay. The number of places is one of few, because oneDNN compiles kernels
+    for each: a sentence that is over keeps its place, unused, until a smaller number suffices.
+    """
+    device, gone = beams.ids.device, [n for n, one in enumerate(over) if one]
     outputs.add(
         [beams.sentences[n] for n in gone],
         beams.finished.select(torch.tensor(gone, device=device)),
     )
+    for n in gone:
+        beams.sentences[n], beams.limits[n] = UNUSED, UNLIMITED
+    live = [n for n, sentence in enumerate(beams.sentences) if sentence != UNUSED]
+    places = batch_size(len(live))
+    if places >= len(beams.sentences):
+        return None
+    unused = (n for n, sentence in enumerate(beams.sentences) if sentence == UNUSED)
+    kept = sorted([*live, *islice(unused, places - len(live))])
     stay = torch.tensor(kept, device=device, dtype=torch.long)
     beams.sentences = [beams.sentences[n] for n in kept]
     beams.limits = [beams.limits[n] for n in kept]
     beams.log_probs, beams.ids = beams.log_probs[stay], beams.ids[stay]
     beams.prepared, beams.finished = beams.prepared.select(stay), beams.finished.select(stay)
     return stay
+
+
+def batch_size(sentences: int) -> int:
+    """Return the smallest of 0, 1, 2, 3, 4, 6, 8, 12, ... that is not below a number."""
+    power = 1 << max(0, sentences - 1).bit_length()
+    return min(size for size in (0, power * 3 // 4, power) if size >= sentences)

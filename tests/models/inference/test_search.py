@@ -16,7 +16,8 @@ from models.config import SearchConfig
 from models.errors import ModelError
 from models.inference.hypotheses import Finished, length_penalty
 from models.inference.sampling import most_probable, sample_tokens
-from models.inference.search import is_done, search
+from models.inference.search import batch_size, is_done, search
+from models.inference.top_tokens import top_tokens
 from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.registry import source_name
@@ -349,3 +350,32 @@ def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
     probabilities = torch.tensor([[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]])
     kept = most_probable(probabilities, SearchConfig(method="sample", top_k=2, top_p=0.55))
     assert (kept > 0).tolist() == [[True] + [False] * 6]  # 0.3 / 0.5 is more than 0.55
+
+
+@pytest.mark.parametrize("vocabulary", [5, 64, 100, 640])
+def test_the_best_tokens_by_blocks_are_those_of_the_whole_vocabulary(vocabulary: int) -> None:
+    torch.manual_seed(vocabulary)
+    log_probs, step = torch.randn(3, 4), torch.randn(3, 4, vocabulary)
+    count = min(10, 4 * vocabulary)
+    found = top_tokens(log_probs, step, count)
+    every, places = (log_probs[:, :, None] + step).flatten(1).topk(count)
+    assert torch.equal(found.log_probs, every)
+    assert torch.equal(found.rows * vocabulary + found.tokens, places)
+
+
+def test_a_batch_shrinks_to_one_of_few_sizes() -> None:
+    sizes = [batch_size(n) for n in range(65)]
+    assert all(n <= size < max(1.5 * n, 2) for n, size in enumerate(sizes))
+    assert len(set(sizes)) == 13
+
+
+@one_of_each_family
+def test_sentences_that_end_at_different_steps_are_those_of_batches_of_one(preset: str) -> None:
+    model, lengths = biased(preset, {END: 0.5}), [2, 9, 4, 7, 3, 8, 5]
+    memory, config = memory_of(model, *lengths), SearchConfig(beam=3, nbest=3)
+    limits, keys = [3 * length for length in lengths], [str(length) for length in lengths]
+    together = search(model, memory, limits, keys, config)
+    for row, found in enumerate(together):
+        one = memory.select(torch.tensor([row]))
+        [alone] = search(model, one, [limits[row]], [keys[row]], config)
+        agree(found, alone)
