@@ -126,6 +126,7 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
 
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
+    retain_memory()
     return _configured(load_captioner(path, device=open_device(options)), options)
 
 

@@ -18,6 +18,7 @@ from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished
 from models.inference.search import search
 from models.inference.trained import TorchModel
+from models.packed import packed_weights
 from models.tokenizer import END, SPACE
 from models.types import Hypothesis, Memory
 
@@ -143,7 +144,8 @@ class Captioner(TorchModel):
         keys = self.keys(pixels, config)
         encoded = self.memory(pixels, keys)
         limits = [config.max_caption] * len(images)
-        return search(self.model, encoded.memory, limits, keys, config), encoded
+        with packed_weights(self.model.decoder, self.model.output):
+            return search(self.model, encoded.memory, limits, keys, config), encoded
 
     @torch.inference_mode()
     def _caption(
