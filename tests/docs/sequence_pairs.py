@@ -9,7 +9,7 @@ LETTERS = {"a": "AE1", "t": "T", "p": "P", "s": "S", "n": "N", "o": "AA1"}
 
 
 def write_pairs(folder: Path) -> None:
-    """Write the folder pairs/."""
+    """Write the folder pairs/, and abstracts.txt."""
     target = folder / "pairs"
     target.mkdir()
     words = [f"{a}{b}{c}{d}" for a in "tpsn" for b in "ao" for c in "tpsn" for d in ("", "s")]
@@ -25,6 +25,7 @@ def write_pairs(folder: Path) -> None:
     ]
     write(target / "scitldr.train.tsv.xz", texts[8:])
     write(target / "scitldr.dev.tsv.xz", texts[:8])
+    (folder / "abstracts.txt").write_text("The tap is here. It has a tan.\n")
 
 
 def spoken(word: str) -> str:

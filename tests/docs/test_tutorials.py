@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,14 +17,15 @@ import pytest
 
 from tests.docs import shell
 from tests.docs.everyday import write_everyday
-from tests.docs.pages import TUTORIALS, all_blocks, lines_of, require_models
+from tests.docs.pages import ROOT, TUTORIALS, all_blocks, lines_of, require_models
 from tests.docs.sequence_pairs import write_pairs
 from tests.docs.workplace import TINY
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 PAGES = [page for page in sorted(TUTORIALS.glob("*.md")) if page.name != "README.md"]
+RECIPES = {"phonemes": "g2p", "parses": "cogs", "commands": "scan", "summaries": "scitldr"}
 FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace does not have
-    "phonemes": write_pairs,
+    **dict.fromkeys(RECIPES, write_pairs),
     "translator": write_everyday,
 }
 SETTINGS = (*TINY, "search.method=beam")
@@ -55,6 +57,20 @@ def run(line: str) -> None:
     added = next((more for pattern, more in ADDED if re.search(pattern, line)), "")
     done = shell.run(f"{line} {added}")
     assert done.status == 0 and "Traceback" not in done.err, f"{line} {added}\n{done.err}"
+
+
+@pytest.mark.parametrize(("page", "name"), RECIPES.items())
+def test_a_page_explains_the_commands_that_its_recipe_runs(page: str, name: str) -> None:
+    commands = runpy.run_path(str(ROOT / "benchmarks/recipes.py"))["COMMANDS"][name]
+    blocks = [text for kind, _, text in all_blocks(TUTORIALS / f"{page}.md") if kind == "sh"]
+    shown = [words(line) for block in blocks for line in lines_of(block)]
+    for command in commands:
+        assert words(command.replace("WORK", name)) in shown, command
+
+
+def words(line: str) -> list[str]:
+    """Return the words of a command line, sorted, because the order of options is free."""
+    return sorted(line.split())
 
 
 def test_the_index_names_every_tutorial() -> None:
