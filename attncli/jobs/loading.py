@@ -192,6 +192,13 @@ def open_device(options: OpenOptions) -> str:
     return choose_device(options.device)
 
 
+def retain_memory() -> None:
+    """Keep the memory of freed tensors for later batches; see attncli.training.hardware."""
+    from attncli.training.hardware import retain_freed_memory
+
+    retain_freed_memory()
+
+
 def _configured(model: M, options: OpenOptions) -> M:
     """Apply search settings and read mode; report the read mode of hard attention on stderr."""
     model = model.with_search(options.search.apply(model.search))
