@@ -122,11 +122,12 @@ def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Capt
 
 def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
+    from attncli.training.hardware import retain_freed_memory
     from models import load_captioner
 
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
-    retain_memory()
+    retain_freed_memory()  # mapping it again takes a third of the time of the image network
     return _configured(load_captioner(path, device=open_device(options)), options)
 
 
