@@ -26,14 +26,18 @@ def start_epoch(
     """Return an epoch of some examples; freeze or unfreeze the pretrained encoder."""
     set_encoder_frozen(model, number, config)
     examples = examples.at(number)
-    plan = epoch_plan(
+    return Epoch(number, examples, batches_of(examples, config, number))
+
+
+def batches_of(examples: Examples, config: TrainConfig, number: int = 0) -> list[np.ndarray]:
+    """Return the batches of an epoch, as arrays of example numbers, in training order."""
+    return epoch_plan(
         examples,
         config.batch_tokens,
         seed=config.seed,
         epoch=number,
         both_sides=config.sort == "both_sides",
     )
-    return Epoch(number, examples, plan)
 
 
 def set_encoder_frozen(model: EncoderDecoder, epoch: int, config: TrainConfig) -> None:

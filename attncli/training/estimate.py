@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.batching import epoch_plan, gather
+from attncli.data.batching import gather
 from attncli.training.config import RunConfig
 from attncli.training.data import Progress
+from attncli.training.epoch import batches_of
 from attncli.training.hardware import DTYPES
 from attncli.training.precision import decided
 from attncli.training.run import fresh_state
@@ -50,8 +51,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
         prepared = source.load(config, Path(name), progress).prepared
         sizes = sizes_of(prepared.tokenizer, config.model.family)
         state = fresh_state(config, prepared, device)
-        seed = config.train.seed
-        plan = epoch_plan(prepared.examples, config.train.batch_tokens, seed=seed, epoch=0)
+        plan = batches_of(prepared.examples, config.train)
         dtype = DTYPES[decided(config, prepared, device).config.train.precision]
         batches = [gather(prepared.examples, numbers, device) for numbers in _extremes(plan)]
         return Estimate(

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from attncli.data.batching import epoch_plan, gather
+from attncli.data.batching import gather
 from attncli.data.features import cache_folder
 from attncli.training.config import RunConfig
 from attncli.training.data import Prepared
-from attncli.training.epoch import set_encoder_frozen
+from attncli.training.epoch import batches_of, set_encoder_frozen
 from attncli.training.hardware import DTYPES, computes_bf16, processor
 from attncli.training.run import fresh_state
 from attncli.training.stepper import Stepper
@@ -127,7 +127,7 @@ def _gains(
     set_encoder_frozen(state.model, 0, train)
     stepper = Stepper(state, train, torch.float32)
     examples = prepared.examples.at(0)
-    plan = epoch_plan(examples, train.batch_tokens, seed=train.seed, epoch=0)
+    plan = batches_of(examples, train)
     for number in range(UNTIMED + MOST):
         batch = gather(examples, plan[number % len(plan)], device)
         seconds = {}

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import torch
 
-from attncli.data.batching import epoch_plan
 from attncli.training.config import TrainConfig
 from attncli.training.data import Prepared
+from attncli.training.epoch import batches_of
 from attncli.training.events import Stepped
 from attncli.training.limits import updates_left
 from attncli.training.loop import fit
@@ -36,8 +36,8 @@ def timing(state: State, prepared: Prepared, config: TrainConfig, dtype: torch.d
     events = fit(state, prepared.examples, None, config, dtype, prepared.reward_loss)
     steps = [event for event in itertools.islice(events, UNTIMED + TIMED) if type(event) is Stepped]
     timed = steps[UNTIMED:] or steps
-    plan = epoch_plan(prepared.examples, config.batch_tokens, seed=config.seed, epoch=0)
-    per_epoch = -(-len(plan) // config.accumulate)
+    batches = batches_of(prepared.examples, config)
+    per_epoch = -(-len(batches) // config.accumulate)
     per_token = sum(step.seconds for step in timed) / sum(step.tokens for step in timed)
     tokens = int(prepared.examples.lengths[1].sum()) / per_epoch  # of an update, on average
     per_update = per_token * tokens
