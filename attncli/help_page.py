@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import typer
 from typer.core import TyperCommand
 
 from models.config import AlignConfig, SearchConfig
@@ -34,14 +33,6 @@ LONGEST_CODE = 24  # letters of code in backticks that stays on one line
 
 class HelpPage(TyperCommand):
     """A command whose help page is easy to read in 80 columns."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; a second --model is refused where one model is used."""
-        single = [p.opts for p in self.params if "--model" in p.opts and not p.multiple]
-        words = args[: args.index("--")] if "--" in args else args
-        if single and sum(word.partition("=")[0] in single[0] for word in words) > 1:
-            raise typer.BadParameter("given twice; this command uses one", param_hint="'--model'")
-        return super().parse_args(ctx, args)
 
     def get_help(self, ctx: Any) -> str:
         """Return the page."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.ensemble_captioner import EnsembleCaptioner
+    from models.inference.ensemble_classifier import EnsembleClassifier
     from models.inference.ensemble_translator import EnsembleTranslator
     from models.inference.translator import Translator
     from models.model import EncoderDecoder
@@ -79,15 +80,17 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
 
 def load_ensemble(
     models: Sequence[str | Path], *, device: str = "cpu"
-) -> EnsembleTranslator | EnsembleCaptioner:
+) -> EnsembleTranslator | EnsembleCaptioner | EnsembleClassifier:
     """Open several trained models, given by folder or name, whose probabilities are averaged.
 
     All read the same kind of input, that of the first. Raises ConfigurationError if another reads
-    another kind, or if their target vocabularies differ.
+    another kind, or if their target vocabularies or their labels differ.
     """
     paths = [find_model(model) for model in models]
     source = _source_of(paths[0])
-    opened: EnsembleTranslator | EnsembleCaptioner = source.open_ensemble(paths, device=device)
+    opened: EnsembleTranslator | EnsembleCaptioner | EnsembleClassifier = source.open_ensemble(
+        paths, device=device
+    )
     return opened
 
 

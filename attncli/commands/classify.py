@@ -30,13 +30,14 @@ from models.config import MAX_BATCH_TOKENS
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
 ]
-Model = Annotated[
-    Path | None,
+Models = Annotated[
+    list[Path] | None,
     typer.Option(
         "--model",
         "-m",
         help="Classifier: its name (`attn models` lists them) or the folder of a run or bundle; "
-        "without it, the model shipped for this command.",
+        "without it, the model shipped for this command. Given again: an ensemble, which averages "
+        "the probabilities of the models; their labels must be the same.",
     ),
 ]
 Nbest = Annotated[int, typer.Option("--nbest", "-n", min=1, help="Labels per line.")]
@@ -56,7 +57,7 @@ Chosen = Annotated[str | None, typer.Option("--pairs", metavar="1-20,35", help="
 def classify(
     text: Text = None,
     *,
-    model: Model = None,
+    model: Models = None,
     input: Input = None,
     output: Output = None,
     format: Annotated[Format, typer.Option(help="How to write the labels.")] = "text",
@@ -85,6 +86,8 @@ def classify(
     the pooling; without colours, by the weights in percent. --attention draws the same in a file.
     The weights of a line sum to 1. A pooling with several heads has a line for each.
 
+    Several -m are an ensemble. The weights of words are then those of the first model.
+
     Example:
       attn classify -m runs/intents "play some jazz"
       attn classify -m runs/intents --nbest 3 --format jsonl < lines.txt
@@ -94,7 +97,7 @@ def classify(
     check_texts(text or [], "classify")
     drawing = check_drawing(attention, pairs, drawn=show, option="--attention")
     with open_source(text, input) as stream:
-        classifier = loading.open_classifier(model, OpenOptions(device, threads, hard_decode))
+        classifier = loading.open_classifiers(model, OpenOptions(device, threads, hard_decode))
         outcomes = classify_lines(
             typed_chunks(stream) if stream.isatty() else read_chunks(stream),
             classifier,

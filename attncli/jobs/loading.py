@@ -140,11 +140,19 @@ def open_classifier(model: Path | None, options: OpenOptions | None = None) -> C
     return _configured(load_classifier(path, device=open_device(options)), options)
 
 
+def open_classifiers(models: Sequence[Path] | None, options: OpenOptions) -> Classifier:
+    """Open a classifier, or the ensemble of several; see `open_translator`."""
+    if models and len(models) > 1:
+        classifier: Classifier = open_ensemble(models, "classify", options)
+        return classifier
+    return open_classifier(models[0] if models else None, options)
+
+
 def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> Any:
     """Open several models whose probabilities are averaged; see `open_translator`.
 
-    task: translate or caption. Raises ModelError if a model is for another task, or if the models
-    have different target vocabularies.
+    task: translate, caption or classify. Raises ModelError if a model is for another task, or if
+    the models have different target vocabularies or labels.
     """
     from models import load_ensemble
     from models.bundle import task_of

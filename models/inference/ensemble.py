@@ -8,8 +8,9 @@ vocabularies are identical. Source: Sutskever et al. 2014 (ensembles of decoders
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,18 +24,30 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class HasReadMode(Protocol):
-    """A model whose attention has a read mode."""
+class MemberReadModes:
+    """Read modes of an ensemble: those of its models with hard attention."""
+
+    members: tuple[Any, ...]  # models that have a read mode
 
     @property
     def read_mode(self) -> str:
-        """Read mode: "soft", "hard argmax", ...; empty without attention."""
+        """Read mode of the first model with hard attention; else that of the first model."""
+        modes: list[str] = [member.read_mode for member in self.members]
+        return next((mode for mode in modes if mode.startswith("hard")), modes[0])
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
-        """Return this model with another read mode."""
+        """Return this ensemble with another read mode of its models with hard attention.
 
-
-R = TypeVar("R", bound=HasReadMode)
+        Raises ConfigurationError if no model has hard attention.
+        """
+        other, any_hard = copy.copy(self), self.read_mode.startswith("hard")
+        other.members = tuple(
+            member.with_read_mode(decode, seed=seed)
+            if member.read_mode.startswith("hard") or not any_hard
+            else member
+            for member in self.members
+        )
+        return other
 
 
 class MemberMemories(NamedTuple):
@@ -121,26 +134,6 @@ def check_vocabularies(tokenizers: Sequence[Tokenizer], names: Sequence[str]) ->
 def member_names(count: int) -> list[str]:
     """Return names for models of unknown name, for messages."""
     return [f"model {number}" for number in range(1, count + 1)]
-
-
-def member_read_mode(members: Sequence[HasReadMode]) -> str:
-    """Return the read mode of the first model with hard attention; else of the first model."""
-    modes = [member.read_mode for member in members]
-    return next((mode for mode in modes if mode.startswith("hard")), modes[0])
-
-
-def with_member_read_modes(members: Sequence[R], decode: str, seed: int) -> list[R]:
-    """Return the models, those with hard attention in another read mode.
-
-    Raises ConfigurationError if no model has hard attention.
-    """
-    any_hard = member_read_mode(members).startswith("hard")
-    return [
-        member.with_read_mode(decode, seed=seed)
-        if member.read_mode.startswith("hard") or not any_hard
-        else member
-        for member in members
-    ]
 
 
 def _target_tokens(tokenizer: Tokenizer) -> tuple[str, ...]:

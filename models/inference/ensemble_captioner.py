@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 
 from PIL import Image
@@ -20,23 +19,24 @@ from models.inference.captioner import (
 from models.inference.ensemble import (
     EnsembleBackend,
     MemberMemories,
+    MemberReadModes,
     check_vocabularies,
     member_names,
-    member_read_mode,
-    with_member_read_modes,
 )
 from models.inference.hypotheses import Finished
 from models.inference.search import search
 from models.types import Memory
 
 
-class EnsembleCaptioner(Captioner):
+class EnsembleCaptioner(MemberReadModes, Captioner):
     """Captioners with one vocabulary; search settings are those of the first.
 
     Each model reads an image in its own size, so an input is one image, or a tuple of one
     image per model. Attention maps are those of the first model. Raises ConfigurationError for
     models whose vocabularies differ.
     """
+
+    members: tuple[Captioner, ...]
 
     def __init__(self, members: Sequence[Captioner], names: Sequence[str] = ()) -> None:
         names = names or member_names(len(members))
@@ -47,21 +47,6 @@ class EnsembleCaptioner(Captioner):
         self.search = first.search
         self.device = first.device
         self.members = tuple(members)
-
-    @property
-    def read_mode(self) -> str:
-        """Read mode of the first model with hard attention; else that of the first model."""
-        return member_read_mode(self.members)
-
-    def with_read_mode(self, decode: str, *, seed: int = 1) -> EnsembleCaptioner:
-        """Return this ensemble with another read mode of its models with hard attention.
-
-        Raises ConfigurationError if no model has hard attention.
-        """
-        other = copy.copy(self)
-        other.members = tuple(with_member_read_modes(self.members, decode, seed))
-        other.model = other.members[0].model
-        return other
 
     def reduced(self, image: Image.Image) -> tuple[ImageInput, ...]:
         """Return the parts of an image that the models read, in their sizes, for `stream`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,9 @@ from models.inference.constrained import constrained_search, with_phrases
 from models.inference.ensemble import (
     EnsembleBackend,
     MemberMemories,
+    MemberReadModes,
     check_vocabularies,
     member_names,
-    member_read_mode,
-    with_member_read_modes,
 )
 from models.inference.hypotheses import Finished, length_limit
 from models.inference.search import search
@@ -28,12 +26,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class EnsembleTranslator(TextTranslator):
+class EnsembleTranslator(MemberReadModes, TextTranslator):
     """Text models with one target vocabulary; search settings are those of the first.
 
     Each model reads a text with its own source vocabulary. The longest text is that of the model
     with the lowest limit. Raises ConfigurationError for models that cannot translate together.
     """
+
+    members: tuple[Translator, ...]
 
     def __init__(self, members: Sequence[Translator], names: Sequence[str] = ()) -> None:
         names = names or member_names(len(members))
@@ -50,20 +50,6 @@ class EnsembleTranslator(TextTranslator):
     def max_source_length(self) -> int:
         """Maximum source length in tokens, end mark included: the lowest of the models."""
         return min(member.max_source_length for member in self.members)
-
-    @property
-    def read_mode(self) -> str:
-        """Read mode of the first model with hard attention; else that of the first model."""
-        return member_read_mode(self.members)
-
-    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
-        """Return this ensemble with another read mode of its models with hard attention.
-
-        Raises ConfigurationError if no model has hard attention.
-        """
-        other = copy.copy(self)
-        other.members = tuple(with_member_read_modes(self.members, decode, seed))
-        return other
 
     def for_direction(self, to: str = "", source: str = "") -> Self:
         """Return this ensemble with a fixed target language; see `TextTranslator`."""

@@ -15,6 +15,7 @@ class LabelledTextSource(Source):
     task = "classify"
     ability = "classifies texts"
     runner = "models.inference.classifier:Classifier"
+    ensemble = "models.inference.ensemble_classifier:EnsembleClassifier"
     unused_settings = (
         *("search", "tokenizer.joint", "tokenizer.target_kind"),
         *("model.decoder_layers", "model.tied"),

@@ -1,4 +1,4 @@
-"""Several -m: an ensemble in translate and caption, heat maps side by side in align."""
+"""Several -m: an ensemble in translate, caption and classify, heat maps side by side in align."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from models import load_ensemble
 from models.bundle import build, read, save, sizes_of
 from models.config import SearchConfig
 from models.inference.ensemble_translator import EnsembleTranslator
+from models.labels import LabelTokenizer
 
 TEXT = "The old dog sees a small house."
+LABELLED = ("play some jazz", "book a table for two")
 PAIR = f"{TEXT}\tDer alte Hund sieht ein kleines Haus.\n"
 
 
@@ -140,8 +142,56 @@ def test_align_draws_models_side_by_side(
     )
 
 
-def test_a_second_model_is_refused_where_one_is_used(
-    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def other_classifier(toy_classifier: Path, tmp_path: Path) -> Path:
+    """Return an untrained classifier whose labels have another order."""
+    bundle = read(toy_classifier)
+    assert isinstance(bundle.tokenizer, LabelTokenizer)
+    source = bundle.tokenizer.files()["tokenizer.model"]
+    tokenizer = LabelTokenizer(source, bundle.tokenizer.labels[::-1])
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        config = replace(bundle.model.config, pooling="mean")
+        model = build(config, sizes_of(tokenizer, config.family))
+    folder = tmp_path / "other"
+    folder.mkdir()
+    save(bundle._replace(model=model, tokenizer=tokenizer), folder)
+    return folder
+
+
+def test_classify_averages_the_probabilities_of_each_label(
+    toy_classifier: Path, other_classifier: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = attn(capsys, "classify", "-m", tiny_bundle, "-m", tiny_bundle, TEXT, status=2)
-    assert "given twice" in said
+    given = ("classify", "--nbest", 9, "--format", "jsonl", *LABELLED)
+    one, other = ("-m", toy_classifier), ("-m", other_classifier)
+    rows = [
+        [json.loads(line) for line in attn(capsys, *given, *chosen).splitlines()]
+        for chosen in (one, other, (*one, *other))
+    ]
+    for first, second, both in zip(*rows, strict=True):
+        each = [{p["label"]: p["probability"] for p in row["labels"]} for row in (first, second)]
+        for found in both["labels"]:
+            mean = (each[0][found["label"]] + each[1][found["label"]]) / 2
+            assert found["probability"] == pytest.approx(mean, abs=2e-6)
+        assert both["labels"] == sorted(both["labels"], key=lambda p: -p["probability"])
+        assert both["weights"] == first["weights"]
+
+
+def test_classify_with_the_same_model_twice_changes_nothing(
+    toy_classifier: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("classify", "--nbest", 2, "--format", "jsonl", *LABELLED)
+    one = ("-m", toy_classifier)
+    assert attn(capsys, *given, *one, *one) == attn(capsys, *given, *one)
+
+
+def test_classifiers_of_other_labels_are_refused(
+    toy_classifier: Path, other_classifier: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = read(other_classifier)
+    assert isinstance(bundle.tokenizer, LabelTokenizer)
+    source, labels = bundle.tokenizer.files()["tokenizer.model"], bundle.tokenizer.labels
+    tokenizer = LabelTokenizer(source, (*labels[:-1], "new"))
+    save(bundle._replace(tokenizer=tokenizer), other_classifier)
+    given = ("classify", "-m", toy_classifier, "-m", other_classifier, "a text")
+    assert "have different labels" in attn(capsys, *given, status=1)

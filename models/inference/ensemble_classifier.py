@@ -1,0 +1,89 @@
+"""Several classifiers that classify together: an ensemble, whose probabilities are averaged.
+
+    p(label | x) = 1/M sum_m p_m(label | x)
+
+The models may have different vocabularies and poolings; their labels are the same. Source: Breiman
+1996 (bagging predictors), for the mean of class probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+
+from models.config import MAX_BATCH_TOKENS
+from models.errors import ConfigurationError
+from models.inference.batching import windows
+from models.inference.classifier import WINDOW, Classifier
+from models.inference.ensemble import MemberReadModes, member_names
+from models.types import Classification, LabelProbability
+
+
+class EnsembleClassifier(MemberReadModes, Classifier):
+    """Classifiers of the same labels. Weights of words are those of the first model.
+
+    Each model reads a text with its own vocabulary. The longest text is that of the model with the
+    lowest limit. Raises ConfigurationError for models with different labels.
+    """
+
+    members: tuple[Classifier, ...]
+
+    def __init__(self, members: Sequence[Classifier], names: Sequence[str] = ()) -> None:
+        check_labels(members, names or member_names(len(members)))
+        first = members[0]
+        self.model, self.device = first.model, first.device
+        self.tokenizer, self.search = first.tokenizer, first.search
+        self.members = tuple(members)
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum length of a text in tokens: the lowest of the models."""
+        return min(member.max_source_length for member in self.members)
+
+    def source_length(self, text: str) -> int:
+        """Return the length of a text in tokens: the highest of the models."""
+        return max(member.source_length(text) for member in self.members)
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        *,
+        nbest: int = 1,
+        attention: bool = False,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+        window: int = WINDOW,
+    ) -> Iterator[Classification]:
+        """Classify texts by the mean of the models' probabilities; see `Classifier.stream`."""
+        for group in windows(texts, window):
+            of_members = [
+                member.stream(
+                    group,
+                    nbest=len(self.labels),
+                    attention=attention and member is self.members[0],
+                    max_batch_tokens=max_batch_tokens,
+                    window=window,
+                )
+                for member in self.members
+            ]
+            for results in zip(*of_members, strict=True):
+                yield mean_of(results, nbest)
+
+
+def mean_of(results: Sequence[Classification], nbest: int) -> Classification:
+    """Return the first of several results, with the mean probabilities of all labels."""
+    each = [dict(result.labels) for result in results]
+    means = [LabelProbability(label, fmean(p[label] for p in each)) for label in each[0]]
+    best = sorted(means, key=lambda one: -one.probability)[:nbest]
+    return results[0]._replace(labels=tuple(best))
+
+
+def check_labels(members: Sequence[Classifier], names: Sequence[str]) -> None:
+    """Raise ConfigurationError unless all models predict the same labels. names: of the models."""
+    first = set(members[0].labels)
+    for name, member in zip(names[1:], members[1:], strict=True):
+        if different := sorted(first ^ set(member.labels)):
+            raise ConfigurationError(
+                f"{name} and {names[0]} have different labels, among them {different[0]!r}",
+                "models of the same labels, which an ensemble needs",
+                "give one -m",
+            )
