@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import resource
-import subprocess
-import sys
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+import torch.distributed as dist
+
+from attncli import app
+from attncli.jobs import train as _job  # noqa: F401  # imported once, before the processes fork
 from attncli.render.columns import columns
 
 SHORT = 10  # updates of the run that is subtracted
@@ -28,15 +31,16 @@ class Kind(NamedTuple):
     """A way to compute the updates."""
 
     name: str
-    options: tuple[str, ...]
+    processes: int
+    options: tuple[str, ...] = ()
 
 
 KINDS = (
-    Kind("1 process, undivided", ()),
-    Kind("1 process", ("-s", "train.shards=4")),
-    Kind("2 processes", ("--processes", "2")),
-    Kind("4 processes", ("--processes", "4")),
-    Kind("2 processes, all-reduce", ("--processes", "2", "--fast-reduce")),
+    Kind("1 process, undivided", 1),
+    Kind("1 process", 1, ("-s", "train.shards=4")),
+    Kind("2 processes", 2),
+    Kind("4 processes", 4),
+    Kind("2 processes, all-reduce", 2, ("--fast-reduce",)),
 )
 
 
@@ -49,6 +53,7 @@ class Outcome(NamedTuple):
 
 def main() -> None:
     """Train in every way and print a table."""
+    torch.set_num_threads(1)  # threads do not survive a fork
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--preset", default="transformer-nano", help="what is trained")
     parser.add_argument("--updates", type=int, default=100, help="of the longer runs")
@@ -57,31 +62,53 @@ def main() -> None:
     common = ["-p", given.preset, *(word for value in given.settings for word in ("-s", value))]
     rows = [["", "processor seconds per update", "weights (SHA-256)"]]
     for kind in KINDS:
-        short = train([*common, *kind.options], SHORT)
-        long = train([*common, *kind.options], given.updates)
+        short, long = (
+            train(kind.processes, [*common, *kind.options], updates)
+            for updates in (SHORT, given.updates)
+        )
         each = (long.seconds - short.seconds) / (given.updates - SHORT)
         rows.append([kind.name, f"{each:.3f}", long.weights[:16]])
     print(columns(rows), end="")
 
 
-def train(options: Sequence[str], updates: int) -> Outcome:
-    """Train for some updates in a temporary folder."""
+def train(processes: int, options: Sequence[str], updates: int) -> Outcome:
+    """Train for some updates in a temporary folder, in forks of this process."""
     fixed = [f"train.steps={updates}", "train.epochs=0", "train.metric=loss", "train.average=0"]
-    fixed += [f"train.evaluate_every={updates}", "train.precision=fp32"]
+    fixed += [f"train.evaluate_every={updates}", "train.precision=fp32", "train.samples=0"]
     words = [word for value in fixed for word in ("-s", value)]
     with tempfile.TemporaryDirectory() as folder:
-        place = ["-o", folder, "--device", "cpu", "--threads", "1", "--quiet"]
-        before = children()
-        command = [sys.executable, "-m", "attncli", "train", *place, *words, *options]
-        subprocess.run(command, check=True)
+        place = ["train", "-o", folder, "--device", "cpu", "--threads", "1", "--quiet"]
+        seconds = run([*place, *words, *options], processes)
         content = (Path(folder) / "model.safetensors").read_bytes()
-    return Outcome(children() - before, hashlib.sha256(content).hexdigest())
+    return Outcome(seconds, hashlib.sha256(content).hexdigest())
 
 
-def children() -> float:
-    """Return the processor seconds of all programs that this one has started and that ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def run(arguments: list[str], processes: int) -> float:
+    """Run attn in some processes; return the processor seconds of all of them."""
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # type: ignore[attr-defined]
+    children = [fork(arguments, number, processes, store.port) for number in range(processes)]
+    seconds = 0.0
+    for child in children:
+        _, status, used = os.wait4(child, 0)
+        if status:
+            raise SystemExit("a process failed")
+        seconds += used.ru_utime + used.ru_stime
+    return seconds
+
+
+def fork(arguments: list[str], number: int, processes: int, port: int) -> int:
+    """Run attn in a fork of this process, with the environment of torchrun; return its id."""
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        names = {"RANK": number, "WORLD_SIZE": processes, "LOCAL_RANK": number, "MASTER_PORT": port}
+        os.environ.update({name: str(value) for name, value in names.items()})
+        os.environ |= {"MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+        status = app.run(arguments)
+    finally:
+        os._exit(status)
 
 
 if __name__ == "__main__":

@@ -104,13 +104,13 @@ def assemble(
     """Return the processes of a run, once all of them hold its state."""
     invitation = Invitation(
         str(run.folder.path.absolute()),
-        "bf16" if run.dtype == torch.bfloat16 else "fp32",
+        run.config.train.precision,
         torch.get_num_threads(),
         60 * run.config.train.wait_minutes,
     )
     waiting = partial(progress, "waiting for all processes")
     world = meeting.invite(invitation, waiting, stop_requested)
-    if world.size > 1:  # saves a copy of the state
+    if world.size > 1:
         world.share(content(run.state))
     return world
 

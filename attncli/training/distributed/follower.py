@@ -69,7 +69,7 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     if world is None:
         return
     fill(state, from_bytes(world.share(None)))
-    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[invitation.precision]
+    dtype = hardware.DTYPES[invitation.precision]
     obey(ShardedStepper(state, config.train, dtype, world), prepared, world)
 
 

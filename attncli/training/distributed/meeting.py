@@ -19,7 +19,7 @@ from attncli.training.events import Interrupted
 
 PAUSE = 0.02  # seconds between two looks at the store
 START, READY, JOIN = "start", "ready", "join"  # keys; READY/NUMBER for each process but 0
-FAULT, REPORTED = "fault", "reported"  # of another process; that process 0 ends by itself
+FAULT, REPORTED = "fault", "reported"  # why another process ended; process 0 reports the end
 PATIENCE = 3.0  # seconds before a wait is shown, and before process 1 reports that 0 is lost
 
 
@@ -125,8 +125,15 @@ class Meeting:
                 return str(self.store.get(FAULT).decode())
         return ""
 
+    def explain(self) -> str:
+        """Return why another process was lost, as `fault` does; process 0 will report the loss."""
+        if self.rank.number == 0:
+            with contextlib.suppress(RuntimeError):
+                self.store.set(REPORTED, "")
+        return self.fault()
+
     def is_reported(self) -> bool:
-        """Return True if process 0 ends by itself, and thus reports why, within a few seconds."""
+        """Return True if process 0 reports within a few seconds why the run ends."""
         end = time.monotonic() + PATIENCE
         with contextlib.suppress(RuntimeError):
             while self.store is not None and time.monotonic() < end:
@@ -140,7 +147,7 @@ class Meeting:
 
         assert self.store is not None
         store = PrefixStore("group", self.store)
-        self.group = ProcessGroup(self.rank, store, invitation.seconds, self.fault)
+        self.group = ProcessGroup(self.rank, store, invitation.seconds, self.explain)
         return self.group
 
 

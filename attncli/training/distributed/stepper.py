@@ -105,29 +105,40 @@ class ShardedStepper(Stepper):
         """
         counters = self.state.counters
         counters.baseline = order.baseline
-        parts = [split(batch, self.config.shards, examples.shared) for batch in group]
-        own = TreeSum()
-        table = torch.zeros(self.config.shards, len(ShardSums._fields), dtype=torch.float64)
-        for shard in self.block:
-            torch.manual_seed(seed_of(self.config.seed, order.step, shard))
-            sums = self.shard_sums(examples, [part[shard] for part in parts], reward_loss)
-            table[shard] = torch.tensor(sums, dtype=torch.float64)
-            if not self.config.fast_reduce:
-                own.add(Subtree(0, shard, self.take_gradient()))
-        table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
-        sums = ShardSums(*table.sum(0).tolist())
-        if self.config.fast_reduce:
-            gradient = self.world.add(self.take_gradient())
-        else:
-            gradient = sum_in_order(own, self.config.shards, self.world)
+        sums, gradient = self.sum_shards(order, examples, group, reward_loss)
         self.set_gradient(gradient.div_(sums.tokens))
-        torch.manual_seed(seed_of(self.config.seed, order.step, self.config.shards))
         counters.step = order.step
         if self.baselines:
             mean = -sums.nll / sums.tokens
             counters.baseline = self.attention_loss.next_baseline(mean, order.baseline)
             self.baselines.clear()
         return sums, self.apply(order.rate)
+
+    def sum_shards(
+        self,
+        order: Order,
+        examples: Examples,
+        group: list[np.ndarray],
+        reward_loss: RewardLoss | None,
+    ) -> tuple[ShardSums, Tensor]:
+        """Return the sums over all shards of all processes, and their gradient as one vector."""
+        shards, seed = self.config.shards, self.config.seed
+        parts = [split(batch, shards, examples.shared) for batch in group]
+        own = TreeSum()
+        table = torch.zeros(shards, len(ShardSums._fields), dtype=torch.float64)
+        for shard in self.block:
+            torch.manual_seed(seed_of(seed, order.step, shard))
+            sums = self.shard_sums(examples, [part[shard] for part in parts], reward_loss)
+            table[shard] = torch.tensor(sums, dtype=torch.float64)
+            if not self.config.fast_reduce:
+                own.add(Subtree(0, shard, self.take_gradient()))
+        torch.manual_seed(seed_of(seed, order.step, shards))  # what follows is the same everywhere
+        table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
+        if self.config.fast_reduce:
+            gradient = self.world.add(self.take_gradient())
+        else:
+            gradient = sum_in_order(own, shards, self.world)
+        return ShardSums(*table.sum(0).tolist()), gradient
 
     def shard_sums(
         self, examples: Examples, parts: list[np.ndarray], reward_loss: RewardLoss | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,7 @@ from attncli.training.events import Interrupted
 from attncli.training.log import read_log
 from models.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
-from tests.attncli.training.small import Texts, small_config, write_texts
+from tests.attncli.training.small import SMALL, Texts, small_config, write_texts
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="fork"),
@@ -169,6 +170,23 @@ def test_any_number_of_processes_trains_the_same_captioner(tmp_path: Path) -> No
     files = small_captions.write_images(tmp_path)
     config = small_captions.small_config(files, *changes, preset="show-attend-tell-hard-nano")
     assert_independent_of_processes(config, tmp_path, (1, 2, 4))
+
+
+@pytest.mark.slow
+def test_the_command_starts_processes_as_torchrun_does(texts: Texts, tmp_path: Path) -> None:
+    python, torchrun = [sys.executable, "-m"], ["torch.distributed.run", "--nproc-per-node=2"]
+    programs = {
+        "one": [*python, "attncli", "train"],
+        "two": [*python, "attncli", "train", "--processes", "2"],
+        "torchrun": [*python, *torchrun, "--standalone", "-m", "attncli", "train"],
+    }
+    settings = [word for value in (*SMALL, *FEW) for word in ("-s", value)]
+    files = [str(texts.train), "--dev", str(texts.dev), "--threads", "1", "--device", "cpu"]
+    for name, program in programs.items():
+        command = [*program, *files, "-o", str(tmp_path / name), *settings]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert_equal_weights(tmp_path / name, tmp_path / "one")
 
 
 def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path: Path) -> None:
