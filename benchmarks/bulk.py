@@ -159,7 +159,7 @@ def is_worker(pid: int) -> bool:
     """Return True for a process that processes shards."""
     with suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
-        return any(name in words for name in (b"local_worker.py", b"ray::", b"pyspark.daemon"))
+        return any(name in words for name in (b"local_worker.py", b"ray::AnsweringWorker"))
     return False
 
 

@@ -40,13 +40,13 @@ def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
     """Return the result of each record of a chunk.
 
     If the chunk raises an exception, each record is processed alone, and those that raise get an
-    error. If all of them raise, the fault is not theirs, and the exception is raised.
+    error. If all of several records raise, the fault is not theirs, and the exception is raised.
     """
     try:
         return task.run(records)
     except Exception:
         found = [_alone(task, record) for record in records]
-        if all(result.error for result in found):
+        if len(found) > 1 and all(result.error for result in found):
             raise
         return found
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,8 @@ from attncli.bulk.engines import local
 from attncli.bulk.job import BulkJob
 from attncli.bulk.parts import PartFolder, part_name
 from attncli.bulk.shards import Part, RecordNote, Shard, part_from_bytes, part_to_bytes
+from attncli.bulk.tasks import RecordResult
+from attncli.bulk.work import results_of
 from attncli.embedded.grammar import generate
 from models.errors import ResourceError
 
@@ -76,8 +80,6 @@ def test_every_format_has_the_rows_of_one_process(
 
 def numbers_rounded(row: str) -> str:
     """Return a row with scores of three digits: batches of other sizes round differently."""
-    import re
-
     return re.sub(r"-?\d+\.\d+(e-\d+)?", lambda found: f"{float(found[0]):.3f}", row)
 
 
@@ -217,7 +219,7 @@ def test_killed_workers_and_a_killed_driver_change_nothing(
     driver = subprocess.Popen(command)
     workers = wait_for_workers(driver.pid)
     os.kill(workers[0], signal.SIGKILL)
-    while not [*(tmp_path / "out.bulk").glob("parts/*")]:
+    while not [*(tmp_path / "out.bulk").glob("parts/[0-9a-f]*")]:
         time.sleep(0.01)
     workers = children(driver.pid)
     driver.kill()
@@ -228,6 +230,47 @@ def test_killed_workers_and_a_killed_driver_change_nothing(
     assert not any(map(is_alive, workers)), "a worker outlives its driver"
     assert subprocess.run(command).returncode == 1
     assert out.read_bytes() == expected
+
+
+def test_ctrl_c_is_one_line_and_loses_nothing(
+    source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    words = ["bulk", "translate", "-m", str(tiny_bundle), str(source), str(out), "-q", *SHARD]
+    command = [sys.executable, "-m", "attncli", *words]
+    driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not [*(tmp_path / "out.bulk").glob("parts/[0-9a-f]*")]:
+        time.sleep(0.01)
+    driver.send_signal(signal.SIGINT)
+    error = driver.communicate()[1]
+    if driver.returncode == 130:  # unless it had finished
+        assert error.splitlines() == [
+            "attn: interrupted; finished shards are kept, the same command continues"
+        ]
+        assert not out.exists() and [*(tmp_path / "out.bulk").glob("parts/[0-9a-f]*")]
+    assert subprocess.run(command).returncode == 1
+    assert out.read_bytes() == expected
+
+
+class Uppercase:
+    """A task that fails on a word, and on more than one record with it."""
+
+    def run(self, records: list[str]) -> list[RecordResult]:
+        if "bad" in records:
+            raise RuntimeError("out of memory")
+        return [RecordResult(record.upper().encode(), record.upper()) for record in records]
+
+    def failed(self, record: str, error: str) -> RecordResult:
+        return RecordResult(b"", None, error)
+
+
+def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
+    task: Any = Uppercase()
+    found = results_of(task, ["a", "bad", "b"])
+    assert [result.value for result in found] == ["A", None, "B"]
+    assert found[1].error == "RuntimeError: out of memory"
+    with pytest.raises(RuntimeError, match="out of memory"):
+        results_of(task, ["bad", "bad"])
 
 
 def test_a_shard_that_kills_every_worker_stops_the_job_in_one_line(

@@ -18,6 +18,7 @@ CLUSTERS = [name for name in ENGINES if name in PACKAGES]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("engine", CLUSTERS)
 def test_a_cluster_writes_what_one_process_writes(
     engine: str, tiny_bundle: Path, tmp_path: Path
