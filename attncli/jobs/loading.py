@@ -122,12 +122,11 @@ def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Capt
 
 def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
-    from attncli.training.hardware import retain_freed_memory
     from models import load_captioner
 
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
-    retain_freed_memory()  # mapping it again takes a third of the time of the image network
+    retain_memory()
     return _configured(load_captioner(path, device=open_device(options)), options)
 
 
@@ -202,7 +201,10 @@ def open_device(options: OpenOptions) -> str:
 
 
 def retain_memory() -> None:
-    """Keep the memory of freed tensors for later batches; see attncli.training.hardware."""
+    """Keep the memory of freed tensors for later batches; see attncli.training.hardware.
+
+    Mapping it again takes a third of the time of an image network.
+    """
     from attncli.training.hardware import retain_freed_memory
 
     retain_freed_memory()

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy
 
@@ -38,6 +39,9 @@ BLOCK = 200  # hostile inputs of one worker
 LETTERS = [*"abc .,!?;:'\"()<>{}&%$#=\t\r\0\x1b\x9b", "é", "日本", "हिन्दी", "\u0301", "\u202e"]
 LETTERS += ["\U0001f600", "\u2028", "\ufeff", "\x85", "word ", "<b>", "</b>", "{0}", "%s", "&lt;"]
 LETTERS += ["." * 300, "a" * 300, "\u0301" * 300, " " * 300, "0" * 300]
+
+
+Load = Callable[[Path], Any]  # a bundle's folder to a model that translates
 
 
 class Campaign:
@@ -205,13 +209,20 @@ class Campaign:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
         if self.bundle:
             for kept in (True, False):
-                yield self._damaged_bundles(self.bundle, kept)
+                yield self._damaged_bundles("bundles", self.bundle, models.load_translator, kept)
 
-    def _damaged_bundles(self, bundle: Path, kept: bool) -> Result:
-        """Damage a bundle whose digests are kept, or removed."""
-        name = "bundles" if kept else "bundles without digests"
+    def ensembles(self) -> Iterator[Result]:
+        """Open ensembles with a damaged bundle: refused, or the outputs of intact ones."""
+        if self.bundle:
+            for kept in (True, False):
+                load = partial(_load_ensemble, self.bundle)
+                yield self._damaged_bundles("ensembles", self.bundle, load, kept)
+
+    def _damaged_bundles(self, name: str, bundle: Path, load: Load, kept: bool) -> Result:
+        """Damage a bundle whose digests are kept, or removed, and load it."""
+        name = name if kept else f"{name} without digests"
         random, result = self.random(name), Result(name)
-        expected = models.load_translator(bundle).translate([SENTENCE])[0]
+        expected = load(bundle).translate([SENTENCE])[0]
         names = sorted({path.name for path in bundle.iterdir() if path.is_file()} - {DIGESTS})
         for number in range(self.count(20)):
             damaged = self.folder / "bundle"
@@ -222,7 +233,7 @@ class Campaign:
             file = random.choice([*names, DIGESTS] if kept else names)
             _damage(damaged / file, random)
             fault = self.workers.attempt(
-                partial(_load_damaged, damaged, expected if kept else None)
+                partial(_load_damaged, damaged, load, expected if kept else None)
             )
             result.add(f"{number} ({file})", fault)
         return result
@@ -311,10 +322,15 @@ def _read_documents(seeds: list[int]) -> None:
             reassemble(found, capitals)
 
 
-def _load_damaged(bundle: Path, expected: Translation | None) -> None:
+def _load_ensemble(intact: Path, bundle: Path) -> Any:
+    """Return the ensemble of an intact bundle and another one."""
+    return models.load_ensemble([intact, bundle])
+
+
+def _load_damaged(bundle: Path, load: Load, expected: Translation | None) -> None:
     """Load a damaged bundle; if it loads, its output must be the expected one, if that is known."""
     with suppress(ModelError):
-        found = models.load_translator(bundle).translate([SENTENCE])[0]
+        found = load(bundle).translate([SENTENCE])[0]
         assert expected is None or found == expected, "other outputs"
 
 
@@ -327,4 +343,5 @@ ATTACKS: dict[str, Callable[[Campaign], Iterator[Result]]] = {
     "documents": Campaign.documents,
     "runs": Campaign.runs,
     "bundles": Campaign.bundles,
+    "ensembles": Campaign.ensembles,
 }
