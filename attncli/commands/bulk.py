@@ -21,7 +21,7 @@ from attncli.bulk.tasks import classify as classify_task
 from attncli.bulk.tasks import translate as translate_task
 from attncli.commands.align import Probabilities, ReverseModel
 from attncli.commands.caption import Batch
-from attncli.commands.classify import Model as Classifier
+from attncli.commands.classify import Models as Classifiers
 from attncli.commands.classify import Nbest
 from attncli.commands.translate import (
     Capitals,
@@ -202,7 +202,7 @@ def translate(
 def classify(
     paths: Paths,
     *,
-    model: Classifier = None,
+    model: Classifiers = None,
     field: Fields = None,
     column: Columns = None,
     format: Annotated[
@@ -227,7 +227,7 @@ def classify(
       attn bulk classify -m runs/intents corpus/ labels/
     """
     settings = classify_task.ClassifySettings(format, nbest, scores, hard_decode, max_batch_tokens)
-    models = _models([model] if model else None, "classify")
+    models = _models(model, "classify")
     how = _How(engine, processes, shard, device, threads, _kind(field, column))
     _run("classify", models, settings, paths, how)
 

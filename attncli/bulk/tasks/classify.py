@@ -30,7 +30,7 @@ class ClassifySettings:
 
 
 class ClassifyTask:
-    """A classifier of the lines of shards."""
+    """Classifiers of the lines of shards."""
 
     into = "label"
 
@@ -40,7 +40,7 @@ class ClassifyTask:
         self.layout = LabelLayout(settings.format, settings.nbest > 1, settings.scores)
         self._classify = partial(
             classify_lines,
-            classifier=loading.open_classifier(Path(job.models[0]), options),
+            classifier=loading.open_classifiers([Path(model) for model in job.models], options),
             nbest=settings.nbest,
             attention=settings.format == "jsonl",
             max_batch_tokens=settings.max_batch_tokens,
