@@ -148,6 +148,7 @@ def test_two_processes_reward_captions_as_one_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("preset", ["transformer-nano", "rnnsearch-nano"])
 def test_any_number_of_processes_ends_with_the_same_weights(
     preset: str, texts: Texts, tmp_path: Path
@@ -165,6 +166,7 @@ def test_any_number_of_processes_ends_with_the_same_weights(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_any_number_of_processes_trains_the_same_captioner(tmp_path: Path) -> None:
     changes = (*CAPTIONS, "train.steps=100", "train.self_critical_from=8")
     files = small_captions.write_images(tmp_path)
@@ -173,6 +175,7 @@ def test_any_number_of_processes_trains_the_same_captioner(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_command_starts_processes_as_torchrun_does(texts: Texts, tmp_path: Path) -> None:
     python, torchrun = [sys.executable, "-m"], ["torch.distributed.run", "--nproc-per-node=2"]
     programs = {
