@@ -21,6 +21,7 @@ from models.inference.hypotheses import Finished, length_limit
 from models.inference.search import search
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.translator import Translator
+from models.packed import packed_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,7 +72,8 @@ class EnsembleTranslator(MemberReadModes, TextTranslator):
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys = [each.text for each in sources]
         backend = EnsembleBackend([member.model for member in self.members])
-        found = search(backend, self._memories(sources), limits, keys, config)
+        with packed_weights(*(member.model for member in self.members)):
+            found = search(backend, self._memories(sources), limits, keys, config)
 
         def search_again(number: int) -> list[Finished]:
             memories = self._memories([sources[number]])
