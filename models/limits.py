@@ -16,6 +16,7 @@ SPLIT_MARKS = 64
 FILE_BYTES = 1 * GIB
 WINDOW_BYTES = 128 * MIB
 SENTENCES = 10_000_000
+OUTPUT_TOKENS = 4096
 DIGITS = 9
 IMAGE_PIXELS = 100_000_000
 IMAGE_BYTES = 512 * MIB
@@ -48,6 +49,7 @@ CEILINGS = (
     Ceiling("WINDOW_BYTES", "memory that a compressed file may ask for", "bytes", REFUSED),
     Ceiling("SENTENCES", "sentence pairs of a file of links", "pairs", REFUSED),
     Ceiling("DIGITS", "a word or sentence number in a file of links", "digits", REFUSED),
+    Ceiling("OUTPUT_TOKENS", "an output, whatever a model asks for", "tokens", "cut and reported"),
     Ceiling("IMAGE_PIXELS", "an image, and all that are decoded at a time", "pixels", "reported"),
     Ceiling("IMAGE_BYTES", "the file of an image", "bytes", "the image is reported"),
     Ceiling("ARCHIVE_MEMBERS", "files in a TAR file or folder of images", "files", REFUSED),

@@ -81,7 +81,8 @@ class Tokenizer:
             if joint.exists():
                 return cls(joint.read_bytes())
             return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, UnicodeDecodeError) as error:
+            # the last: a message of SentencePiece may quote bytes of the damaged file
             raise DamagedError(
                 f"{folder} has no readable tokenizer ({error})", "a bundle made by `attn train`"
             ) from None

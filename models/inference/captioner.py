@@ -15,7 +15,7 @@ from models.config import BATCH_IMAGES, SearchConfig
 from models.encoders.image import ImageEncoder
 from models.images import to_square, to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
-from models.inference.hypotheses import Finished
+from models.inference.hypotheses import Finished, caption_limit
 from models.inference.search import search
 from models.inference.trained import TorchModel
 from models.packed import packed_weights
@@ -143,7 +143,7 @@ class Captioner(TorchModel):
         pixels = [self._pixels(image) for image in images]
         keys = self.keys(pixels, config)
         encoded = self.memory(pixels, keys)
-        limits = [config.max_caption] * len(images)
+        limits = [caption_limit(config)] * len(images)
         with packed_weights(self.model.decoder, self.model.output):
             return search(self.model, encoded.memory, limits, keys, config), encoded
 

@@ -23,7 +23,7 @@ from models.inference.ensemble import (
     check_vocabularies,
     member_names,
 )
-from models.inference.hypotheses import Finished
+from models.inference.hypotheses import Finished, caption_limit
 from models.inference.search import search
 from models.types import Memory
 
@@ -71,7 +71,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         ]
         backend = EnsembleBackend([member.model for member in self.members])
         memory = MemberMemories(tuple(part.memory for part in encoded))
-        limits = [config.max_caption] * len(images)
+        limits = [caption_limit(config)] * len(images)
         return search(backend, memory, limits, keys, config), encoded[0]
 
     def _attention(

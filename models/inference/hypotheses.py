@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from models.config import SearchConfig
 from models.errors import ConfigurationError
+from models.limits import OUTPUT_TOKENS
 from models.settings import check_limits
 
 
@@ -30,7 +31,13 @@ def length_penalty(length: int, alpha: float) -> float:
 
 def length_limit(source: int, config: SearchConfig) -> int:
     """Return the greatest output length for a source length; both in tokens, end marks included."""
-    return int(source * config.max_ratio) + config.max_extra
+    most = int(min(source * config.max_ratio, OUTPUT_TOKENS)) + config.max_extra
+    return min(most, OUTPUT_TOKENS)
+
+
+def caption_limit(config: SearchConfig) -> int:
+    """Return the greatest length of a caption, in tokens, end mark included."""
+    return min(config.max_caption, OUTPUT_TOKENS)
 
 
 def check_search(config: SearchConfig) -> None:

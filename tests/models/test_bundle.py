@@ -125,6 +125,15 @@ def overwritten(name: str, content: bytes) -> Callable[[Path], None]:
     return damage
 
 
+def replaced(name: str, old: bytes, new: bytes) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        assert old in content
+        (folder / name).write_bytes(content.replace(old, new))
+
+    return damage
+
+
 def turned_into_a_file(folder: Path) -> None:
     shutil.rmtree(folder)
     folder.write_text("x")
@@ -154,6 +163,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "half-the-weights": (truncated("model.safetensors", 0.5), "missing or damaged"),
     "empty-weights": (truncated("model.safetensors", 0), "missing or damaged"),
     "no-tokenizer": (removed("tokenizer.model"), "no readable tokenizer"),
+    "tokenizer-not-in-utf-8": (
+        replaced("tokenizer.model", b"<0x18>", b"<\xb0x18>"),
+        "no readable tokenizer",
+    ),
     "half-a-tokenizer": (truncated("tokenizer.model", 0.5), "tokenizer"),
     "empty-tokenizer": (truncated("tokenizer.model", 0), "tokenizer"),
 }

@@ -1,0 +1,19 @@
+"""Limits of the lengths of outputs."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.config import SearchConfig
+from models.inference.hypotheses import caption_limit, length_limit
+from models.limits import OUTPUT_TOKENS
+
+
+def test_the_length_limit_is_a_factor_and_a_constant() -> None:
+    assert length_limit(7, SearchConfig(max_ratio=1.5, max_extra=4)) == 14
+
+
+@pytest.mark.parametrize("ratio", [1e4, 2.0**63, 1e308])
+def test_no_setting_of_a_model_makes_an_output_longer_than_the_ceiling(ratio: float) -> None:
+    assert length_limit(512, SearchConfig(max_ratio=ratio, max_extra=2**20)) == OUTPUT_TOKENS
+    assert caption_limit(SearchConfig(max_caption=2**20)) == OUTPUT_TOKENS
