@@ -5,7 +5,8 @@
 
 A pass prepares the keys, scores all queries at once, and computes the gradients of queries, values
 and parameters. Memory is the peak of PyTorch's allocator above its level before the pass; on a CPU
-it is summed from the profiler's records. The last line is the size of one (B, T, S, H) tensor.
+it is summed from the profiler's records. Time is processor time on a CPU. The last line is the size
+of one (B, T, S, H) tensor.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=10)
     options.add_argument("--scores", nargs="*", default=names("score"))
     options.add_argument("--device", default="cpu")
+    options.add_argument("--threads", type=int, default=1)
     given = options.parse_args()
+    torch.set_num_threads(given.threads)
     device = torch.device(given.device)
     torch.manual_seed(1)
     query = torch.randn(given.batch, given.queries, given.size, device=device, requires_grad=True)
@@ -105,13 +108,15 @@ def cost(
 
 
 def timed(work: Callable[[], None], device: torch.device) -> float:
-    """Seconds of one call."""
-    if device.type == "cuda":
-        torch.cuda.synchronize()
+    """Return the seconds of one call: processor time on a CPU, wall time on a GPU."""
+    if device.type != "cuda":
+        started = time.process_time()
+        work()
+        return time.process_time() - started
+    torch.cuda.synchronize()
     started = time.perf_counter()
     work()
-    if device.type == "cuda":
-        torch.cuda.synchronize()
+    torch.cuda.synchronize()
     return time.perf_counter() - started
 
 

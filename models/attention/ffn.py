@@ -5,16 +5,13 @@ score(s, h) = v^T tanh(W_n .. tanh(W_1 [s; h] + b_1) .. + b_n)
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from models.attention.base import Score
+from models.attention.ffn_energy import FeedForwardEnergy
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
 from models.linear import Linear
-
-CHUNK_ELEMENTS = 2**20  # hidden units computed at a time: 4 MB in fp32
 
 
 class FeedForwardScore(Score):
@@ -43,23 +40,7 @@ class FeedForwardScore(Score):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""
-        query = self.query(query)  # (B, T, A)
-        at_once = max(1, CHUNK_ELEMENTS // max(1, keys.numel()))
-        parts = [self._recomputed(part, keys) for part in query.split(at_once, 1)]
-        return torch.cat(parts, 1)
-
-    def _recomputed(self, query: Tensor, keys: Tensor) -> Tensor:
-        if not torch.is_grad_enabled():
-            return self.scores(query, keys)
-        scores: Tensor = checkpoint(
-            self.scores, query, keys, use_reentrant=False, preserve_rng_state=False
-        )
-        return scores
-
-    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Compute scores (B, T, S) of mapped queries (B, T, A) and keys (B, S, A)."""
-        hidden = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh()  # (B, T, S, A)
-        for layer in self.layers:
-            hidden = layer(hidden).tanh()
-        scores: Tensor = self.energy(hidden).squeeze(-1)
+        layers = [part for layer in self.layers for part in (layer.weight, layer.bias)]
+        mapped, energy = self.query(query), self.energy.weight.squeeze(0)
+        scores: Tensor = FeedForwardEnergy.apply(mapped, keys, energy, *layers)  # type: ignore[no-untyped-call]
         return scores

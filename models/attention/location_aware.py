@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.attention.additive import Additive, AdditiveEnergy
+from models.attention.additive import Additive
+from models.attention.additive_energy import AdditiveEnergy
 from models.attention.base import History
 from models.config import AttentionConfig
 from models.errors import ConfigurationError

@@ -7,9 +7,12 @@ import itertools
 
 import pytest
 import torch
+from torch import Tensor
 
-from models.attention.additive import Additive, AdditiveEnergy
+from models.attention.additive import Additive
+from models.attention.additive_energy import AdditiveEnergy
 from models.attention.concat import Concat
+from models.attention.ffn_energy import FeedForwardEnergy
 from models.config import AttentionConfig
 from models.registry import find, names
 from tests.models.attention.formulas import FORMULAS
@@ -57,18 +60,64 @@ def test_the_chunks_and_the_recomputation_of_ffn_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     torch.manual_seed(1)
-    score = find("score", "ffn")(3, 4, AttentionConfig(score="ffn"))
+    score = find("score", "ffn")(3, 4, AttentionConfig(score="ffn", depth=3))
     query, values = torch.randn(2, 5, 3, requires_grad=True), torch.randn(2, 6, 4)
     aim, found = torch.randn(2, 5, 6), []
-    for size in (1, 2**20):
-        monkeypatch.setattr("models.attention.ffn.CHUNK_ELEMENTS", size)
-        scores = score(query, score.prepare(values))
+
+    def add(scores: Tensor) -> None:
         grads = torch.autograd.grad((scores * aim).sum(), [query, *score.parameters()])
         found.append((scores, *grads))
-    direct = score.scores(score.query(query), score.prepare(values))
-    found.append((direct, *torch.autograd.grad((direct * aim).sum(), [query, *score.parameters()])))
+
+    for size in (1, 2**20):
+        monkeypatch.setattr("models.attention.ffn_energy.CHUNK_ELEMENTS", size)
+        add(score(query, score.prepare(values)))
+    hidden = (score.query(query).unsqueeze(2) + score.prepare(values).unsqueeze(1)).tanh()
+    for layer in score.layers:
+        hidden = layer(hidden).tanh()
+    add(score.energy(hidden).squeeze(-1))
     for one, other in itertools.pairwise(found):
         torch.testing.assert_close(one, other)
+
+
+def test_the_energy_of_ffn_has_the_gradient_of_finite_differences() -> None:
+    torch.manual_seed(1)
+    shapes = [(2, 3, 4), (2, 5, 4), (4,), (4, 4), (4,), (4, 4), (4,)]
+    inputs = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
+    assert torch.autograd.gradcheck(FeedForwardEnergy.apply, inputs)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])  # above 20, exponentials are not factorised
+@pytest.mark.parametrize("queries", [1, 5])
+def test_additive_energy_is_its_formula_in_blocks_of_any_size(
+    scale: float, queries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(1)
+    shapes = [(3, queries, 4), (3, 6, 4), (4,)]
+    inputs = [scale * torch.randn(s) for s in shapes]
+    inputs = [x.double().requires_grad_() for x in inputs]
+    aim = torch.randn(3, queries, 6).double()
+    query, keys, energy = inputs
+    direct = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh() @ energy
+    expected = (direct, *torch.autograd.grad((direct * aim).sum(), inputs))
+    for size in (1, 50, 2**18):
+        monkeypatch.setattr("models.attention.additive_energy.BLOCK_ELEMENTS", size)
+        scores = AdditiveEnergy.apply(*inputs)
+        found = (scores, *torch.autograd.grad((scores * aim).sum(), inputs))
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("name", ["additive", "ffn"])
+def test_energies_under_autocast_are_those_of_fp32_up_to_rounding(name: str) -> None:
+    torch.manual_seed(1)
+    score = find("score", name)(8, 8, AttentionConfig(score=name))
+    query, values = torch.randn(2, 5, 8, requires_grad=True), torch.randn(2, 6, 8)
+    found = []
+    for enabled in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            scores = score(query, score.prepare(values))
+        grads = torch.autograd.grad(scores.float().square().sum(), [query, *score.parameters()])
+        found.append([scores.float(), *grads])
+    torch.testing.assert_close(found[0], found[1], atol=0.2, rtol=0.1)
 
 
 @torch.no_grad()
@@ -87,8 +136,6 @@ def test_the_coverage_feature_adds_the_sum_of_earlier_weights(name: str) -> None
 
 
 def test_the_energy_with_features_has_the_gradient_of_finite_differences() -> None:
-    from models.attention.additive import AdditiveEnergy
-
     torch.manual_seed(1)
     shapes = [(2, 3, 4), (2, 5, 4), (4,), (2, 3, 5, 2), (4, 2)]
     inputs = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
