@@ -46,7 +46,8 @@ def attend_few(query: Tensor, memory: KeyValue) -> Tensor:
     scores = torch.bmm((query * scale).flatten(0, 1), keys.mT)  # (B * H, T, S)
     if memory.bias is not None:
         scores.unflatten(0, shape[:2]).add_(memory.bias)
-    return torch.bmm(softmax_(scores), values).unflatten(0, shape[:2])
+    contexts: Tensor = torch.bmm(softmax_(scores), values).unflatten(0, shape[:2])
+    return contexts
 
 
 def softmax_(scores: Tensor) -> Tensor:

@@ -24,10 +24,11 @@ class Slots:
     def copied(self, count: int, capacity: int) -> Slots:
         """Return a copy of the first `count` slots with room for `capacity`."""
         rows, heads, _, size = self.keys.shape
-        parts = [part.new_empty(rows, heads, capacity, size) for part in (self.keys, self.values)]
-        for new, old in zip(parts, (self.keys, self.values), strict=True):
-            new[:, :, :count] = old[:, :, :count]
-        return Slots(*parts, filled=count)
+        keys = self.keys.new_empty(rows, heads, capacity, size)
+        values = torch.empty_like(keys)
+        keys[:, :, :count] = self.keys[:, :, :count]
+        values[:, :, :count] = self.values[:, :, :count]
+        return Slots(keys, values, filled=count)
 
 
 class Prefix(NamedTuple):
