@@ -37,10 +37,12 @@ def shares(folder: Path, threads: int) -> dict[str, float]:
     """Return processor seconds of this version by part: decoding, image network, search."""
     import torch
 
+    from attncli.jobs.loading import retain_memory
     from models import load_captioner
     from models.images import open_image
 
     torch.set_num_threads(threads)
+    retain_memory()  # as `attn caption` does
     captioner = load_captioner(ROOT / MODEL)
     seconds = dict.fromkeys(("decoding", "image network", "search"), 0.0)
     files = sorted(folder.iterdir())
