@@ -38,6 +38,7 @@ COMMANDS = {
     "classify": "attncli.commands.classify:classify",
     "caption": "attncli.commands.caption:caption",
     "align": "attncli.commands.align:align",
+    "align train": "attncli.commands.align_train:align_train",
     "align tune": "attncli.commands.align_tune:tune",
     "bulk": "attncli.commands.bulk:bulk",
     "bulk translate": "attncli.commands.bulk:translate",

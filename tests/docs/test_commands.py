@@ -32,6 +32,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
     (r"^attn train --images ", f"--dry-run {NETWORK}"),
     (r"^attn train ", "--dry-run"),
+    (r"^attn align train ", "--dry-run"),
     (r"^attn models compare .*--dry-run", "--seeds 1 -s data.demo_pairs=60 -s train.steps=2"),
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare ", "--help"),
