@@ -45,6 +45,7 @@ SPEED_PAIRS = 10_000
 AGREED = 400  # pairs of training that two directions are to agree on
 UNSAID = ("units", "symmetrise", "flavour")  # of the settings that are chosen
 METHODS = ("intersection", "grow-diag", "grow-diag-final-and", "union")
+ALIGNER = ("-s", "train.steps=50", "--threads", "1")  # of `attn align train`
 RECIPE = (
     "tokenizer.size=8000",
     "model.dropout=0.1",
@@ -65,8 +66,6 @@ def main() -> None:
         prepare(options.tatoeba, options.gold, data)
     if options.prepare:
         return
-    models = [options.model or train(data, "en", "fr", options.work)]
-    models += [options.reverse_model or train(data, "fr", "en", options.work)]
     pairs = data.pairs("gold")
     lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
     gold = read_links(options.gold.with_name(options.gold.name + ".gold"), lengths)
@@ -76,6 +75,12 @@ def main() -> None:
         found |= by_eflomal(eflomal, data, options.work, len(pairs))
     else:
         print(f"{options.eflomal} is not there: its rows are left out")
+    found |= by_aligner(data, options.work, pairs)
+    if options.aligner_only:
+        print(table(found, gold.rows))
+        return
+    models = [options.model or train(data, "en", "fr", options.work)]
+    models += [options.reverse_model or train(data, "fr", "en", options.work)]
     training = data.pairs("train")[:AGREED]
     found |= by_attention(models[0], models[1], pairs, list(gold.rows), training)
     print(table(found, gold.rows))
@@ -91,6 +96,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, help="English to French")
     parser.add_argument("--reverse-model", type=Path, help="French to English")
     parser.add_argument("--eflomal", default="eflomal-align", help="its command")
+    parser.add_argument(
+        "--aligner-only", action="store_true", help="only eflomal and `attn align train`"
+    )
     parser.add_argument("--prepare", action="store_true", help="write the texts and stop")
     return parser.parse_args()
 
@@ -124,6 +132,29 @@ def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Fo
         [row.sure for row in read_links(file, index="0").rows[-count:]] for file in files
     )
     return directions("eflomal", forward, reverse)
+
+
+def by_aligner(data: Data, work: Path, pairs: list[Pair]) -> dict[str, Found]:
+    """Return the links of `attn align train`: its statistical links, its initial and its model.
+
+    It reads the same texts as eflomal; the gold sentences are the last ones.
+    """
+    from models import load_translator
+    from models.alignment import align
+
+    folder = work / "aligner"
+    texts = [str(data.file("eflomal", side)) for side in ("en", "fr")]
+    attn("align", "train", *texts, "--languages", "en-fr", "-o", str(folder), *ALIGNER)
+    links = read_links(folder / "alignment" / "links", index="0").rows[-len(pairs) :]
+    trained = load_translator(folder)
+    initial = load_translator(folder / "alignment" / "initial")
+    return {
+        "attn align train: statistical links": [row.sure for row in links],
+        "attn align train: initial model": [
+            one.links for one in align(initial, pairs, config=trained.alignment)
+        ],
+        "attn align train": [one.links for one in align(trained, pairs)],
+    }
 
 
 def by_attention(
