@@ -45,7 +45,7 @@ RECIPE = (
     "train.attention.guide_null=true",
 )
 JUMPS = (0.0, 0.3, 0.5, 0.7, 1.0)
-TUNING_PAIRS = 400
+TUNING_PAIRS = 200
 
 
 class AlignerRun(NamedTuple):
@@ -204,12 +204,14 @@ def linked_tokens(
 
 
 def tune(run: AlignerRun, device: str) -> Trial:
-    """Choose jump, threshold and null threshold by the statistical links; store the best.
+    """Choose jump and threshold by the statistical links of some pairs; store the best.
 
     The layer, head and shift are those that were guided.
     """
     from models import load_translator
-    from models.alignment import AlignConfig, GoldLinks, trials
+    from models.alignment import AlignConfig, Trial, align, error_rate
+    from models.alignment.links import extract
+    from models.alignment.tune import THRESHOLDS
     from models.bundle import write_alignment
 
     translator = load_translator(run.path, device=device)
@@ -217,21 +219,16 @@ def tune(run: AlignerRun, device: str) -> Trial:
     links = [frozenset(guide.links) for guide in read_guides(run.links, len(pairs))]
     step = max(1, len(pairs) // TUNING_PAIRS)
     chosen = [n for n in range(0, len(pairs), step) if links[n]][:TUNING_PAIRS]
-    gold = [GoldLinks(links[n], links[n]) for n in chosen]
-    found = []
+    tried = []
     for jump in JUMPS:
-        base = AlignConfig(units="word", languages=run.languages, jump=jump)
-        translator.alignment = base
-        tried = trials(translator, [pairs[n] for n in chosen], gold)
-        guided = [t for t in tried if is_guided(t.config)]
-        found.append(min(guided, key=lambda trial: trial.error_rate))
-    best = min(found, key=lambda trial: trial.error_rate)
+        base = AlignConfig(layer=1, shift=1, extract="threshold", languages=run.languages)
+        base = dataclasses.replace(base, jump=jump)
+        found = align(translator, [pairs[n] for n in chosen], config=base)
+        for threshold in THRESHOLDS:
+            config = dataclasses.replace(base, threshold=threshold)
+            linked = [extract(one.weights, one.null, config) for one in found]
+            tried.append(Trial(config, error_rate(linked, [links[n] for n in chosen])))
+    best = min(tried, key=lambda trial: trial.error_rate)
     write_alignment(run.path, best.config)
     write_text(run.tuned, json.dumps(dataclasses.asdict(best.config), indent=2) + "\n")
     return best
-
-
-def is_guided(config: object) -> bool:
-    """Return True for settings of the guided head, with links by a threshold."""
-    wanted = {"layer": 1, "head": 0, "shift": 1, "extract": "threshold"}
-    return all(getattr(config, name) == value for name, value in wanted.items())

@@ -22,11 +22,11 @@ MODEL1 = 5  # iterations of Model 1
 HMM = 4  # iterations of the hidden Markov models
 LEAST = 0.3  # probability of a link in one direction
 
-Progress = Callable[[str, int, int], None]  # stage, done, total
+ReportStage = Callable[[str, int, int], None]  # stage, done, total
 
 
 def agreed_links(
-    pairs: Sequence[tuple[str, str]], progress: Progress = lambda stage, done, total: None
+    pairs: Sequence[tuple[str, str]], progress: ReportStage = lambda stage, done, total: None
 ) -> list[Links]:
     """Return the word links of sentence pairs, learned from these pairs alone.
 
