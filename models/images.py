@@ -138,7 +138,7 @@ def _stream(source: Path | bytes) -> BinaryIO:
     return io.BytesIO(source) if isinstance(source, bytes) else open_regular(source, IMAGE_BYTES)
 
 
-class Quiet:
+class IgnoredWarnings:
     """Context without warnings for any number of threads; `warnings.catch_warnings` is for one."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Quiet:
                 self._caught.__exit__(None, None, None)
 
 
-QUIET = Quiet()
+QUIET = IgnoredWarnings()
 
 
 @contextlib.contextmanager
