@@ -17,8 +17,12 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from processor_time import Measured, measure
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = Path("models/pretrained/photos")
@@ -53,7 +57,7 @@ def shares(folder: Path, threads: int) -> dict[str, float]:
         seconds["decoding"] += time.process_time() - clock
         with torch.inference_mode():
             clock = time.process_time()
-            features = captioner.features(images)
+            features = captioner.features(cast("list[Image]", images))
             seconds["image network"] += time.process_time() - clock
         clock = time.process_time()
         captioner.caption(list(features))

@@ -270,7 +270,9 @@ class SearchConfig:
     method: str = option("beam", "beam, greedy or sample", choices=("beam", "greedy", "sample"))
     beam: int = option(5, "beam size: hypotheses kept at each step", least=1, at_most=10_000)
     length_penalty: float = option(
-        1.0, "exponent alpha of the length penalty (Wu et al. 2016, eq. 14); 0 for none"
+        1.0,
+        "exponent alpha of the length penalty (Wu et al. 2016, eq. 14); 0 for none",
+        at_most=100,
     )
     nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
     temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")

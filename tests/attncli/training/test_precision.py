@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.data.batching import gather
 from attncli.training import precision
 from attncli.training.config import RunConfig
 from attncli.training.data import Data, Prepared
@@ -134,8 +135,12 @@ def test_slow_updates_are_measured_less_often(
     setup: Setup, clock: Callable[[float, float], Clock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[object] = []
-    gather = precision.gather
-    monkeypatch.setattr(precision, "gather", lambda *a: made.append(a) or gather(*a))
+
+    def recorded(*given: Any) -> Any:
+        made.append(given)
+        return gather(*given)
+
+    monkeypatch.setattr(precision, "gather", recorded)
 
     def updates(fp32: float, bf16: float) -> int:
         made.clear()

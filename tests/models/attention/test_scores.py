@@ -101,7 +101,7 @@ def test_additive_energy_is_its_formula_in_blocks_of_any_size(
     expected = (direct, *torch.autograd.grad((direct * aim).sum(), inputs))
     for size in (1, 50, 2**18):
         monkeypatch.setattr("models.attention.additive_energy.BLOCK_ELEMENTS", size)
-        scores = AdditiveEnergy.apply(*inputs)
+        scores = AdditiveEnergy.apply(*inputs)  # type: ignore[no-untyped-call]
         found = (scores, *torch.autograd.grad((scores * aim).sum(), inputs))
         torch.testing.assert_close(found, expected)
 

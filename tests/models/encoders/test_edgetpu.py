@@ -153,7 +153,12 @@ def test_convolutions_and_relu_in_one_pass_compute_the_same_grid(
     torch.manual_seed(1)
     network, images = MobileNetEdgeTpu(EDGETPU, TINY), torch.randn(count, 3, 33, 33)
     original, calls = edgetpu.fused, []
-    monkeypatch.setattr(edgetpu, "fused", lambda *given: calls.append(1) or original(*given))
+
+    def recorded(*given: Any) -> torch.Tensor:
+        calls.append(1)
+        return original(*given)
+
+    monkeypatch.setattr(edgetpu, "fused", recorded)
     with torch.no_grad():
         expected = network(images)
     assert not calls

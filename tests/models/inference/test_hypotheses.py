@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from models.config import SearchConfig
-from models.inference.hypotheses import caption_limit, length_limit
+from models.errors import ConfigurationError
+from models.inference.hypotheses import (
+    caption_limit,
+    check_search,
+    length_limit,
+    length_penalty,
+)
 from models.limits import OUTPUT_TOKENS
 
 
@@ -17,3 +25,10 @@ def test_the_length_limit_is_a_factor_and_a_constant() -> None:
 def test_no_setting_of_a_model_makes_an_output_longer_than_the_ceiling(ratio: float) -> None:
     assert length_limit(512, SearchConfig(max_ratio=ratio, max_extra=2**20)) == OUTPUT_TOKENS
     assert caption_limit(SearchConfig(max_caption=2**20)) == OUTPUT_TOKENS
+
+
+def test_every_allowed_length_penalty_can_be_computed() -> None:
+    check_search(SearchConfig(length_penalty=100))
+    assert length_penalty(OUTPUT_TOKENS, 100) < math.inf
+    with pytest.raises(ConfigurationError, match="length_penalty"):
+        check_search(SearchConfig(length_penalty=101))
