@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,8 @@ def settings(
     values["preset"] = chosen
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = run_config(chosen, values, [*brought, *assignments])
+    if start:
+        _check_languages(config, start)
     return with_languages(_absolute(config))
 
 
@@ -117,6 +120,20 @@ def with_languages(config: RunConfig) -> RunConfig:
         languages = tuple(sorted({*languages, *tokenizer.languages}))
     directions = tuple(sorted({*directions_of(corpora), *tokenizer.directions}))
     return replace(config, tokenizer=replace(tokenizer, languages=languages, directions=directions))
+
+
+def _check_languages(config: RunConfig, start: Path) -> None:
+    """Raise a ModelError for files without languages if the initial model is multilingual."""
+    languages, files = config.tokenizer.languages, config.data.train
+    if not languages or config.data.corpora:
+        return
+    example = "-".join(languages[:2])
+    corpus = shlex.quote(f"{example}={','.join(files) or 'FILE'}")
+    raise ModelError(
+        f"{' and '.join(files) or 'no files'} with the multilingual initial model {start}",
+        f"corpora with their languages, two of {', '.join(languages)}",
+        f"for {example}: attn train --corpus {corpus} --from {shlex.quote(str(start))}",
+    )
 
 
 def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
