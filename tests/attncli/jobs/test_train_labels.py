@@ -73,8 +73,9 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_dev_set_that_is_held_out_is_announced(tmp_path: Path) -> None:
+    chosen = ("bilstm-attention-nano", "train.precision=fp32")  # auto adds a remark
     held, named = (
-        run(config(tmp_path, "bilstm-attention-nano", dev=dev), tmp_path / name)[0]
+        run(config(tmp_path, *chosen, dev=dev), tmp_path / name)[0]
         for name, dev in (("held", None), ("named", write_toy(tmp_path / "dev.tsv", 20, seed=3)))
     )
     assert isinstance(held, Started) and isinstance(named, Started)
