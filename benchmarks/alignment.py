@@ -45,7 +45,7 @@ SPEED_PAIRS = 10_000
 AGREED = 400  # pairs of training that two directions are to agree on
 UNSAID = ("units", "symmetrise", "flavour")  # of the settings that are chosen
 METHODS = ("intersection", "grow-diag", "grow-diag-final-and", "union")
-ALIGNER = ("-s", "train.steps=50", "--threads", "1")  # of `attn align train`
+ALIGNER = ("--threads", "1")  # of `attn align train`
 RECIPE = (
     "tokenizer.size=8000",
     "model.dropout=0.1",

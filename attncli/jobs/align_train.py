@@ -39,7 +39,7 @@ PRESET = "transformer-tiny"
 RECIPE = (
     *("model.encoder_layers=3", "model.decoder_layers=2", "model.heads=1", "model.dropout=0.1"),
     *("tokenizer.size=12000", "data.concatenate=0.25"),
-    *("train.steps=100", "train.warmup=50", "train.lr=0.0007", "train.ema=0.99"),
+    *("train.steps=50", "train.warmup=50", "train.lr=0.0007", "train.ema=0.99"),
     *("train.patience=0", "train.average=0", "train.metric=loss"),
     *("train.attention.guide=5", "train.attention.guide_layer=1", "train.attention.guide_shift=1"),
     "train.attention.guide_null=true",

@@ -71,7 +71,7 @@ def align(
     settings = config or translator.alignment
     ways = directions(translator, settings)
     if len(ways) == 2 and reverse is None:
-        return averaged(*ways, pairs, settings, max_batch_tokens)
+        return averaged(ways[0], ways[1], pairs, settings, max_batch_tokens)
     encoded = [encode(ways[0], *pair) for pair in pairs]
     found = align_encoded(ways[0], encoded, settings, max_batch_tokens)
     if reverse is None:

@@ -57,7 +57,9 @@ def _forward(
     links: Tensor, null: Tensor, first: Tensor, moves: Tensor
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """Return the scaled forward probabilities of real and of null states, and the scales."""
-    real, empty, scales = [], [], []
+    real: list[Tensor] = []
+    empty: list[Tensor] = []
+    scales: list[Tensor] = []
     for j in range(links.shape[1]):
         before = real[-1] + empty[-1] if j else first
         reached = before @ moves if j else first

@@ -39,7 +39,7 @@ class HiddenMarkov:
     def model1(self, group: Group, *, diagonal: float) -> Posterior:
         """Return the posterior of Model 1: positions depend on the diagonal only."""
         links, null = self.emissions(group)
-        links = links * (1 - NULL) * near_diagonal(*links.shape[1:], diagonal)
+        links = links * (1 - NULL) * near_diagonal(links.shape[1], links.shape[2], diagonal)
         null = null * NULL
         total = links.sum(-1) + null
         return Posterior(links / total[..., None], null / total, links.new_zeros(0, 0))
@@ -77,4 +77,5 @@ def near_diagonal(targets: int, sources: int, strength: float) -> Tensor:
 
 def bayes(counts: Tensor, prior: Tensor | float) -> Tensor:
     """Return exp(psi(counts + prior)), the weight of counts under a Dirichlet prior."""
-    return torch.special.digamma(counts.double() + prior).exp()
+    weight: Tensor = torch.special.digamma(counts.double() + prior).exp()
+    return weight

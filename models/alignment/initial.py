@@ -14,7 +14,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.decoders.transformer import DecoderLayer
+from models.decoders.transformer import DecoderLayer, TransformerDecoder
 from models.model import EncoderDecoder
 
 ROUNDS = 12  # of subspace iteration
@@ -56,12 +56,14 @@ def initialise_to_align(model: EncoderDecoder, embeddings: Tensor) -> None:
 
     embeddings (V, D) of the joint vocabulary; rows of 0 keep their random vectors.
     """
+    decoder = model.decoder
+    assert isinstance(decoder, TransformerDecoder)
     known = embeddings.norm(dim=1) > 0
-    model.decoder.embedding.weight[known] = embeddings[known]  # type: ignore[index,union-attr]
+    decoder.embedding.weight[known] = embeddings[known]
     for name, parameter in model.named_parameters():
         if name.endswith(("attention.output.weight", "feed_forward.outer.weight")):
             parameter.zero_()
-    first = model.decoder.layers[0]  # type: ignore[index,union-attr]
+    first = decoder.layers[0]
     assert isinstance(first, DecoderLayer) and first.cross_attention.query is not None
     size = embeddings.shape[1]
     rows = size // first.cross_attention.heads

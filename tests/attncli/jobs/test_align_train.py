@@ -80,7 +80,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(aligner: Path, tmp_path
     files = write_texts(tmp_path)
     part = AlignerRun((tuple(map(str, files)),), "en-de", SETTINGS, tmp_path / "run")
 
-    def stopping(stage: str, done: int, total: int) -> None:
+    def stopping(stage: str, done: float, total: float) -> None:
         if stage == "embedding linked tokens":
             raise KeyboardInterrupt
 
