@@ -86,7 +86,8 @@ class SlicedCrossEntropy(torch.autograd.Function):
             loss += (log_total - (1 - smoothing) * picked - smoothing * mean).sum()
             if grads is not None:
                 probabilities.sub_(smoothing / weight.shape[0])
-                probabilities[torch.arange(len(labels)), labels] -= 1 - smoothing
+                places = torch.arange(len(labels), device=labels.device)
+                probabilities[places, labels] -= 1 - smoothing
                 grads.add(start, part, probabilities, matrix)
         ctx.grads = grads
         ctx.mark_non_differentiable(nll)

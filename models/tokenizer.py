@@ -18,7 +18,8 @@ from models.languages import control_tokens, target_token
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPACE = "\u2581"  # SentencePiece's space mark
-NEVER_OUTPUT = (PAD, UNKNOWN, START)  # ids that no output may contain
+FIRST_OUTPUT = END  # lowest id that an output may contain
+NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START
 
 
 class Tokenizer:

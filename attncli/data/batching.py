@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from models.transfer import to_device
 from models.types import Batch
 
 POOL = 2**20  # examples sorted by length at a time
@@ -93,4 +94,4 @@ def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np
 
 def gather(examples: Examples, numbers: np.ndarray, device: torch.device) -> Batch:
     """Return the padded batch of some examples on a device."""
-    return examples.batch(numbers).map(lambda part: part.to(device))
+    return examples.batch(numbers).map(lambda part: to_device(part, device))

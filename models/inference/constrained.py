@@ -18,7 +18,7 @@ from torch import Tensor
 from models.config import SearchConfig
 from models.inference.backend import Backend, HasMask
 from models.inference.hypotheses import Finished, beam_width, length_penalty
-from models.tokenizer import END, NEVER_OUTPUT, START
+from models.tokenizer import END, FIRST_OUTPUT, START
 
 RequiredPhrase = tuple[int, ...]  # token ids
 
@@ -108,7 +108,7 @@ def constrained_search(
         last = torch.tensor([one.ids[-1] for one in live], device=device)
         step = backend.step(last, state, prepared)
         log_probs = step.log_probs
-        log_probs[:, list(NEVER_OUTPUT)] = -torch.inf
+        log_probs[:, :FIRST_OUTPUT].fill_(-torch.inf)
         finished += _ended(live, log_probs, phrases, config, truncated=length == limit)
         finished = sorted(finished, key=lambda one: -one.score)[:width]
         live = _allocated(_continued(live, log_probs, phrases, width), phrases, width)
@@ -146,7 +146,7 @@ def _continued(
     live: Sequence[Partial], log_probs: Tensor, phrases: Sequence[RequiredPhrase], width: int
 ) -> Iterator[Partial]:
     """Yield the best continuations of each hypothesis, and those by a token of a phrase."""
-    most = min(width + 1, log_probs.shape[1] - len(NEVER_OUTPUT))
+    most = min(width + 1, log_probs.shape[1] - FIRST_OUTPUT)
     for row, (one, best) in enumerate(
         zip(live, log_probs.topk(most).indices.tolist(), strict=True)
     ):

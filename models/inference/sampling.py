@@ -16,7 +16,7 @@ from models.config import SearchConfig
 from models.inference.backend import Backend, HasMask
 from models.inference.finished import FinishedBatch, Outputs
 from models.inference.hypotheses import Finished
-from models.tokenizer import END, NEVER_OUTPUT, START
+from models.tokenizer import END, FIRST_OUTPUT, START
 
 DRAWS = 16  # random numbers of an output that are computed together
 
@@ -136,7 +136,7 @@ def sample_tokens(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> T
     rounding of a batch, and the output with them.
     """
     logits = log_probs / max(config.temperature, 1e-6)
-    logits[:, list(NEVER_OUTPUT)] = -torch.inf
+    logits[:, :FIRST_OUTPUT].fill_(-torch.inf)
     cumulative = most_probable(logits.softmax(-1), config).cumsum(-1)  # (R, Y)
     total = cumulative[:, -1:].contiguous()
     places = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)

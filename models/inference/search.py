@@ -26,7 +26,8 @@ from models.inference.finished import FinishedBatch, Outputs
 from models.inference.hypotheses import Finished, beam_width, check_search, length_penalty
 from models.inference.sampling import sample
 from models.inference.top_tokens import TopTokens, top_tokens
-from models.tokenizer import END, NEVER_OUTPUT, START
+from models.tokenizer import END, FIRST_OUTPUT, START
+from models.transfer import to_device
 
 UNUSED = -1  # in place of a sentence that is over
 UNLIMITED = sys.maxsize
@@ -108,16 +109,16 @@ def candidates(log_probs: Tensor, step: Tensor, at_limit: list[bool], width: int
     can only end.
     """
     count, beam = log_probs.shape
-    step[:, list(NEVER_OUTPUT)] = -torch.inf
+    step[:, :FIRST_OUTPUT].fill_(-torch.inf)  # a list of ids would be copied to the device
     step = step.view(count, beam, -1)  # (B, K, Y)
     truncated = None
     if any(at_limit):
-        limited = torch.tensor(at_limit, device=step.device)
+        limited = to_device(torch.tensor(at_limit), step.device)
         truncated = (step.argmax(-1) != END) & limited[:, None]
         only_end = torch.full_like(step[0, 0], -torch.inf)
         only_end[END] = 0
         step = torch.where(limited[:, None, None], step + only_end, step)
-    possible = beam * (step.shape[2] - len(NEVER_OUTPUT))
+    possible = beam * (step.shape[2] - FIRST_OUTPUT)
     return Candidates(top_tokens(log_probs, step, min(2 * width, possible)), truncated)
 
 
@@ -173,7 +174,7 @@ def leave(beams: Beams, over: list[bool], outputs: Outputs) -> Tensor | None:
     device, gone = beams.ids.device, [n for n, one in enumerate(over) if one]
     outputs.add(
         [beams.sentences[n] for n in gone],
-        beams.finished.select(torch.tensor(gone, device=device)),
+        beams.finished.select(to_device(torch.tensor(gone), device)),
     )
     for n in gone:
         beams.sentences[n], beams.limits[n] = UNUSED, UNLIMITED
@@ -183,7 +184,7 @@ def leave(beams: Beams, over: list[bool], outputs: Outputs) -> Tensor | None:
         return None
     unused = (n for n, sentence in enumerate(beams.sentences) if sentence == UNUSED)
     kept = sorted([*live, *islice(unused, places - len(live))])
-    stay = torch.tensor(kept, device=device, dtype=torch.long)
+    stay = to_device(torch.tensor(kept, dtype=torch.long), device)
     beams.sentences = [beams.sentences[n] for n in kept]
     beams.limits = [beams.limits[n] for n in kept]
     beams.log_probs, beams.ids = beams.log_probs[stay], beams.ids[stay]
