@@ -117,7 +117,7 @@ def compare(
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
             work = prepare(found, base, measured, output, seeds, texts=Path(folder))
-            show_times(work, best, where)
+            show_times(work, best, output, where)
         return
     work = prepare(found, base, measured, output, seeds)
     rows, failed = run(work, best, output, where)

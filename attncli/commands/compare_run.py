@@ -60,8 +60,11 @@ def prepare(
     return Work(job.plan(found, files.data, seeds, output), sets)
 
 
-def show_times(work: Work, best: int, device: str) -> None:
-    """Write the runs that are not measured yet and their time, a row for each variant."""
+def show_times(work: Work, best: int, output: Path, device: str) -> None:
+    """Write the runs that are not measured yet and their time, a row for each variant.
+
+    If all runs are measured, name the file of the results instead.
+    """
     from attncli.jobs.compare_time import planned_times
 
     rows, total = [["variant", "runs", "parameters", "updates", "ms/update", "time"]], 0.0
@@ -78,12 +81,22 @@ def show_times(work: Work, best: int, device: str) -> None:
                     duration(found.seconds) if found.updates else "unknown",
                 ]
             )
+    if len(rows) == 1:
+        name_results(work, output)
+        return
     with open_output(None) as write:
         write(columns([*rows, ["total", *[""] * 4, duration(total)]]).encode())
     early = (
         "; --best and early stopping make it shorter" if best else "; early stopping shortens it"
     )
     console.say(f"training at most, without evaluations{early}")
+
+
+def name_results(work: Work, output: Path) -> None:
+    """Name the file of the results of a finished comparison."""
+    results = output / "comparison.txt"
+    where = results if results.exists() else "the same command without --dry-run writes them"
+    console.say(f"finished before: {counted(len(work.runs), 'run')}; results: {where}")
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:

@@ -161,6 +161,11 @@ def test_a_dry_run_shows_the_time_of_what_is_not_measured_and_writes_nothing(
     assert app.run([*command, "--grid", "heads=2,4", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "model.heads=4" in said and "model.heads=2" not in said
+    assert app.run([*command, "heads=2", "--dry-run"]) == 0  # nothing is left to train
+    table, said = capsys.readouterr()
+    assert table == "" and said.splitlines()[-1] == (
+        f"finished before: 1 run; results: {out / 'comparison.txt'}"
+    )
 
 
 def test_the_best_by_dev_get_further_seeds(
