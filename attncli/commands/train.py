@@ -26,6 +26,7 @@ from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import parse_corpus
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished, Interrupted
+from attncli.training.folder import RunFolder
 from attncli.training.settings import ImageOptions, LabelFiles, settings
 from attncli.training.sources import training_source
 from models.errors import ModelError
@@ -263,6 +264,9 @@ def _train(config: RunConfig, folder: Path, device: str, rank: Rank) -> None:
             raise typer.Exit(stop.status or 130) from None
     if not isinstance(event, AlreadyFinished):
         example = training_source(config.model.family).example(config, folder)
+        page = RunFolder(folder).samples_page
+        if page.exists():
+            console.say(f"samples of the dev set: {page}")
         console.say(f"try: {example} -m {shlex.quote(str(folder))}")
         offer_pruning(folder)
 

@@ -88,6 +88,11 @@ class RunFolder(NamedTuple):
         return self.path / "samples"
 
     @property
+    def samples_page(self) -> Path:
+        """Path of the page of all samples."""
+        return self.samples / "index.html"
+
+    @property
     def snapshots(self) -> Path:
         """The weights of the last evaluations, one file each."""
         return self.path / "snapshots"
