@@ -91,11 +91,11 @@ def evaluate(
 
     The model translates the source; its outputs are compared with one or more references. BLEU,
     chrF and TER are computed by sacreBLEU. Exact match is the share of outputs that equal a
-    reference, the error rate is edits per reference token, and ROUGE-L is the F1 of the longest
-    common subsequence of words; all in percent. Search settings default to those saved with the
-    model. Several models and --hypotheses give a row each. Lengths are counted in words
-    between spaces; the ratio is output length over reference length. Multilingual models need
-    --to LANGUAGE.
+    reference, the error rate is edits per reference token, ROUGE-1 and ROUGE-2 are the F1 of common
+    words and word pairs, and ROUGE-L is the F1 of the longest common subsequence of words; all in
+    percent. Search settings default to those saved with the model. Several models and --hypotheses
+    give a row each. Lengths are counted in words between spaces; the ratio is output length over
+    reference length. Multilingual models need --to LANGUAGE.
 
     Example:
       attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de

@@ -1,18 +1,22 @@
-"""ROUGE-L: precision and recall of the longest common subsequence (LCS) of words.
+"""ROUGE-L and ROUGE-N: precision and recall of common subsequences and n-grams of words.
 
-    P = LCS / |output|,   R = LCS / |reference|
+    ROUGE-L, of the longest common subsequence (LCS):   P = LCS / |output|,   R = LCS / |reference|
+    ROUGE-N, of the n-grams of both, with repetitions:  P = common / n-grams of the output
+                                                        R = common / n-grams of the reference
     F = (1 + beta^2) P R / (R + beta^2 P)
 
-Two definitions are in use. ``rouge_l`` is that of summarisation (beta = 1, as in the rouge-score
-package without stemming): the best F over the references. ``coco_rouge_l`` is that of the COCO
-caption tools (beta = 1.2): P and R are each the best over the references.
-Source: Lin 2004, section 3; the COCO definition: Chen et al. 2015.
+Two definitions of ROUGE-L are in use. ``rouge_l`` is that of summarisation (beta = 1, as in the
+rouge-score package without stemming): the best F over the references. ``coco_rouge_l`` is that of
+the COCO caption tools (beta = 1.2): P and R are each the best over the references.
+Source: Lin 2004, sections 2 and 3; the COCO definition: Chen et al. 2015.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from attncli.scoring.caption_words import References, Words
 from attncli.scoring.edit_distance import common_subsequence
@@ -27,11 +31,15 @@ def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> floa
     references: a list for each output. Words are runs of letters and digits in lower case; each
     kana and each Chinese character is a word.
     """
-    scores = [
-        max(_f1(rouge_words(output), rouge_words(text)) for text in texts)
-        for output, texts in zip(outputs, references, strict=True)
-    ]
-    return 100 * sum(scores) / len(scores) if scores else 0.0
+    return _mean_of_best(_f1, outputs, references)
+
+
+def rouge_n(outputs: Sequence[str], references: Sequence[Sequence[str]], n: int) -> float:
+    """Return the mean ROUGE-N F1 in percent, of the words of `rouge_l`.
+
+    A text of fewer than n words scores 0; an empty output for an empty reference scores 100.
+    """
+    return _mean_of_best(partial(_f1_of_ngrams, n=n), outputs, references)
 
 
 def rouge_words(text: str) -> list[str]:
@@ -43,6 +51,31 @@ def coco_rouge_l(outputs: Sequence[Words], references: Sequence[References]) -> 
     """Return the mean ROUGE-L of the COCO tools, from 0 to 1, for captions given as words."""
     scores = [_coco_f(*row) for row in zip(outputs, references, strict=True)]
     return sum(scores) / len(scores)
+
+
+def _mean_of_best(
+    score: Callable[[Words, Words], float],
+    outputs: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> float:
+    """Return the mean over the outputs of the best score over the references, in percent."""
+    scores = [
+        max(score(rouge_words(output), rouge_words(text)) for text in texts)
+        for output, texts in zip(outputs, references, strict=True)
+    ]
+    return 100 * sum(scores) / len(scores) if scores else 0.0
+
+
+def _f1_of_ngrams(output: Words, reference: Words, n: int) -> float:
+    if not output and not reference:
+        return 1.0
+    own, other = _ngrams(output, n), _ngrams(reference, n)
+    common = (own & other).total()
+    return _f(common / max(1, own.total()), common / max(1, other.total()), beta=1.0)
+
+
+def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words[start:] for start in range(n)), strict=False))
 
 
 def _f1(output: Words, reference: Words) -> float:

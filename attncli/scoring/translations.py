@@ -1,4 +1,4 @@
-"""Scores of translations: BLEU, chrF and TER by sacreBLEU; exact match, error rate and ROUGE-L.
+"""Scores of translations: BLEU, chrF and TER by sacreBLEU; exact match, error rate and ROUGE.
 
 Every score has a signature (Post 2018). Confidence intervals and comparisons with the first system
 are computed for sacreBLEU's scores, by paired bootstrap resampling (Koehn 2004). BLEU is also
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from attncli.scoring.rouge import rouge_l
+from attncli.scoring.rouge import rouge_l, rouge_n
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.errors import ModelError
 
@@ -203,7 +203,7 @@ def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[
 def _sequence_scores(
     system: System, test_set: EvaluationSet, scoring: Scoring
 ) -> tuple[MetricScore, ...]:
-    """Return exact match, error rate and ROUGE-L."""
+    """Return exact match, error rate, ROUGE-1, ROUGE-2 and ROUGE-L."""
     cased = str.lower if scoring.lowercase else str
     outputs = [cased(text) for text in system.hypotheses]
     rows = references_by_output(test_set.references)
@@ -216,6 +216,8 @@ def _sequence_scores(
     return (
         MetricScore("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
         MetricScore("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
+        MetricScore("ROUGE-1", rouge_n(outputs, references, 1), words),
+        MetricScore("ROUGE-2", rouge_n(outputs, references, 2), words),
         MetricScore("ROUGE-L", rouge_l(outputs, references), words),
     )
 

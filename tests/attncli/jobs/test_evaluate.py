@@ -286,6 +286,8 @@ def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
     assert isinstance(scores, dict)
     assert scores["exact"]["score"] == 50
     assert scores["error rate"]["score"] == pytest.approx(100 * 2 / 9)
+    assert scores["ROUGE-1"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
+    assert scores["ROUGE-2"]["score"] == pytest.approx(100 * (2 + 4 / 7) / 4)
     assert scores["ROUGE-L"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
     assert app.run(["evaluate", "--lowercase", "--hypotheses", outputs, references]) == 0
     table, said = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Exact match, error rate and ROUGE-L equal their definitions, computed the slow way."""
+"""Exact match, error rate and ROUGE equal their definitions, computed the slow way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import pytest
 
 from attncli.scoring.edit_distance import common_subsequence, edit_distance
-from attncli.scoring.rouge import rouge_l, rouge_words
+from attncli.scoring.rouge import rouge_l, rouge_n, rouge_words
 from attncli.scoring.sequences import error_rate, exact_match
 
 
@@ -62,3 +62,13 @@ def test_rouge_l_is_f1_of_the_best_reference() -> None:
     assert rouge_l(["Police, KILLED the gunman!"], [["x", reference]]) == pytest.approx(100)
     assert rouge_l(["a b"], [["a b c d"]]) == pytest.approx(100 * 2 * 1 * 0.5 / 1.5)
     assert rouge_words("state-of-the-art 日本") == ["state", "of", "the", "art", "日", "本"]
+
+
+def test_rouge_n_is_f1_of_common_ngrams_of_the_best_reference() -> None:
+    # 5 words and 7: the, cat, on, the, mat are common; of the pairs, on the and the mat
+    output, reference = "The cat on the mat", "the old cat sat on the mat"
+    assert rouge_n([output], [[reference]], 1) == pytest.approx(100 * 2 * 5 / (5 + 7))
+    assert rouge_n([output], [["x", reference]], 2) == pytest.approx(100 * 2 * 2 / (4 + 6))
+    assert rouge_n(["a a a"], [["a a"]], 1) == pytest.approx(100 * 2 * 2 / (3 + 2))  # clipped
+    assert rouge_n([output, "x"], [[output], ["y"]], 2) == pytest.approx(50)
+    assert rouge_n(["x", ""], [["x"], ["x"]], 2) == 0  # no pairs
