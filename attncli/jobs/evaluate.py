@@ -18,6 +18,7 @@ from attncli.jobs.loading import OpenOptions, model_names
 from attncli.jobs.output_checks import OutputReport
 from attncli.jobs.translate import Translates, translate_lines
 from attncli.plurals import counted
+from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
     Evaluation,
     EvaluationSet,
@@ -70,7 +71,7 @@ def evaluate_texts(
             "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
             "means little; compare exact match and error rate"
         )
-    systems = list(_translated(models, test_set.sources, options, max_batch_tokens, save))
+    systems = list(_translated(models, test_set, options, max_batch_tokens, save))
     systems += others
     for system in systems:
         if scoring.tokenize == "13a" and looks_tokenised(system):
@@ -115,12 +116,14 @@ def translate_test_set(
     sources: Sequence[str],
     translator: Translates,
     *,
+    references: Sequence[Sequence[str]] = (),
     search: SearchConfig,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: ShowProgress = lambda done, note="": None,
 ) -> System:
     """Translate a test set without normalisation; only lines too long for the model are split.
 
+    references: a list for each source; a loop that they repeat, too, is not reported.
     advance: receives the number of sentences translated so far.
     """
     start = time.perf_counter()
@@ -137,7 +140,7 @@ def translate_test_set(
     )
     seconds = time.perf_counter() - start
     hypotheses = [one_line(each.translation.text) if each.translation else "" for each in outcomes]
-    report = OutputReport()
+    report = OutputReport(references)
     list(report.messages(outcomes))
     notes = (*(each.note for each in outcomes if each.note), *report.totals())
     return System(name, hypotheses, seconds, notes)
@@ -145,12 +148,13 @@ def translate_test_set(
 
 def _translated(
     folders: Sequence[Path],
-    sources: list[str],
+    test_set: EvaluationSet,
     options: OpenOptions | None,
     max_batch_tokens: int,
     save: Path | None,
 ) -> Iterator[System]:
     """Translate with each model; save its outputs before the next model is opened."""
+    sources, references = test_set.sources, references_by_output(test_set.references)
     for name, folder in zip(model_names(folders), folders, strict=True):
         translator = loading.open_translator(folder, options)
         with console.progress(f"translating, {name}", total=len(sources)) as advance:
@@ -158,6 +162,7 @@ def _translated(
                 name,
                 sources,
                 translator,
+                references=references,
                 search=translator.search,
                 max_batch_tokens=max_batch_tokens,
                 advance=advance,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.data.lines import TranslatedLine
 from attncli.plurals import counted
@@ -12,9 +12,14 @@ REPORTED = 5  # lines of each kind that are reported one by one; the others are 
 
 
 class OutputReport:
-    """Messages about the best output of each line, and a summary if there are many."""
+    """Messages about the best output of each line, and a summary if there are many.
 
-    def __init__(self) -> None:
+    references: a list for each line, from line 1. A loop that a reference repeats as often is not
+    reported.
+    """
+
+    def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
+        self._references = references
         self._truncated = self._loops = 0
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
@@ -31,13 +36,17 @@ class OutputReport:
                         f"{counted(len(best.ids), 'token')} "
                         "(--max-ratio and --max-extra raise the limit)"
                     )
-            if found := repetition(best.text, outcome.line.text):
+            if found := repetition(best.text, outcome.line.text, *self._expected(number)):
                 self._loops += 1
                 if self._loops <= REPORTED:
                     yield (
                         f"line {number}: the output repeats {found.phrase!r} {found.times:,} times "
                         f"in a row (score {best.score:.2f})"
                     )
+
+    def _expected(self, number: int) -> Sequence[str]:
+        """Return the references of a line."""
+        return self._references[number - 1] if self._references else ()
 
     def summary(self) -> Iterator[str]:
         """Yield the totals of the kinds with more lines than were reported one by one."""

@@ -20,11 +20,11 @@ class Repetition(NamedTuple):
     times: int
 
 
-def repetition(text: str, source: str = "") -> Repetition | None:
+def repetition(text: str, *others: str) -> Repetition | None:
     """Return the longest loop of a text, None if there is none.
 
-    A loop of a source that repeats a phrase as often itself does not count. Units are words, or
-    characters in a text without spaces.
+    others: the source, and references if they are known. A loop does not count if one of them
+    repeats a phrase as often. Units are words, or characters in a text without spaces.
     """
     words = text.split()
     units, join = (words, " ") if len(words) > 1 else (list(text.strip()), "")
@@ -32,7 +32,7 @@ def repetition(text: str, source: str = "") -> Repetition | None:
     count = length // period if period else 0
     if count < TIMES or length < UNITS:
         return None
-    if source and (own := repetition(source)) and own.times >= count - 1:
+    if any((own := repetition(other)) and own.times >= count - 1 for other in others):
         return None
     return Repetition(join.join(units[start : start + period]), count)
 

@@ -30,3 +30,5 @@ def test_ordinary_text_has_no_loop(text: str) -> None:
 def test_a_loop_of_the_source_is_not_a_fault() -> None:
     assert repetition("ja " * 8, "yes " * 8) is None
     assert repetition("ja " * 20, "yes " * 8) == Repetition("ja", 20)
+    assert repetition("ja " * 20, "yes", "ja " * 20) is None  # so does a reference
+    assert repetition("ja " * 20, "yes", "ja " * 8) == Repetition("ja", 20)
