@@ -85,7 +85,7 @@ class Generated:
         sources, targets = random.integers(5, sizes.longest + 1, (2, self.count))
         self.targets = [self._ids(random, n, sizes.vocabulary) for n in targets]
         if self.images:
-            self.shape = (int(np.prod(model.encoder.grid)), int(model.encoder.value_size))  # type: ignore[call-overload, arg-type]
+            self.shape = (int(np.prod(model.encoder.grid)), int(model.encoder.value_size))  # type: ignore[arg-type]
             sources[:] = self.shape[0]
         else:
             self.sources = [self._ids(random, n, sizes.vocabulary) for n in sources]

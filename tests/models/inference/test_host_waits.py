@@ -31,7 +31,7 @@ class Constants(TorchDispatchMode):
     """Count of the tensors that are made from Python values; on a GPU, each is a copy."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -56,9 +56,8 @@ def no_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_step_of_a_search_reads_no_value(preset: str) -> None:
     model = small_model(preset)
     encoded = memory_of(preset, model)
-    memory = encoded._replace(
-        **{k: v.to(META) for k, v in encoded._asdict().items() if isinstance(v, Tensor)}
-    )
+    parts = (part.to(META) if isinstance(part, Tensor) else part for part in encoded)
+    memory = Memory._make(parts)
     model = copy.deepcopy(model).to(META)
     prepared, state = model.start(memory)
     log_probs, ids = (
@@ -91,8 +90,14 @@ def test_a_longer_search_makes_no_more_tensors_from_python_values() -> None:
 def test_the_host_reads_one_list_per_step(monkeypatch: pytest.MonkeyPatch) -> None:
     model = copy.deepcopy(small_model("rnnsearch-nano"))
     model.output.bias[FIRST_OUTPUT] = -1000
-    memory, read, tolist = memory_of("rnnsearch-nano", model), [], Tensor.tolist
-    monkeypatch.setattr(Tensor, "tolist", lambda one: read.append(one.dtype) or tolist(one))
+    memory, tolist = memory_of("rnnsearch-nano", model), Tensor.tolist
+    read: list[torch.dtype] = []
+
+    def recorded(one: Tensor) -> Any:
+        read.append(one.dtype)
+        return tolist(one)
+
+    monkeypatch.setattr(Tensor, "tolist", recorded)
     beam_search(model, memory, [9] * 3, BEAM, SearchConfig())
     at_the_end = 4  # parts of the finished hypotheses
     assert len(read) == 9 + at_the_end
@@ -100,7 +105,8 @@ def test_the_host_reads_one_list_per_step(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_additive_scores_of_several_queries_read_no_value() -> None:
     query, keys = torch.empty(2, 3, 4, device=META), torch.empty(2, 5, 4, device=META)
-    scores = AdditiveEnergy.apply(query, keys, torch.empty(4, device=META))
+    energy = torch.empty(4, device=META)
+    scores: Tensor = AdditiveEnergy.apply(query, keys, energy)  # type: ignore[no-untyped-call]
     assert scores.shape == (2, 3, 5)
 
 
