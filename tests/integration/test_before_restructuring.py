@@ -1,7 +1,8 @@
 """Bundles, runs and outputs recorded at revision 8835d3f: later versions must reproduce them.
 
-tests/fixtures/before_restructuring/make.py made the files. Numbers are compared exactly if torch
-and the processor are those of the recording, and within a tolerance otherwise.
+tests/fixtures/before_restructuring/make.py made the files. Weights and alignments are compared
+exactly if torch and the processor are those of the recording, and within a tolerance otherwise.
+Searches are compared within a tolerance: their sums have been computed in another order since.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ RECORDED = Path(make.__file__).parent
 OUTPUTS: dict[str, Any] = json.loads((RECORDED / "outputs.json").read_text("utf-8"))
 SAME_MACHINE = json.loads((RECORDED / "machine.json").read_text("utf-8")) == make.machine()
 SCORES = 0.0 if SAME_MACHINE else 1e-4
+SEARCHED = 1e-5 if SAME_MACHINE else 1e-4
 WEIGHTS = 0.0 if SAME_MACHINE else 1e-3
 ORDER = ("-s", "train.sort=both_sides")  # the only one of versions before the setting
 RETRAINED = ("rnnsearch", "luong", "transformer", "captioner-soft", "captioner-hard")
@@ -101,13 +103,17 @@ def test_the_embedded_grammar_gives_the_recorded_pairs() -> None:
 
 
 def compare_hypotheses(out: str, expected: list[list[list[Any]]]) -> None:
-    """Compare n-best lists: texts exactly, scores within the tolerance."""
+    """Compare n-best lists: scores within the tolerance, texts exactly.
+
+    The last text is not compared, because one with an equal score may stand in its place.
+    """
     found = [make.hypotheses(line) for line in out.splitlines()]
-    assert [[row[0] for row in rows] for rows in found] == [
-        [row[0] for row in rows] for rows in expected
+    assert [[text for text, _ in rows[:-1]] for rows in found] == [
+        [text for text, _ in rows[:-1]] for rows in expected
     ]
-    scores = [row[1] for rows in found for row in rows]
-    assert scores == pytest.approx([row[1] for rows in expected for row in rows], abs=SCORES, rel=0)
+    scores = [score for rows in found for _, score in rows]
+    recorded = [score for rows in expected for _, score in rows]
+    assert scores == pytest.approx(recorded, abs=SEARCHED, rel=0)
 
 
 def compare_weights(found: Path, expected: Path) -> None:
