@@ -74,12 +74,9 @@ def settings(
     assignments = [*_image_assignments(images), *assignments]
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
-        "train": [str(path) for path in files if path.suffix != ".toml"],
-        "dev": [str(path) for path in dev],
+        **_files(files, dev, images, labels),
         "corpora": [to_dict(corpus) for corpus in corpora],
         "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
-        **{name: str(path or "") for name, path in images._asdict().items() if name in DATA},
-        **{name: str(path or "") for name, path in labels._asdict().items()},
     }
     if named := {name: value for name, value in data.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
@@ -94,6 +91,18 @@ def settings(
     if start:
         _check_languages(config, start)
     return with_languages(_absolute(config))
+
+
+def _files(
+    files: Sequence[Path], dev: Sequence[Path], images: ImageOptions, labels: LabelFiles
+) -> dict[str, Any]:
+    """Return the files given on the command line as settings of the data."""
+    return {
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        **{name: str(path or "") for name, path in images._asdict().items() if name in DATA},
+        **{name: str(path or "") for name, path in labels._asdict().items()},
+    }
 
 
 def _image_assignments(images: ImageOptions) -> list[str]:
