@@ -1,14 +1,14 @@
 """Packed weights: linear maps of a search in the memory layout of oneDNN.
 
 oneDNN (see models/linear.py) computes without converting the weights at each step if they are
-packed once: up to 1.7 times as fast. Sums are those of fp32, in another order.
+packed once: up to 1.7 times as fast. Sums are those of fp32, in another order. Each search packs
+them anew, because weights change between searches during training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,6 @@ class PackedMap:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.weight, self.bias = weight, bias
         self.packed: Tensor | None = None
-        self.version = weight._version
 
     def __call__(self, x: Tensor) -> Tensor:
         """Map (.., I) to (.., O)."""
@@ -35,38 +34,22 @@ class PackedMap:
         )
         return mapped
 
-    def is_of(self, layer: nn.Module) -> bool:
-        """Return True if the layer still has these weights."""
-        same = layer.weight is self.weight and layer.bias is self.bias
-        return same and self.weight._version == self.version
-
-
-packed_maps: WeakKeyDictionary[nn.Module, PackedMap] = WeakKeyDictionary()
-
 
 @contextmanager
 def packed_weights(*modules: nn.Module) -> Iterator[None]:
     """Compute all linear maps of some modules with packed weights while the block runs.
 
-    The packed weights are stored until the model is dropped or its weights change. Does nothing
-    where gradients are needed, outside the processor, and for types other than fp32.
+    The weights must not change in the block. Does nothing where gradients are needed, outside the
+    processor, and for types other than fp32.
     """
     layers = [layer for module in modules for layer in module.modules() if can_pack(layer)]
     try:
         for layer in layers:
-            layer.__dict__["forward"] = packed_map(layer)
+            layer.__dict__["forward"] = PackedMap(layer.weight, layer.bias)  # type: ignore[arg-type]
         yield
     finally:
         for layer in layers:
             layer.__dict__.pop("forward", None)
-
-
-def packed_map(layer: nn.Module) -> PackedMap:
-    """Return the packed map of a layer, which is stored."""
-    found = packed_maps.get(layer)
-    if found is None or not found.is_of(layer):
-        found = packed_maps[layer] = PackedMap(layer.weight, layer.bias)  # type: ignore[arg-type]
-    return found
 
 
 def can_pack(layer: nn.Module) -> bool:
