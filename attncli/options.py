@@ -17,15 +17,19 @@ Typer then sees a function with one option per field and no `overrides`:
 
 and `attn translate --beam 2` calls the command with `overrides=SearchOverrides({"beam": 2})`.
 Options that are not given are None and are left out, so the value saved with the model applies.
+
+A parameter of a dataclass type becomes one option for each field, with the type and the default of
+the field. Commands that share several options declare them once in such a class.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -84,7 +88,7 @@ SHORT: dict[tuple[type, str], str] = {  # option names of one letter
 
 
 def with_settings(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that replaces a command's `Overrides` parameters by options.
+    """Return a decorator that replaces parameters of `Overrides` and dataclasses by options.
 
     without: fields that do not apply to the command; they get no option. The module docstring has
     an example.
@@ -95,6 +99,7 @@ def with_settings(*without: str) -> Callable[[Callable[..., Any]], Callable[...,
 def _with_settings(command: Callable[..., Any], without: tuple[str, ...]) -> Callable[..., Any]:
     declared = inspect.signature(command, eval_str=True).parameters.values()
     overrides = {p.name: p.annotation for p in declared if _is_overrides(p.annotation)}
+    groups = {p.name: p.annotation for p in declared if _is_group(p.annotation)}
     parameters = {
         p.name: p for parameter in declared for p in _expanded(parameter) if p.name not in without
     }
@@ -104,6 +109,8 @@ def _with_settings(command: Callable[..., Any], without: tuple[str, ...]) -> Cal
         for name, kind in overrides.items():
             options = {f: values.pop(f) for f in fields_of(kind.config_class) if f in values}
             values[name] = kind({f: value for f, value in options.items() if value is not None})
+        for name, group in groups.items():
+            values[name] = group(**{f.name: values.pop(f.name) for f in dataclasses.fields(group)})
         return command(**values)
 
     del run.__wrapped__  # Typer must read the signature set below, not the command's
@@ -134,11 +141,24 @@ def _is_overrides(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Overrides)
 
 
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind) and not _is_overrides(kind)
+
+
 def _expanded(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
-    """Yield the options of an overrides parameter; any other parameter is unchanged."""
+    """Yield the options of an overrides or dataclass parameter; any other is unchanged."""
     kind = parameter.annotation
     if _is_overrides(kind):
         yield from (_setting(kind.config_class, name) for name in fields_of(kind.config_class))
+    elif _is_group(kind):
+        types = get_type_hints(kind, include_extras=True)
+        for field in dataclasses.fields(kind):
+            yield inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=types[field.name],
+            )
     else:
         yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 

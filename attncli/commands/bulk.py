@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import typer
 
-from attncli import console
-from attncli.bulk.engines import ENGINES
-from attncli.bulk.job import BulkJob
-from attncli.bulk.joining import ERRORS, WARNINGS
-from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
-from attncli.bulk.sources import image_source, text_sources
 from attncli.bulk.tasks import align as align_task
 from attncli.bulk.tasks import caption as caption_task
 from attncli.bulk.tasks import classify as classify_task
 from attncli.bulk.tasks import translate as translate_task
 from attncli.commands.align import Probabilities, ReverseModel
+from attncli.commands.bulk_options import ImageWork, InputKind, TextWork
+from attncli.commands.bulk_run import BulkTaskCall, models_for, run
 from attncli.commands.caption import Batch
 from attncli.commands.classify import Models as Classifiers
 from attncli.commands.classify import Nbest
@@ -35,14 +29,9 @@ from attncli.commands.translate import (
     SplitAbove,
 )
 from attncli.data.glossary import read_glossary
-from attncli.data.lines import CHUNK_LINES
-from attncli.data.named_images import GROUP
-from attncli.data.streams import check_output
 from attncli.jobs.line_plans import EVERYDAY
-from attncli.jobs.loading import readable
 from attncli.options import (
     BatchTokens,
-    Device,
     From,
     HardDecode,
     Models,
@@ -51,67 +40,14 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import AlignOverrides, SearchOverrides
-from attncli.plurals import counted
 from attncli.render import classifications, hypotheses
-from attncli.render.duration import duration
 from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS
 from models.inference.engines import Engine
 from models.installed import chosen_model
 
-if TYPE_CHECKING:
-    EngineName = str
-else:  # for the command line
-    EngineName = Literal[tuple(ENGINES)]
-
-DOING = {
-    "translate": "translating",
-    "classify": "classifying",
-    "caption": "captioning",
-    "align": "aligning",
-}  # labels of the progress
-
 Paths = Annotated[
     list[Path],
     typer.Argument(metavar="IN... OUT", help="Files and folders to read; the output."),
-]
-EngineOption = Annotated[
-    EngineName,
-    typer.Option(
-        "--engine", help="local: processes on this machine; ray, spark: an existing cluster."
-    ),
-]
-Processes = Annotated[
-    int,
-    typer.Option(
-        "--processes",
-        min=0,
-        help="Workers at the same time. Default (0): one for each GPU, or for each processor.",
-    ),
-]
-ShardSize = Annotated[
-    int, typer.Option("--shard", min=1, help="Records of a shard, the unit of work and of resume.")
-]
-ImageShardSize = Annotated[
-    int, typer.Option("--shard", min=1, help="Images of a shard, the unit of work and of resume.")
-]
-Threads = Annotated[
-    int, typer.Option(min=0, help="Processor threads of a worker (0: the default of torch).")
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--field",
-        help="JSON lines: field of the text, inner ones with a dot: meta.title. The result is "
-        "added to each object. To align: twice, source and target.",
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        help="Parquet (needs pyarrow): column of the texts. The results are added as a column. To "
-        "align: twice, source and target.",
-    ),
 ]
 InferenceEngine = Annotated[
     Engine,
@@ -142,8 +78,6 @@ def translate(
     model: Models = None,
     to: To = "",
     source: From = "",
-    field: Fields = None,
-    column: Columns = None,
     format: Annotated[hypotheses.Format, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
     overrides: SearchOverrides,
@@ -158,11 +92,7 @@ def translate(
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
     inference_engine: InferenceEngine = "auto",
     precision: PrecisionName = "fp32",
-    engine: EngineOption = "local",
-    processes: Processes = 0,
-    shard: ShardSize = CHUNK_LINES,
-    device: Device = "auto",
-    threads: Threads = 1,
+    work: TextWork,
 ) -> None:
     """Translate files and folders of text in shards.
 
@@ -195,16 +125,15 @@ def translate(
         engine=inference_engine,
         precision=precision,
     )
-    how = _How(engine, processes, shard, device, threads, _kind(field, column))
-    _run("translate", _models(model, "translate"), settings, paths, how)
+    task = BulkTaskCall("translate", models_for(model, "translate"), settings)
+    run(task, paths, work.kind(), work)
 
 
+@with_settings()
 def classify(
     paths: Paths,
     *,
     model: Classifiers = None,
-    field: Fields = None,
-    column: Columns = None,
     format: Annotated[
         classifications.Format, typer.Option(help="How to write the labels.")
     ] = "text",
@@ -212,11 +141,7 @@ def classify(
     scores: Scores = False,
     hard_decode: HardDecode = None,
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
-    engine: EngineOption = "local",
-    processes: Processes = 0,
-    shard: ShardSize = CHUNK_LINES,
-    device: Device = "auto",
-    threads: Threads = 1,
+    work: TextWork,
 ) -> None:
     """Classify files and folders of text in shards.
 
@@ -227,9 +152,8 @@ def classify(
       attn bulk classify -m runs/intents corpus/ labels/
     """
     settings = classify_task.ClassifySettings(format, nbest, scores, hard_decode, max_batch_tokens)
-    models = _models(model, "classify")
-    how = _How(engine, processes, shard, device, threads, _kind(field, column))
-    _run("classify", models, settings, paths, how)
+    task = BulkTaskCall("classify", models_for(model, "classify"), settings)
+    run(task, paths, work.kind(), work)
 
 
 @with_settings("max_ratio", "max_extra")
@@ -244,11 +168,7 @@ def caption(
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
     batch: Batch = BATCH_IMAGES,
-    engine: EngineOption = "local",
-    processes: Processes = 0,
-    shard: ImageShardSize = GROUP,
-    device: Device = "auto",
-    threads: Threads = 1,
+    work: ImageWork,
 ) -> None:
     """Caption images, folders and TAR files in shards.
 
@@ -264,8 +184,8 @@ def caption(
     settings = caption_task.CaptionSettings(
         format, scores, dict(overrides.values), hard_decode, batch
     )
-    how = _How(engine, processes, shard, device, threads, _Kind("images"))
-    _run("caption", _models(model, "caption"), settings, paths, how)
+    task = BulkTaskCall("caption", models_for(model, "caption"), settings)
+    run(task, paths, InputKind("images"), work)
 
 
 @with_settings()
@@ -276,18 +196,12 @@ def align(
     reverse_model: ReverseModel = None,
     to: To = "",
     source: From = "",
-    field: Fields = None,
-    column: Columns = None,
     overrides: AlignOverrides,
     format: LineFormat = "pharaoh",
     probabilities: Probabilities = False,
     hard_decode: HardDecode = None,
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
-    engine: EngineOption = "local",
-    processes: Processes = 0,
-    shard: ShardSize = CHUNK_LINES,
-    device: Device = "auto",
-    threads: Threads = 1,
+    work: TextWork,
 ) -> None:
     """Align the words of files of sentence pairs in shards.
 
@@ -306,104 +220,8 @@ def align(
         probabilities=probabilities,
         max_batch_tokens=max_batch_tokens,
     )
-    models = _models(model, "translate")
+    models = models_for(model, "translate")
     if len(models) > 1:
         raise typer.BadParameter("one model", param_hint="'--model'")
     models += [chosen_model(reverse_model, "translate")] if reverse_model else []
-    how = _How(engine, processes, shard, device, threads, _kind(field, column, count=2))
-    _run("align", models, settings, paths, how)
-
-
-class _Kind(NamedTuple):
-    """The kind of input, and its fields or columns with texts."""
-
-    name: str  # a key of attncli.bulk.inputs.INPUTS
-    fields: tuple[str, ...] = ()
-
-
-def _kind(fields: list[str] | None, columns: list[str] | None, *, count: int = 1) -> _Kind:
-    """Return the kind of input that is chosen. count: fields that the task needs."""
-    if fields and columns:
-        raise typer.BadParameter("either --field or --column", param_hint="'--field'")
-    chosen = tuple(fields or columns or ())
-    if chosen and len(chosen) != count:
-        option = "'--field'" if fields else "'--column'"
-        raise typer.BadParameter(f"{count} expected, found {len(chosen)}", param_hint=option)
-    return _Kind("jsonl" if fields else "parquet" if columns else "lines", chosen)
-
-
-class _How(NamedTuple):
-    """Where and in what portions records are processed."""
-
-    engine: str
-    processes: int
-    shard: int
-    device: str
-    threads: int
-    kind: _Kind
-
-
-def _models(given: Sequence[Path] | None, task: str) -> list[Path]:
-    """Return the folders of the models; refuse one that cannot be read before any work."""
-    models: Sequence[Path | None] = given or [None]
-    return [readable(chosen_model(model, task)) for model in models]
-
-
-def _run(
-    task: str, models: Sequence[Path], settings: Any, paths: Sequence[Path], how: _How
-) -> None:
-    """Run a job, show its progress and report its end."""
-    *inputs, out = paths
-    if not inputs:
-        raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
-    check_output(out)
-    job = BulkJob(
-        task,
-        tuple(str(model.resolve()) for model in models),
-        dataclasses.asdict(settings),
-        how.kind.name,
-        how.kind.fields,
-        device=how.device,
-        threads=how.threads,
-    )
-    sources_of = image_source if how.kind.name == "images" else text_sources
-    sources = sources_of(inputs, out)
-    plan = BulkPlan(job, sources, out, how.shard, how.engine, how.processes)
-    try:
-        summary = _shown(plan)
-    except KeyboardInterrupt:
-        console.warn("interrupted; finished shards are kept, the same command continues")
-        raise
-    _report(summary)
-    if summary.counts.errors:
-        raise typer.Exit(1)
-
-
-def _shown(plan: BulkPlan) -> BulkSummary:
-    """Run a job and show its progress."""
-    with console.progress(DOING[plan.job.task], total=1) as advance:
-        for event in run_bulk(plan):
-            if isinstance(event, BulkSummary):
-                return event
-            advance(event.records / max(1, event.all_records), _note(event))
-    raise AssertionError("a job without a summary")
-
-
-def _note(event: BulkProgress) -> str:
-    """Return the progress over all shards, the rate and the time left."""
-    shards = f"{event.shards:,} of {counted(event.all_shards, 'shard')}"
-    if not event.new_records:
-        return shards
-    rate = event.new_records / max(event.seconds, 1e-9)
-    left = duration((event.all_records - event.records) / rate)
-    return f"{shards}, {rate:,.{0 if rate >= 10 else 1}f} records/s, {left} left"
-
-
-def _report(summary: BulkSummary) -> None:
-    records, errors, warnings = summary.counts
-    done = "finished before, unchanged" if summary.before else "finished"
-    console.say(f"{done}: {counted(records, 'record')}")
-    if warnings:
-        console.say(f"{counted(warnings, 'warning')}: {summary.state / WARNINGS}")
-    if errors:
-        console.warn(f"{counted(errors, 'record')} without a result: {summary.state / ERRORS}")
+    run(BulkTaskCall("align", models, settings), paths, work.kind(count=2), work)

@@ -79,6 +79,14 @@ class RewardLoss(Protocol):
         """
 
 
+class UpdateBatches(NamedTuple):
+    """Batches of one update."""
+
+    examples: Examples
+    group: list[np.ndarray]  # example numbers of each batch
+    reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
+
+
 class Prepared(NamedTuple):
     """Data ready for training."""
 

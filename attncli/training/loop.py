@@ -13,7 +13,7 @@ import torch
 from attncli.data.batching import Examples
 from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
-from attncli.training.data import RewardLoss
+from attncli.training.data import RewardLoss, UpdateBatches
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.epoch import Epoch, start_epoch
@@ -72,9 +72,8 @@ def fit_epoch(
         by_reward = counters.epoch + 1 >= config.self_critical_from
         progress = (counters.batch + len(group)) / len(plan)
         stepper.clock.read()
-        event = stepper.train_on(
-            epoch.examples, group, progress, reward_loss if by_reward else None
-        )
+        update = UpdateBatches(epoch.examples, group, reward_loss if by_reward else None)
+        event = stepper.train_on(update, progress)
         stepper.clock.read()
         counters.batch += len(group)
         yield event._replace(elapsed=counters.elapsed)

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, autograd, nn
 
-from attncli.data.batching import Examples, gather
+from attncli.data.batching import gather
 from attncli.training.clock import Clock, time_share
 from attncli.training.config import TrainConfig
-from attncli.training.data import RewardLoss
+from attncli.training.data import RewardLoss, UpdateBatches
 from attncli.training.events import Stepped
 from attncli.training.schedule import learning_rate
 from attncli.training.state import State
@@ -34,18 +34,9 @@ class Stepper:
         self.attention_loss = AttentionLoss(config.attention, state.model)
         self.baselines: list[float] = []  # of the REINFORCE baseline, after each batch
 
-    def train_on(
-        self,
-        examples: Examples,
-        group: list[np.ndarray],
-        progress: float,
-        reward_loss: RewardLoss | None,
-    ) -> Stepped:
-        """Update the weights once by a group of batches, given as arrays of example numbers.
-
-        progress: share of the epoch that is done then. reward_loss: self-critical training; None:
-        likelihood.
-        """
+    def train_on(self, update: UpdateBatches, progress: float) -> Stepped:
+        """Update the weights once. progress: share of the epoch that is done then."""
+        examples, group, reward_loss = update
         batches = [gather(examples, numbers, self.device) for numbers in group]
         if reward_loss:
             numbered = list(zip(batches, group, strict=True))

@@ -28,6 +28,14 @@ class PooledBatch(NamedTuple):
     weights: Tensor  # (B, 1 + H, S): the mean of the heads, and each of several heads
 
 
+class ClassifyOptions(NamedTuple):
+    """How texts are classified; see `Classifier.stream`."""
+
+    nbest: int = 1
+    attention: bool = False
+    max_batch_tokens: int = MAX_BATCH_TOKENS
+
+
 class Classifier(TorchModel):
     """A classifier on a device. Its output for a text does not depend on the batch."""
 
@@ -70,13 +78,17 @@ class Classifier(TorchModel):
         first. attention: True adds the weight of each word. max_batch_tokens: tokens per batch,
         padding included. Raises InputError for a text longer than `max_source_length`.
         """
-        done = 0
+        options, done = ClassifyOptions(nbest, attention, max_batch_tokens), 0
         for group in windows(texts, window):
-            encoded = [self._encoded(text, done + n) for n, text in enumerate(group, 1)]
-            yield from in_order(
-                self._classified(group, encoded, nbest, attention, max_batch_tokens)
-            )
+            yield from self.classified(group, done + 1, options)
             done += len(group)
+
+    def classified(
+        self, texts: Sequence[str], first: int, options: ClassifyOptions
+    ) -> Iterator[Classification]:
+        """Yield the results of some texts in order. first: number of the first text."""
+        encoded = [self._encoded(text, number) for number, text in enumerate(texts, first)]
+        return in_order(self._by_length(texts, encoded, options))
 
     def _encoded(self, text: str, number: int) -> list[int]:
         ids = self.tokenizer.encode(text) if text.strip() else []
@@ -88,19 +100,15 @@ class Classifier(TorchModel):
             )
         return ids
 
-    def _classified(
-        self,
-        texts: Sequence[str],
-        encoded: Sequence[list[int]],
-        nbest: int,
-        attention: bool,
-        max_batch_tokens: int,
+    def _by_length(
+        self, texts: Sequence[str], encoded: Sequence[list[int]], options: ClassifyOptions
     ) -> Iterator[tuple[int, Classification]]:
         """Yield the index and the result of each text, batch by batch."""
         for index, ids in enumerate(encoded):
             if not ids:
                 yield index, Classification(texts[index], ())
-        for batch in length_batches([*map(len, encoded)], max_tokens=max_batch_tokens):
+        nbest, attention, most = options
+        for batch in length_batches([*map(len, encoded)], max_tokens=most):
             pooled = self._pooled([encoded[index] for index in batch])
             for row, index in enumerate(batch):
                 result = Classification(texts[index], self._best(pooled.probabilities[row], nbest))

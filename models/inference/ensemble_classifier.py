@@ -8,13 +8,11 @@ The models may have different vocabularies and poolings; their labels are the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from models.config import MAX_BATCH_TOKENS
 from models.errors import ConfigurationError
-from models.inference.batching import windows
-from models.inference.classifier import WINDOW, Classifier
+from models.inference.classifier import Classifier, ClassifyOptions
 from models.inference.ensemble import MemberReadModes, member_names
 from models.types import Classification, LabelProbability
 
@@ -44,29 +42,17 @@ class EnsembleClassifier(MemberReadModes, Classifier):
         """Return the length of a text in tokens: the highest of the models."""
         return max(member.source_length(text) for member in self.members)
 
-    def stream(
-        self,
-        texts: Iterable[str],
-        *,
-        nbest: int = 1,
-        attention: bool = False,
-        max_batch_tokens: int = MAX_BATCH_TOKENS,
-        window: int = WINDOW,
+    def classified(
+        self, texts: Sequence[str], first: int, options: ClassifyOptions
     ) -> Iterator[Classification]:
-        """Classify texts by the mean of the models' probabilities; see `Classifier.stream`."""
-        for group in windows(texts, window):
-            of_members = [
-                member.stream(
-                    group,
-                    nbest=len(self.labels),
-                    attention=attention and member is self.members[0],
-                    max_batch_tokens=max_batch_tokens,
-                    window=window,
-                )
-                for member in self.members
-            ]
-            for results in zip(*of_members, strict=True):
-                yield mean_of(results, nbest)
+        """Yield the means of the models' probabilities for some texts; see `Classifier`."""
+        of_all = options._replace(nbest=len(self.labels))
+        without_weights = of_all._replace(attention=False)
+        of_members = [
+            member.classified(texts, first, without_weights if number else of_all)
+            for number, member in enumerate(self.members)
+        ]
+        return (mean_of(results, options.nbest) for results in zip(*of_members, strict=True))
 
 
 def mean_of(results: Sequence[Classification], nbest: int) -> Classification:

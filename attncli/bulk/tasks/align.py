@@ -9,6 +9,7 @@ from typing import Any
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line
 from attncli.data.pairs import pair_of
 from attncli.data.panels import AlignedPair
@@ -34,7 +35,7 @@ class AlignSettings:
     max_batch_tokens: int = MAX_BATCH_TOKENS
 
 
-class AlignTask:
+class AlignTask(LineTask[AlignedPair]):
     """A model that aligns the pairs of shards; a second model is the reverse one."""
 
     into = "links"
@@ -52,20 +53,17 @@ class AlignTask:
             max_batch_tokens=settings.max_batch_tokens,
         )
 
-    def record(self, value: str, number: int) -> Line:
-        """Return a text as a line."""
-        return Line(number, value)
-
-    def run(self, records: Sequence[Line]) -> list[RecordResult]:
+    def outcomes(self, lines: list[Line]) -> Sequence[AlignedPair]:
         """Return the links of each pair."""
-        [pairs] = align_chunks([[pair_of(line) for line in records]], self.aligner)
-        return list(map(self._result, pairs))
+        [pairs] = align_chunks([[pair_of(line) for line in lines]], self.aligner)
+        return pairs
 
-    def failed(self, record: Line, error: str) -> RecordResult:
-        """Return the row of a pair that could not be aligned."""
-        return self._result(empty(pair_of(record))._replace(note=error))
+    def failure(self, line: Line, error: str) -> AlignedPair:
+        """Return a pair without links."""
+        return empty(pair_of(line))._replace(note=error)
 
-    def _result(self, pair: AlignedPair) -> RecordResult:
+    def result(self, pair: AlignedPair) -> RecordResult:
+        """Return the rows and links of a pair."""
         style = Style(probabilities=self.settings.probabilities)
         row = written([pair], self.settings.format, style)
         if pair.note:

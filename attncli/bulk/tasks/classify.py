@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks.lines import LineTask
 from attncli.data.classified import ClassifiedLine
 from attncli.data.lines import Line
 from attncli.jobs import loading
@@ -29,7 +30,7 @@ class ClassifySettings:
     max_batch_tokens: int = MAX_BATCH_TOKENS
 
 
-class ClassifyTask:
+class ClassifyTask(LineTask[ClassifiedLine]):
     """Classifiers of the lines of shards."""
 
     into = "label"
@@ -46,20 +47,17 @@ class ClassifyTask:
             max_batch_tokens=settings.max_batch_tokens,
         )
 
-    def record(self, value: str, number: int) -> Line:
-        """Return a text as a line."""
-        return Line(number, value)
-
-    def run(self, records: Sequence[Line]) -> list[RecordResult]:
+    def outcomes(self, lines: list[Line]) -> Sequence[ClassifiedLine]:
         """Return the labels of each line."""
-        [outcomes] = self._classify([list(records)])
-        return [self._result(outcome) for outcome in outcomes]
+        [outcomes] = self._classify([lines])
+        return outcomes
 
-    def failed(self, record: Line, error: str) -> RecordResult:
-        """Return the row of a line that could not be classified."""
-        return self._result(ClassifiedLine(record, None, error))
+    def failure(self, line: Line, error: str) -> ClassifiedLine:
+        """Return a line without labels."""
+        return ClassifiedLine(line, None, error)
 
-    def _result(self, outcome: ClassifiedLine) -> RecordResult:
+    def result(self, outcome: ClassifiedLine) -> RecordResult:
+        """Return the rows, label and warning of a line."""
         row = rendered([outcome], self.layout)
         if outcome.result is None:
             return RecordResult(row, None, outcome.note)

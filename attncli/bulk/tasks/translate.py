@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs import engines
 from attncli.jobs.line_plans import EVERYDAY, LineOptions
@@ -45,7 +46,7 @@ class TranslateSettings:
     precision: ComputePrecision = "fp32"
 
 
-class TranslateTask:
+class TranslateTask(LineTask[TranslatedLine]):
     """Text models that translate the lines of shards."""
 
     into = "translation"
@@ -66,20 +67,17 @@ class TranslateTask:
             aligner=_tag_aligner(self.translator) if settings.keep_tags else None,
         )
 
-    def record(self, value: str, number: int) -> Line:
-        """Return a text as a line."""
-        return Line(number, value)
-
-    def run(self, records: Sequence[Line]) -> list[RecordResult]:
+    def outcomes(self, lines: list[Line]) -> Sequence[TranslatedLine]:
         """Return the translation of each line."""
-        [outcomes] = self._translate([list(records)])
-        return [self._result(outcome) for outcome in outcomes]
+        [outcomes] = self._translate([lines])
+        return outcomes
 
-    def failed(self, record: Line, error: str) -> RecordResult:
-        """Return the row of a line that could not be translated."""
-        return self._result(TranslatedLine(record, None, error))
+    def failure(self, line: Line, error: str) -> TranslatedLine:
+        """Return a line without a translation."""
+        return TranslatedLine(line, None, error)
 
-    def _result(self, outcome: TranslatedLine) -> RecordResult:
+    def result(self, outcome: TranslatedLine) -> RecordResult:
+        """Return the rows, translation and warnings of a line."""
         row, found = rendered([outcome], self.layout), outcome.translation
         if found is None:
             return RecordResult(row, None, outcome.note)

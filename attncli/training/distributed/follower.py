@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from attncli.training import hardware
-from attncli.training.data import Prepared
+from attncli.training.data import Prepared, UpdateBatches
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.order import UPDATE
 from attncli.training.distributed.rank import Rank
@@ -81,4 +81,4 @@ def obey(stepper: ShardedStepper, prepared: Prepared, world: ProcessGroup) -> No
             epoch = start_epoch(stepper.state.model, prepared.examples, stepper.config, order.epoch)
         group = epoch.plan[order.batch : order.batch + order.batches]
         reward_loss = prepared.reward_loss if order.by_reward else None
-        stepper.execute(order, epoch.examples, group, reward_loss)
+        stepper.execute(order, UpdateBatches(epoch.examples, group, reward_loss))

@@ -11,14 +11,13 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, autograd
 
-from attncli.data.batching import Examples, gather
+from attncli.data.batching import gather
 from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
-from attncli.training.data import RewardLoss
+from attncli.training.data import UpdateBatches
 from attncli.training.distributed.order import UPDATE, Order
 from attncli.training.distributed.shards import blocks, seed_of, split
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
@@ -53,29 +52,23 @@ class ShardedStepper(Stepper):
         self.world = world
         self.block = blocks(config.shards, world.size)[world.number]
 
-    def train_on(
-        self,
-        examples: Examples,
-        group: list[np.ndarray],
-        progress: float,
-        reward_loss: RewardLoss | None,
-    ) -> Stepped:
+    def train_on(self, update: UpdateBatches, progress: float) -> Stepped:
         """Announce an update and compute it; see `Stepper`. The counters change at the end."""
         started, counters = time.perf_counter(), self.state.counters
-        share = self.config.self_critical_lr / self.config.lr if reward_loss else 1.0
+        share = self.config.self_critical_lr / self.config.lr if update.reward_loss else 1.0
         elapsed = time_share(counters.elapsed, self.config)
         order = Order(
             kind=UPDATE,
             step=counters.step + 1,
             epoch=counters.epoch,
             batch=counters.batch,
-            batches=len(group),
+            batches=len(update.group),
             rate=learning_rate(counters.step + 1, counters.cuts, self.config, elapsed) * share,
             baseline=counters.baseline,
-            by_reward=reward_loss is not None,
+            by_reward=update.reward_loss is not None,
         )
         self.world.announce(order)
-        sums, norm = self.execute(order, examples, group, reward_loss)
+        sums, norm = self.execute(order, update)
         seconds = time.perf_counter() - started
         counters.tokens += int(sums.tokens)
         counters.seconds += seconds
@@ -87,25 +80,19 @@ class ShardedStepper(Stepper):
             sums.nll / sums.tokens,
             order.rate,
             norm,
-            sums.reward / sums.examples if reward_loss else None,
+            sums.reward / sums.examples if update.reward_loss else None,
             int(sums.tokens),
             seconds,
         )
 
-    def execute(
-        self,
-        order: Order,
-        examples: Examples,
-        group: list[np.ndarray],
-        reward_loss: RewardLoss | None,
-    ) -> tuple[ShardSums, float]:
+    def execute(self, order: Order, update: UpdateBatches) -> tuple[ShardSums, float]:
         """Compute an update together with the other processes; return its sums and the norm.
 
         If another process is lost, the weights and the counters are as before the update.
         """
         counters = self.state.counters
         counters.baseline = order.baseline
-        sums, gradient = self.sum_shards(order, examples, group, reward_loss)
+        sums, gradient = self.sum_shards(order, update)
         self.set_gradient(gradient.div_(sums.tokens))
         counters.step = order.step
         if self.baselines:
@@ -114,21 +101,15 @@ class ShardedStepper(Stepper):
             self.baselines.clear()
         return sums, self.apply(order.rate)
 
-    def sum_shards(
-        self,
-        order: Order,
-        examples: Examples,
-        group: list[np.ndarray],
-        reward_loss: RewardLoss | None,
-    ) -> tuple[ShardSums, Tensor]:
+    def sum_shards(self, order: Order, update: UpdateBatches) -> tuple[ShardSums, Tensor]:
         """Return the sums over all shards of all processes, and their gradient as one vector."""
         shards, seed = self.config.shards, self.config.seed
-        parts = [split(batch, shards, examples.shared) for batch in group]
+        parts = [split(batch, shards, update.examples.shared) for batch in update.group]
         own = TreeSum()
         table = torch.zeros(shards, len(ShardSums._fields), dtype=torch.float64)
         for shard in self.block:
             torch.manual_seed(seed_of(seed, order.step, shard))
-            sums = self.shard_sums(examples, [part[shard] for part in parts], reward_loss)
+            sums = self.shard_sums(update._replace(group=[part[shard] for part in parts]))
             table[shard] = torch.tensor(sums, dtype=torch.float64)
             if not self.config.fast_reduce:
                 own.add(Subtree(0, shard, self.take_gradient()))
@@ -140,11 +121,10 @@ class ShardedStepper(Stepper):
             gradient = sum_in_order(own, shards, self.world)
         return ShardSums(*table.sum(0).tolist()), gradient
 
-    def shard_sums(
-        self, examples: Examples, parts: list[np.ndarray], reward_loss: RewardLoss | None
-    ) -> ShardSums:
-        """Add the gradients of a shard; return its sums. parts: its examples in each batch."""
+    def shard_sums(self, shard: UpdateBatches) -> ShardSums:
+        """Add the gradients of a shard; return its sums. shard: its part of each batch."""
         self.state.model.train()
+        examples, parts, reward_loss = shard
         sums = ShardSums()
         for numbers in filter(len, parts):
             batch = gather(examples, numbers, self.device)
