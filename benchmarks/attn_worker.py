@@ -1,6 +1,6 @@
 """The attn side of speed.py: the same work as joeynmt_peer.py, timed in the same way.
 
-Each command prints one line of JSON on stdout:
+Seconds are those of the processor. Each command prints one line of JSON on stdout:
 
     python benchmarks/attn_worker.py prepare --work ours --data multi30k/tok --pieces 8000
     python benchmarks/attn_worker.py train --work ours --data multi30k/tok --steps 30
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from joeynmt_models import SHARED
+
 if TYPE_CHECKING:
     from attncli.training.config import RunConfig
     from attncli.training.data import Prepared
@@ -30,12 +32,19 @@ Figures = dict[str, Any]
 
 def prepare(work: Path, data: Path, pieces: int) -> Figures:
     """Learn the joint pieces and tokenise the training text into the work folder."""
-    tokenizer = _prepared(_settings(data, [f"tokenizer.size={pieces}"]), work).tokenizer
+    config = _settings(data, "transformer-tiny", [f"tokenizer.size={pieces}"])
+    tokenizer = _prepared(config, work).tokenizer
     return {"spm": str(work / "data" / "tokenizer.model"), "pieces": len(tokenizer.source)}
 
 
 def train(
-    work: Path, data: Path, steps: int, warm_up: int, precision: str, setting: list[str]
+    work: Path,
+    data: Path,
+    steps: int,
+    warm_up: int,
+    model: str,
+    precision: str,
+    setting: list[str],
 ) -> Figures:
     """Train `warm_up + steps` updates from prepared data; time the last `steps`.
 
@@ -49,7 +58,8 @@ def train(
     from attncli.training.run import fresh_state
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
-    config = _settings(data, [*fixed, *setting])
+    preset, changes, _ = SHARED[model]
+    config = _settings(data, preset, [*fixed, *changes, *setting])
     prepared = _prepared(config, work)
     hardware.retain_freed_memory()
     cpu = torch.device("cpu")
@@ -58,7 +68,7 @@ def train(
     ended, tokens = [], []
     for event in fit(state, prepared.examples, None, config.train, dtype):
         if isinstance(event, Stepped):
-            ended.append(time.perf_counter())
+            ended.append(time.process_time())
             tokens.append(event.tokens)
     seconds, target = ended[-1] - ended[warm_up - 1], sum(tokens[warm_up:])
     return {
@@ -74,36 +84,35 @@ def train(
 
 def translate(bundle: Path, input: Path, output: Path | None, batch: int) -> Figures:
     """Translate a file of lines; `batch` sentences at a time on average, or 0 for our default."""
-    started = time.perf_counter()
     import torch
 
     from models import load_translator
 
     translator = load_translator(bundle)
-    begun = time.perf_counter()
+    begun = time.process_time()
     texts = input.read_text(encoding="utf-8").rstrip("\n").split("\n")
     if batch:
         mean = sum(map(translator.source_length, texts)) / len(texts)
         results = translator.translate(texts, max_batch_tokens=round(batch * mean))
     else:
         results = translator.translate(texts)
-    ended = time.perf_counter()
+    ended = time.process_time()
     if output:
         output.write_text("".join(f"{result.text}\n" for result in results), encoding="utf-8")
     return {
         "sentences": len(results),
         "seconds": ended - begun,  # lines to lines, once the model is loaded
-        "total_seconds": time.perf_counter() - started,  # with imports and loading
+        "total_seconds": time.process_time(),  # of the whole process so far
         "output_tokens": sum(len(r.hypotheses[0].ids) + 1 for r in results),  # with end marks
         "threads": torch.get_num_threads(),
     }
 
 
-def _settings(data: Path, assignments: list[str]) -> RunConfig:
+def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
     from attncli.training.settings import settings
 
     files = [path for side in ("en", "de") for path in data.glob(f"train*.{side}")]
-    return settings(files, [], "transformer-tiny", ["train.batch_tokens=4096", *assignments])
+    return settings(files, [], preset, ["train.batch_tokens=4096", *assignments])
 
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
@@ -141,6 +150,7 @@ def main() -> None:
     commands.choices["prepare"].add_argument("--pieces", type=int, default=8000)
     commands.choices["train"].add_argument("--steps", type=int, required=True)
     commands.choices["train"].add_argument("--warm-up", type=int, default=5)
+    commands.choices["train"].add_argument("--model", choices=SHARED, default="transformer-tiny")
     commands.choices["train"].add_argument("--precision", default="fp32")
     commands.choices["train"].add_argument("-s", "--setting", action="append", default=[])
     commands.choices["translate"].add_argument("--bundle", type=Path, required=True)

@@ -15,8 +15,8 @@ Run by the peer's own Python, never by ours; each command prints one line of JSO
 
 What is timed is JoeyNMT's own `joeynmt.training.train` and `joeynmt.prediction.predict`; the hooks
 below read a clock and count tokens, and change nothing else (but for `--bf16`, see `train`).
-With other work on the machine, set OMP_WAIT_POLICY=passive: two spinning threads on two busy cores
-measure several times too slow.
+Seconds are those of the processor. With several threads, set OMP_WAIT_POLICY=passive: threads that
+spin while they wait are counted, too.
 """
 
 from __future__ import annotations
@@ -26,28 +26,14 @@ import json
 import logging
 import shutil
 import string
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from joeynmt_models import NOT_THERE, SHARED, peer_state
+
 Figures = dict[str, Any]
-NAMES = {  # of our Transformer's layers, and of JoeyNMT's
-    ".attention_norm.": ".layer_norm.",
-    ".self_norm.": ".x_layer_norm.",
-    ".cross_norm.": ".dec_layer_norm.",
-    ".forward_norm.": ".feed_forward.layer_norm.",
-    "coder.norm.": "coder.layer_norm.",
-    ".attention.": ".src_src_att.",
-    ".self_attention.": ".trg_trg_att.",
-    ".cross_attention.": ".src_trg_att.",
-    ".query.": ".q_layer.",
-    ".output.": ".output_layer.",
-    ".inner.": ".pwff_layer.0.",
-    ".outer.": ".pwff_layer.3.",
-}
 CONFIGURATION = """
 name: peer
 joeynmt_version: 2.3.0
@@ -67,14 +53,7 @@ data:
   trg: {<<: *side, lang: de}
 model:
   tied_embeddings: True
-  tied_softmax: True
-  initializer: xavier_uniform
-  embed_initializer: xavier_uniform
-  encoder: &transformer
-    {type: transformer, num_layers: 4, num_heads: 4, hidden_size: 128, ff_size: 256, dropout: 0.3,
-     embeddings: {embedding_dim: 128, scale: True, dropout: 0.3}, layer_norm: pre}
-  decoder: *transformer
-training:
+  tied_softmax: True${model}training:
   {optimizer: adam, adam_betas: [0.9, 0.98], learning_rate: 0.005, learning_rate_warmup: 2000,
    scheduling: warmupinversesquareroot, loss: crossentropy, label_smoothing: 0.1,
    normalization: tokens, epochs: 10000, validation_freq: 1000000000, logging_freq: 100,
@@ -86,7 +65,7 @@ testing:
 """
 
 
-def prepare(work: Path, data: Path, spm: Path) -> Figures:
+def prepare(work: Path, data: Path, spm: Path, model: str) -> Figures:
     """Write JoeyNMT's configuration and the vocabulary of the given SentencePiece model."""
     (work / "model").mkdir(parents=True, exist_ok=True)
     pieces = read_pieces(spm)
@@ -94,7 +73,7 @@ def prepare(work: Path, data: Path, spm: Path) -> Figures:
     (train,), (dev,) = data.resolve().glob("train*.en"), data.resolve().glob("val*.en")
     paths = {"train": train.with_suffix(""), "dev": dev.with_suffix("")}
     paths |= {"work": work.resolve(), "spm": spm.resolve()}
-    text = string.Template(CONFIGURATION).substitute(paths)
+    text = string.Template(CONFIGURATION).substitute(paths, model=SHARED[model].peer)
     (work / "config.yaml").write_text(text.lstrip(), encoding="utf-8")
     return {"config": str(work / "config.yaml"), "pieces": len(pieces)}
 
@@ -126,8 +105,8 @@ def train(work: Path, steps: int, warm_up: int, save: bool, bf16: bool) -> Figur
 
     def timed_step(manager: Any, batch: Any) -> Any:
         if not begun:
-            manager.optimizer.register_step_post_hook(lambda *_: ended.append(time.perf_counter()))
-        begun.append(time.perf_counter())
+            manager.optimizer.register_step_post_hook(lambda *_: ended.append(time.process_time()))
+        begun.append(time.process_time())
         source, target = int(batch.src_length.sum()), int(batch.ntokens)
         counts.append((batch.nseqs, source, target, batch.src.numel(), batch.trg.numel()))
         return own_step(manager, batch)
@@ -164,7 +143,6 @@ def train(work: Path, steps: int, warm_up: int, save: bool, bf16: bool) -> Figur
 
 def translate(work: Path, input: Path, output: Path | None, max_output_length: int) -> Figures:
     """Translate a file of lines (none of them empty) with the model that `train --save` left."""
-    started = time.perf_counter()
     import torch
     from joeynmt import prediction
     from joeynmt.config import load_config, parse_global_args
@@ -175,27 +153,27 @@ def translate(work: Path, input: Path, output: Path | None, max_output_length: i
     model, _, _, stream = prediction.prepare(args, rank=0, mode="translate")
     for line in input.read_text(encoding="utf-8").rstrip("\n").split("\n"):
         stream.set_item(line)
-    begun = time.perf_counter()
+    begun = time.process_time()
     _, _, texts, pieces, _, _ = prediction.predict(
         model, stream, args.device, args.n_gpu, args=args.test, autocast=args.autocast
     )
-    ended = time.perf_counter()
+    ended = time.process_time()
     if output:
         output.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
     return {
         "sentences": len(texts),
         "seconds": ended - begun,  # lines to lines, once the model is loaded
-        "total_seconds": time.perf_counter() - started,  # with imports and loading
+        "total_seconds": time.process_time(),  # of the whole process so far
         "output_tokens": sum(map(len, pieces)),  # with end marks
         "threads": torch.get_num_threads(),
     }
 
 
 def import_weights(work: Path, bundle: Path) -> Figures:
-    """Have JoeyNMT translate with the weights of our Transformer of the same sizes.
+    """Write the weights of our bundle of the same model as a checkpoint of JoeyNMT.
 
-    JoeyNMT has no output bias: `work/bundle` is our model without it, to be compared with. What
-    still differs is the epsilon of layer normalisation, 1e-6 there and 1e-5 here.
+    JoeyNMT lacks two of our biases: `work/bundle` is our model with zeros there, to be compared
+    with. What still differs is the epsilon of layer normalisation, 1e-6 there and 1e-5 here.
     """
     import torch
     from safetensors.torch import load_file, save_file
@@ -205,7 +183,9 @@ def import_weights(work: Path, bundle: Path) -> Figures:
     for name in ("config.json", "tokenizer.model"):
         shutil.copy(bundle / name, copy)
     weights = load_file(bundle / "model.safetensors")
-    weights["output.bias"].zero_()
+    for name in NOT_THERE:
+        if name in weights:
+            weights[name].zero_()
     save_file(weights, copy / "model.safetensors")
     state = dict(peer_state(weights, joeynmt_order(bundle / "tokenizer.model")))
     torch.save({"model_state": state}, work / "model" / "best.ckpt")
@@ -221,30 +201,6 @@ def joeynmt_order(spm: Path) -> list[int]:
     return marks + [model.piece_to_id(piece) for piece in read_pieces(spm)]
 
 
-def peer_state(weights: dict[str, Any], order: list[int]) -> Iterator[tuple[str, Any]]:
-    """Our weights under JoeyNMT's names and in its shapes."""
-    import torch
-
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from models.layers import positions
-
-    matrix = weights["encoder.embedding.weight"][order]  # (Y, D), one for all three
-    for name in ("src_embed.lut", "trg_embed.lut", "decoder.output_layer"):
-        yield f"{name}.weight", matrix
-    table = positions(0, 5000, matrix.shape[1], torch.device("cpu"))
-    for name in ("encoder", "decoder"):
-        yield f"{name}.pe.pe", table[None]
-    for name, tensor in weights.items():
-        for ours, theirs in NAMES.items():
-            name = name.replace(ours, theirs)
-        if ".input." in name:  # [Q;] K; V in one matrix here, in one each there
-            parts = tensor.split(matrix.shape[1])
-            for part, letter in zip(parts, "qkv"[-len(parts) :], strict=True):
-                yield name.replace(".input.", f".{letter}_layer."), part.clone()
-        elif ".layers." in name or ".layer_norm." in name:
-            yield name, tensor
-
-
 def main() -> None:
     """Parse the command line, run one command, print its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -256,6 +212,7 @@ def main() -> None:
         command.add_argument("--work", type=Path, required=True)
     commands.choices["prepare"].add_argument("--data", type=Path, required=True)
     commands.choices["prepare"].add_argument("--spm", type=Path, required=True)
+    commands.choices["prepare"].add_argument("--model", choices=SHARED, default="transformer-tiny")
     commands.choices["train"].add_argument("--steps", type=int, required=True)
     commands.choices["train"].add_argument("--warm-up", type=int, default=5)
     commands.choices["train"].add_argument("--save", action="store_true")

@@ -1,18 +1,20 @@
 """Speed of attn and JoeyNMT 2.3.0 on a CPU: training and translation, alternating in one run.
 
-    python benchmarks/speed.py --data multi30k/tok --bundle runs/en-de \
-        --peer-python peer/bin/python --work /tmp/speed --rounds 3 --steps 20
+    python benchmarks/speed.py --data multi30k/tok --peer-python peer/bin/python --work /tmp/speed \
+        --only training --model gru-bahdanau --rounds 3 --steps 20
+    python benchmarks/speed.py --data multi30k/tok --peer-python peer/bin/python --work /tmp/speed \
+        --only translation --model transformer-tiny --bundle runs/en-de
 
 `--data` holds train*, val* and test_2016_flickr* in .en and .de; joeynmt_peer.py says how the
-peer's Python is made. `--bundle` is a run folder of `transformer-tiny` with joint pieces.
+peer's Python is made. `--model` is one of joeynmt_models.py. `--bundle` is a run folder of this
+model with joint pieces. Seconds are those of the processor, so a busy machine changes them less.
 
-Training: transformer-tiny, 8,000 joint pieces (the same for both), batches of 4,096 tokens,
-updates timed by the wall clock from the end of the warm-up, batching included. A batch is 4,096
-positions in both, padding included. attn batches sentences of similar length and JoeyNMT does
-not, so a step of attn holds more real tokens; the table shows how many. Tokens per second are real
-target tokens, end marks counted. JoeyNMT also drops attention weights, which our preset does not:
-one row has attn do so too. "malloc" is JoeyNMT under the malloc settings that `attn train` makes
-for itself.
+Training: 8,000 joint pieces (the same for both), batches of 4,096 tokens; updates are timed from
+the end of the warm-up, batching included. A batch is 4,096 positions in both, padding included.
+attn batches sentences of similar length and JoeyNMT does not, so a step of attn holds more real
+tokens; the table shows how many. Tokens per second are real target tokens, end marks counted.
+JoeyNMT also drops attention weights of a Transformer, which our preset does not: one row has attn
+do so too. "malloc" is JoeyNMT under the malloc settings that `attn train` makes for itself.
 
 Translation: test_2016_flickr with the same weights in both, beam 5, length penalty 1; JoeyNMT in
 batches of 64 sentences, attn in batches of 64 on average, and in its own.
@@ -24,12 +26,13 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from joeynmt_models import SHARED
+from processor_time import measure
 
 HERE = Path(__file__).resolve().parent
 MALLOC = {
@@ -52,7 +55,9 @@ class Bench(NamedTuple):
     """What every measurement needs."""
 
     data: Path
-    bundle: Path
+    bundle: Path | None
+    model: str
+    lines: int
     peer_python: str
     work: Path
     rounds: int
@@ -68,15 +73,12 @@ class Bench(NamedTuple):
         return [self.peer_python, str(HERE / "joeynmt_peer.py"), *map(str, arguments)]
 
     def run(self, row: Row) -> Figures:
-        """Run a command in a process of its own: its figures, and the wall clock around it."""
+        """Run a command in a process of its own; return its figures and its processor seconds."""
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self.threads))
         own = {**threads, "OMP_WAIT_POLICY": "passive", **row.environment}
-        started = time.perf_counter()
-        done = subprocess.run(
-            row.command, env={**os.environ, **own}, stdout=subprocess.PIPE, check=True, text=True
-        )
-        figures: Figures = json.loads(done.stdout.splitlines()[-1])
-        return {**figures, "process_seconds": time.perf_counter() - started}
+        done = measure(row.command, {**os.environ, **own})
+        figures: Figures = json.loads(done.output.splitlines()[-1])
+        return {**figures, "process_seconds": done.seconds}
 
     def alternate(self, rows: list[Row], show: Callable[[Figures], str]) -> list[list[Figures]]:
         """Every row once a round, so that a busy minute of the machine meets them all."""
@@ -92,18 +94,22 @@ def training(bench: Bench) -> None:
     """Print the training table."""
     ours, peer = bench.work / "ours", bench.work / "peer-train"
     made = bench.run(Row("", bench.ours("prepare", "--work", ours, "--data", bench.data)))
-    prepared = ("prepare", "--work", peer, "--data", bench.data, "--spm", made["spm"])
+    model = ("--model", bench.model)
+    prepared = ("prepare", "--work", peer, "--data", bench.data, "--spm", made["spm"], *model)
     bench.run(Row("", bench.peer(*prepared)))
-    train = bench.ours("train", "--work", ours, "--data", bench.data, "--steps", bench.steps)
+    train = bench.ours("train", "--work", ours, "--data", bench.data, *model)
+    train += ["--steps", str(bench.steps)]
     joey = bench.peer("train", "--work", peer, "--steps", bench.steps)
     rows = [
         Row("JoeyNMT fp32", joey),
         Row("JoeyNMT fp32, malloc", joey, MALLOC),
         Row("attn fp32", train),
-        Row("attn fp32, attention dropout", [*train, "-s", "model.attention_dropout=0.3"]),
         Row("attn bf16", [*train, "--precision", "bf16"]),
     ]
-    print(f"\nTraining, {made['pieces']} pieces, {bench.threads} threads, {bench.steps} steps\n")
+    if bench.model == "transformer-tiny":
+        dropped = [*train, "-s", "model.attention_dropout=0.3"]
+        rows.append(Row("attn fp32, attention dropout", dropped))
+    print(f"\n{bench.model}, training, {made['pieces']} pieces, {bench.threads} threads\n")
     found = bench.alternate(rows, lambda f: f"{f['target_tokens_per_second']:8.0f} tokens/s")
     columns: dict[str, Callable[[Figures], float]] = {
         "target tokens/s": lambda f: f["target_tokens_per_second"],
@@ -117,14 +123,16 @@ def training(bench: Bench) -> None:
 
 def translation(bench: Bench) -> None:
     """Print the translation table."""
+    if bench.bundle is None:
+        sys.exit("speed.py: translation needs --bundle")
     peer = bench.work / "peer-translate"
     spm = bench.bundle / "tokenizer.model"
-    bench.run(Row("", bench.peer("prepare", "--work", peer, "--data", bench.data, "--spm", spm)))
+    given = ("--data", bench.data, "--spm", spm, "--model", bench.model)
+    bench.run(Row("", bench.peer("prepare", "--work", peer, *given)))
     same = bench.run(
         Row("", bench.peer("import-weights", "--work", peer, "--bundle", bench.bundle))
     )
-    (source,) = bench.data.glob("test_2016_flickr*.en")
-    (reference,) = bench.data.glob("test_2016_flickr*.de")
+    source, reference = (_first(bench, side) for side in ("en", "de"))
     texts = ["--input", source, "--output"]
     joey = bench.peer("translate", "--work", peer, *texts)
     ours = bench.ours("translate", "--bundle", same["bundle"], *texts)
@@ -135,7 +143,7 @@ def translation(bench: Bench) -> None:
         Row("attn, batch 64", [*ours, str(out[2]), "--batch", "64"]),
         Row("attn, its own batches", [*ours, str(out[3])]),
     ]
-    print(f"\nTranslation, {source.name}, beam 5, {bench.threads} threads, the same weights\n")
+    print(f"\n{bench.model}, translation, beam 5, {bench.threads} threads, the same weights\n")
     found = bench.alternate(rows, lambda f: f"{f['seconds']:8.1f} s")
     for path, figures in zip(out, found, strict=True):
         figures[:] = [{**f, "bleu": bleu(path, reference, bench.bundle)} for f in figures]
@@ -150,6 +158,15 @@ def translation(bench: Bench) -> None:
     lines = [path.read_text("utf-8").split("\n") for path in (out[0], out[2])]
     equal = sum(a == b for a, b in zip(*lines, strict=True)) - 1
     print(f"\n{equal} of {len(lines[0]) - 1} translations are the same in both, batch 64")
+
+
+def _first(bench: Bench, side: str) -> Path:
+    """Write the first lines of one side of the test set; return the file."""
+    (whole,) = bench.data.glob(f"test_2016_flickr*.{side}")
+    lines = whole.read_text("utf-8").split("\n")[: bench.lines]
+    path = bench.work / f"test.{side}"
+    path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    return path
 
 
 def bleu(output: Path, reference: Path, bundle: Path) -> float:
@@ -186,20 +203,24 @@ def main() -> None:
     """Parse the command line and measure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--bundle", type=Path, required=True)
+    parser.add_argument("--bundle", type=Path)
+    parser.add_argument("--model", choices=SHARED, default="transformer-tiny")
+    parser.add_argument(
+        "--lines", type=int, default=1000, help="lines of the test set to translate"
+    )
     parser.add_argument("--peer-python", required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", choices=("training", "translation"))
     given = vars(parser.parse_args())
     only = given.pop("only")
     bench = Bench(**given)
     bench.work.mkdir(parents=True, exist_ok=True)
-    for measure in (training, translation):
-        if only in (None, measure.__name__):
-            measure(bench)
+    for job in (training, translation):
+        if only in (None, job.__name__):
+            job(bench)
 
 
 if __name__ == "__main__":
