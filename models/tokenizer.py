@@ -59,6 +59,14 @@ class Tokenizer:
         """Return the ids of a target text, end mark included."""
         return [*self.target.encode(text), END]
 
+    def encode_sources(self, texts: list[str], threads: int = 1) -> list[list[int]]:
+        """Return the ids of source texts, END included. threads: number of threads that encode."""
+        return _encoded(self.source, texts, threads)
+
+    def encode_targets(self, texts: list[str], threads: int = 1) -> list[list[int]]:
+        """Return the ids of target texts, END included. threads: number of threads that encode."""
+        return _encoded(self.target, texts, threads)
+
     def decode(self, ids: Iterable[int]) -> str:
         """Return the target text of ids, without control tokens."""
         return decode_text(self.target, ids)
@@ -124,6 +132,11 @@ def decode_text(processor: Any, ids: Iterable[int]) -> str:
     """
     text: str = processor.decode([i for i in ids if i > END])
     return text.removeprefix(SPACE).replace(SPACE, " ")
+
+
+def _encoded(processor: Any, texts: list[str], threads: int) -> list[list[int]]:
+    found: list[list[int]] = processor.encode(texts, add_eos=True, num_threads=threads)
+    return found
 
 
 def _chain(source: Iterable[str], target: Iterable[str]) -> Iterator[str]:

@@ -80,7 +80,7 @@ def open_text(path: Path | str) -> Iterator[Iterator[str]]:
         yield itertools.chain.from_iterable(map(_lines, files))
         return
     with open_input(files[0]) as stream:
-        yield _texts(files[0], byte_lines(decompressed(stream, files[0])))
+        yield _texts(files[0], decompressed(stream, files[0]))
 
 
 @contextmanager
@@ -198,12 +198,50 @@ def _opened(paths: list[Path]) -> Iterator[list[Iterator[str]]]:
         yield [first, *others]
 
 
-def _texts(path: Path, lines: Iterator[bytes]) -> Iterator[str]:
-    for number, content in enumerate(lines, 1):
+def _texts(path: Path, blocks: Iterator[bytes]) -> Iterator[str]:
+    """Yield the decoded lines of a file; ModelError for one that cannot be decoded.
+
+    The lines of a block are decoded at once, unless one of them needs a closer look.
+    """
+    number = 0
+    for block in _complete_lines(blocks):
+        lines = _plain_lines(block) if number else None
+        yield from lines or _checked_lines(path, block, number + 1)
+        number += block.count(b"\n")
+
+
+def _plain_lines(block: bytes) -> list[str] | None:
+    """Return the lines of a block; None if there is a carriage return, or perhaps a fault."""
+    if b"\r" in block or len(block) > LINE_BYTES:
+        return None
+    try:
+        return block.removesuffix(b"\n").decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return None
+
+
+def _checked_lines(path: Path, block: bytes, first: int) -> Iterator[str]:
+    """Yield the lines of a block, each checked. first: number of the first line."""
+    for number, content in enumerate(byte_lines(iter([block])), first):
         line = decode(content, number)
         if line.fault:
             raise ModelError(f"{path}, line {number} is {line.fault}")
         yield line.text.rstrip("\r")
+
+
+def _complete_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield blocks that end where a line ends; an over-long line is cut as in `byte_lines`."""
+    partial = bytearray()
+    for block in blocks:
+        first, end, rest = block.partition(b"\n")
+        if len(partial) <= LINE_BYTES:
+            partial += first
+        if end:
+            lines, last_end, first = rest.rpartition(b"\n")
+            yield bytes(partial) + end + lines + last_end
+            partial = bytearray(first)
+    if partial:
+        yield bytes(partial)
 
 
 def byte_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:

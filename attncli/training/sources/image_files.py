@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from attncli.data.captions import Captioned, styled
-from attncli.data.tokens import Dropped, Side, SideWriter, id_type, read_side
+from attncli.data.token_writing import SideWriter, id_type
+from attncli.data.tokens import Dropped, Side, read_side
 from attncli.training.config import DataConfig
 from models.errors import ModelError
 from models.files import write_errors, write_text

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from attncli.data import corpus, tokens
+from attncli.data import corpus, token_writing, tokens
 from attncli.data.dev_split import described
 from attncli.data.labels import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
@@ -137,8 +137,8 @@ def write_rows(
 
     longest: limit of a text in tokens.
     """
-    kind = tokens.id_type(max(len(tokenizer.source), len(tokenizer.labels)))
-    source, target = (tokens.SideWriter(folder, side, kind) for side in ("source", "target"))
+    kind = token_writing.id_type(max(len(tokenizer.source), len(tokenizer.labels)))
+    source, target = (token_writing.SideWriter(folder, side, kind) for side in ("source", "target"))
     empty = long = 0
     for row in rows:
         ids = tokenizer.encode(row.text) if row.text.strip() else []

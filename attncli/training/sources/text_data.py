@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attncli.data import corpus, tokens
+from attncli.data import corpus, token_writing, tokens
 from attncli.data.dev_split import described
 from attncli.data.guides import Guide, read_guides
 from attncli.embedded import grammar
@@ -190,7 +190,7 @@ def write_corpus(
     total: number of pairs, without those whose source is held out. Raises ModelError if all of them
     are left out. See `write_pairs`.
     """
-    dropped = tokens.write_pairs(
+    dropped = token_writing.write_pairs(
         (
             (pair.source, pair.references[0])
             for pair in corpus.read_pairs(files)

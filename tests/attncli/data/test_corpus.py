@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from attncli.data import corpus
+from attncli.data import lines as data_lines
+from attncli.data.compression import BLOCK
 from attncli.data.corpus import (
     CorpusPair,
     fingerprint,
@@ -56,6 +59,32 @@ def test_a_file_is_read_by_its_content_whatever_its_name(
     texts = [f"line {number} ä\u2028b\x0cc" for number in range(30_000)]
     path = write(tmp_path / "text", compress("\n".join(texts).encode()))
     assert lines(path) == texts
+
+
+@pytest.mark.parametrize("special", [b"c\r", b"\xef\xbb\xbfd", b"", b"x" * (BLOCK + 1), b"\0"])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_lines_far_from_the_start_are_those_of_a_short_file(
+    special: bytes, end: bytes, tmp_path: Path
+) -> None:
+    before = [b"line %d" % number for number in range(BLOCK // 5)]  # more than one block
+    [expected] = lines(write(tmp_path / "one", b"\n" + special + b"\n"))[1:]
+    content = b"\n".join([*before, special, b"last"]) + end
+    found = lines(write(tmp_path / "many", content))
+    assert found == [*map(bytes.decode, before), expected, "last"]
+
+
+@pytest.mark.parametrize("bad, fault", [(b"\xff", "not valid UTF-8"), (b"x" * 300, "longer than")])
+def test_a_fault_far_from_the_start_is_told_with_its_line(
+    bad: bytes, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (corpus, data_lines):
+        monkeypatch.setattr(module, "LINE_BYTES", 200)
+    before = [b"line %d" % number for number in range(BLOCK // 5)]
+    path = write(tmp_path / "many", b"\n".join([*before, bad, b"last"]))
+    with open_text(path) as texts, pytest.raises(ModelError) as refused:
+        for number, text in enumerate(texts, 1):
+            assert text == f"line {number - 1}"
+    assert f"line {len(before) + 1} is {fault}" in str(refused.value)
 
 
 @pytest.mark.parametrize("compress", list(COMPRESSIONS.values())[1:], ids=list(COMPRESSIONS)[1:])

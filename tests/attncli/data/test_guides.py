@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from attncli.data.guides import Guide, guide_table, piece_links, read_guides
-from attncli.data.tokens import read_pairs, write_pairs
+from attncli.data.token_writing import write_pairs
+from attncli.data.tokens import read_pairs
 from models.alignment.units import units
 from models.errors import ModelError
 from models.tokenizer import Tokenizer

@@ -13,7 +13,8 @@ import pytest
 from attncli.data.guides import Guide
 from attncli.data.mixture import Direction, Mixture, Variation, divided, repeated, shares
 from attncli.data.noise import add_noise, careless, typo, without_final_mark
-from attncli.data.tokens import read_pairs, write_pairs
+from attncli.data.token_writing import write_pairs
+from attncli.data.tokens import read_pairs
 from attncli.embedded.grammar import Pair
 from models.config import TokenizerConfig
 from models.tokenizer import END, Tokenizer, train

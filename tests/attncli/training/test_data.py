@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data import tokens
+from attncli.data import token_writing
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.tokens import Side, TokenPairs, read_pairs, write_pairs
+from attncli.data.token_writing import write_pairs
+from attncli.data.tokens import Side, TokenPairs, read_pairs
 from attncli.training.config import DataConfig
 from attncli.training.sources.text_data import chosen_size, sampled_lines
 from attncli.training.sources.vocabulary import interruptible
@@ -30,7 +31,11 @@ class Numbers:
         """Return the numbers and the end mark."""
         return [*map(int, text.split()), END]
 
-    encode_target = encode
+    def encode_sources(self, texts: list[str], threads: int = 1) -> list[list[int]]:
+        """Return the numbers of each text and the end mark."""
+        return list(map(self.encode, texts))
+
+    encode_targets = encode_sources
 
 
 def corpus(lengths: Sequence[tuple[int, int]]) -> TokenPairs:
@@ -123,7 +128,7 @@ def test_a_gathered_batch_is_padded_and_shifted() -> None:
 def test_ids_come_back_whatever_their_width(
     size: int, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens, "CHUNK", 2)
+    monkeypatch.setattr(token_writing, "CHUNK", 2)
     last = size - 1
     texts = [
         (f"{last} 4", "5"),
