@@ -55,6 +55,8 @@ def positions(start: int, length: int, size: int, device: torch.device) -> Tenso
     The sines fill the first half and the cosines the second, as in tensor2tensor.
     """
     end = start + length
+    if torch.compiler.is_compiling():  # the length is unknown, and a table cannot be kept
+        return position_codes(torch.arange(start, end, device=device), size)
     count = max(FEWEST_POSITIONS, 1 << (end - 1).bit_length())
     return position_table(count, size, device)[start:end]
 
@@ -63,8 +65,14 @@ def positions(start: int, length: int, size: int, device: torch.device) -> Tenso
 @torch.inference_mode(False)
 def position_table(count: int, size: int, device: torch.device) -> Tensor:
     """Return the codes of the first `count` positions, (count, size). Not to be changed."""
+    return position_codes(torch.arange(count, device=device), size)
+
+
+def position_codes(places: Tensor, size: int) -> Tensor:
+    """Return the codes (N, size) of positions (N,)."""
     half = size // 2
-    rates = torch.exp(torch.arange(half, device=device) * (-math.log(10000.0) / max(1, half - 1)))
-    angles = torch.arange(count, device=device)[:, None] * rates
+    steps = torch.arange(half, device=places.device)
+    rates = torch.exp(steps * (-math.log(10000.0) / max(1, half - 1)))
+    angles = places[:, None] * rates
     code = torch.cat([angles.sin(), angles.cos()], 1)
     return nn.functional.pad(code, (0, size - 2 * half))

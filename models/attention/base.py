@@ -158,7 +158,7 @@ class Attention(nn.Module):
                 f"size {self.key_size}, for which the attention was built",
                 "build the attention with that size, or project the keys",
             )
-        key = memory.mask.new_zeros(len(memory.mask), dtype=torch.float32)
+        key = memory.mask.new_zeros(memory.mask.shape[0], dtype=torch.float32)
         if memory.key is not None:
             key = memory.key.float()
         return PreparedMemory(

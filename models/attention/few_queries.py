@@ -26,6 +26,11 @@ class KeyValue(NamedTuple):
         """Return some rows, in the given order."""
         return KeyValue(*(None if part is None else part.index_select(0, rows) for part in self))  # type: ignore[arg-type]
 
+    def followed_by(self, other: KeyValue) -> KeyValue:
+        """Return these slots and then those of another, both without padding."""
+        keys, values = (torch.cat(pair, 2) for pair in zip(self[:2], other[:2], strict=True))
+        return KeyValue(keys, values)
+
 
 def padding_bias(mask: Tensor) -> Tensor:
     """Return (B, 1, 1, S): 0 where a mask (B, S) is True; elsewhere so low that the weight is 0."""

@@ -59,11 +59,12 @@ class Prefix(NamedTuple):
         """Return these slots followed by new ones.
 
         They are written in place if their slots are free. Two continuations of one prefix need
-        different slots, and gradients need a copy.
+        different slots. With gradients, nothing is written in place.
         """
+        if torch.is_grad_enabled():
+            return Prefix.of(self.seen.followed_by(new))
         length, slots = self.length + new.keys.shape[2], self.slots
-        taken = slots.filled > self.length or length > slots.keys.shape[2]
-        if taken or torch.is_grad_enabled():
+        if slots.filled > self.length or length > slots.keys.shape[2]:
             slots = slots.copied(self.length, -(-length // BLOCK) * BLOCK)
         slots.keys[:, :, self.length : length] = new.keys
         slots.values[:, :, self.length : length] = new.values

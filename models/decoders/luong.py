@@ -43,7 +43,8 @@ class LuongDecoder(RecurrentDecoder):
         state = super().start(prepared)
         if self.feed_gates is None:
             return state
-        return state._replace(attentional=prepared.start.new_zeros(len(prepared.start), self.size))
+        first = prepared.start.new_zeros(prepared.start.shape[0], self.size)
+        return state._replace(attentional=first)
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory

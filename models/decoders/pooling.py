@@ -57,7 +57,7 @@ class PoolingDecoder(Decoder[Pooled, Rows]):
     def start(self, prepared: Pooled) -> Rows:
         """Return a row for each sentence."""
         context = prepared.found.context
-        return Rows(torch.arange(len(context), device=context.device))
+        return Rows(torch.arange(context.shape[0], device=context.device))
 
     def advance(
         self,

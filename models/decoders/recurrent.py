@@ -147,7 +147,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         The K hypotheses of a sentence are K queries of its one memory.
         """
         assert self.attention is not None
-        queries = query.unflatten(0, (len(prepared.attention.mask), -1))  # (B, K, H)
+        queries = query.unflatten(0, (prepared.attention.mask.shape[0], -1))  # (B, K, H)
         output: AttentionOutput = self.attention(queries, prepared.attention, state.history)
         return output.rows()
 

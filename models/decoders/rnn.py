@@ -96,5 +96,5 @@ class FixedContextDecoder(RnnDecoder):
     ) -> RecurrentStep:
         """Compute s_t with the fixed context."""
         assert prepared.context is not None
-        copies = len(state.recurrent) // len(prepared.context)
+        copies = state.recurrent.shape[0] // prepared.context.shape[0]
         return self.moved(gates, state, prepared.context.repeat_interleave(copies, 0), None)

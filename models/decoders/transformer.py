@@ -36,7 +36,7 @@ class TransformerMemory(NamedTuple):
 
 
 class TransformerState(NamedTuple):
-    """Keys and values of the prefix for every layer; empty before the first token."""
+    """Keys and values of the prefix for every layer, without slots before the first token."""
 
     layers: tuple[Prefix, ...]
 
@@ -65,7 +65,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
         """Return the state of an empty prefix."""
-        return TransformerState(())
+        return TransformerState(tuple(map(empty_prefix, prepared.layers)))
 
     def advance(
         self,
@@ -83,7 +83,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         shown = [self.shown_layer] if want_weights else []
         seen, found = [], {}
         for index, layer in enumerate(self.layers):
-            past = state.layers[index] if state.layers else None
+            past = state.layers[index] if before else None
             wanted = index in shown or index in want_heads
             x, cached, heads = layer(x, past, prepared.layers[index], prepared.mask, wanted)
             seen.append(cached)
@@ -94,6 +94,11 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
             found[shown[0]].mean(1) if shown else None,
             heads=torch.stack([found[index] for index in want_heads], 1) if want_heads else None,
         )
+
+
+def empty_prefix(memory: KeyValue) -> Prefix:
+    """Return a prefix without slots, for rows and heads of a memory."""
+    return Prefix.of(KeyValue(memory.keys[:, :, :0], memory.values[:, :, :0]))
 
 
 class DecoderLayer(nn.Module):

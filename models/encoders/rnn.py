@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from models.config import ModelConfig
 from models.dropout import Dropout
+from models.encoders.padded_rnn import CELLS
 from models.layers import Embedding
 from models.types import Memory
-
-CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 
 
 class RnnEncoder(nn.Module):
@@ -45,13 +43,7 @@ class RnnEncoder(nn.Module):
         backward state of the last layer, <-h_1, comes last.
         """
         embedded = self.dropout(self.embedding(source))
-        lengths = mask.sum(1).cpu()
         with torch.autocast(source.device.type, enabled=False):
-            packed = pack_padded_sequence(
-                embedded.float(), lengths, batch_first=True, enforce_sorted=False
-            )
-            outputs, last = self.rnn(packed)
-            values, _ = pad_packed_sequence(outputs, batch_first=True, total_length=mask.shape[1])
-        hidden = last[0] if isinstance(last, tuple) else last  # (layers * directions, B, H)
-        final = hidden.transpose(0, 1).flatten(1)
+            values, last = self.rnn(embedded.float(), mask)
+        final = last.transpose(0, 1).flatten(1)
         return Memory(self.dropout(values), mask, final)

@@ -36,5 +36,5 @@ def final_state(memory: Memory) -> Tensor:
     size = memory.values.shape[-1]
     if memory.final is not None:
         return memory.final[:, -size:]
-    rows = torch.arange(len(memory.mask), device=memory.mask.device)
+    rows = torch.arange(memory.mask.shape[0], device=memory.mask.device)
     return memory.values[rows, memory.mask.sum(1) - 1]

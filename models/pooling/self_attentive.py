@@ -41,7 +41,7 @@ class SelfAttentive(Pooling):
     def forward(self, memory: Memory) -> AttentionOutput:
         """Return the pooled vector as the context (B, 1, R * V), and the weights of each query."""
         prepared = self.attention.prepare(memory, self.key(memory.values).tanh())
-        queries = self.queries.expand(len(memory.mask), -1, -1)  # (B, R, A)
+        queries = self.queries.expand(memory.mask.shape[0], -1, -1)  # (B, R, A)
         past = for_each_query(self.attention.begin(prepared), queries.shape[1])
         found: AttentionOutput = self.attention(queries, prepared, past)
         return AttentionOutput(
@@ -61,8 +61,9 @@ def for_each_query(past: History | None, count: int) -> History | None:
     """
     if past is None:
         return None
-    rows = torch.arange(len(past.step), device=past.step.device).repeat_interleave(count)
-    numbers = torch.arange(count, device=rows.device).repeat(len(past.step))
+    sentences = past.step.shape[0]
+    rows = torch.arange(sentences, device=past.step.device).repeat_interleave(count)
+    numbers = torch.arange(count, device=rows.device).repeat(sentences)
     chosen = past.select(rows)
     return chosen._replace(random=chosen.random + numbers)
 
