@@ -70,9 +70,9 @@ def names(incomplete: str) -> Found:
 
 def variants(incomplete: str) -> Found:
     """Return names that `attn models compare` compares."""
-    from attncli.jobs.variants import NONE, PARTS
+    from attncli.jobs.variants import NONE, PLACES, names_of
 
-    parts = [(name, kind) for kind in PARTS for name in registry.names(kind)]
+    parts = [(name, kind.replace("_", " ")) for kind in PLACES for name in names_of(kind)]
     found = _matching([(NONE, "the same sizes without attention"), *parts], incomplete)
     return found + presets(incomplete) + (settings(incomplete) if "." in incomplete else [])
 

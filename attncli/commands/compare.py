@@ -13,13 +13,11 @@ from attncli.commands.compare_options import (
     TRAIN,
     Best,
     Dev,
-    DevLabels,
     DryRun,
     FormatOption,
     Gold,
     GoldIndex,
     Grid,
-    Labels,
     Names,
     Output,
     Preset,
@@ -28,17 +26,28 @@ from attncli.commands.compare_options import (
     Train,
 )
 from attncli.commands.compare_run import prepare, run, show_times
-from attncli.commands.compare_settings import Measured, base_config, default_names, label_config
-from attncli.commands.train import Set
+from attncli.commands.compare_settings import base_config
+from attncli.commands.train import (
+    Captions,
+    DevCaptions,
+    DevLabels,
+    Encoder,
+    EncoderWeights,
+    Images,
+    Labels,
+    Set,
+)
 from attncli.commands.train_files import DEV, spread
 from attncli.data.streams import check_inputs, open_output
 from attncli.help_page import HelpPage
 from attncli.jobs import loading
+from attncli.jobs.compared import compared_source
+from attncli.jobs.compared.base import ComparedFiles
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.variants import variants, with_grid
 from attncli.options import Device, Threads
 from attncli.render.comparison import WRITERS
-from attncli.training.settings import LabelFiles
+from attncli.training.settings import ImageOptions, LabelFiles, image_assignments
 
 
 class CompareCommand(HelpPage):
@@ -58,6 +67,11 @@ def compare(
     test: Test = None,
     gold: Gold = None,
     gold_index: GoldIndex = None,
+    images: Images = None,
+    captions: Captions = None,
+    dev_captions: DevCaptions = None,
+    encoder: Encoder = "",
+    encoder_weights: EncoderWeights = "",
     labels: Labels = None,
     dev_labels: DevLabels = None,
     output: Output = Path("runs/compare"),
@@ -70,12 +84,13 @@ def compare(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train variants of a model and compare them.
+    """Train variants of a translator, captioner or classifier and compare them.
 
     All variants are trained on the same data with the same budget. The folder gets the results as
     tables (text, Markdown, LaTeX, HTML, CSV, JSON) and as plots (PNG, SVG, PDF). The table states
-    which differences exceed the noise between seeds. AER is measured if gold links are known: for
-    the embedded grammar, and with --gold.
+    which differences exceed the noise between seeds. Translations are ranked by BLEU, captions by
+    CIDEr-D, labels by accuracy. AER is measured if gold links are known: for the embedded grammar,
+    and with --gold.
 
     \b
     A variant is one of
@@ -85,15 +100,18 @@ def compare(
       model.encoder_attention=intra     any setting
       heads=2,lr=0.0005                 settings of model and training
       none                              the same sizes without attention
-      mean, learned, learned,dot        a pooling of classifiers (with --labels)
+      mean, learned, learned,dot        a pooling of classifiers
+      small-cnn, encoder=resnet50       an image network of captioners
       transformer-tiny                  a preset
       transformer-tiny,lr=0.0005        a preset with other settings
 
     --grid tries all values of a setting. --dry-run estimates the time by a few updates of each
     variant, on this machine.
 
-    The encoder is unidirectional, as in Luong et al. 2015, so that every score can be used. With
-    `-s model.bidirectional=true`, dot, scaled_dot and cosine cannot be compared.
+    The encoder of texts is unidirectional, as in Luong et al. 2015, so that every score can be
+    used. With `-s model.bidirectional=true`, dot, scaled_dot and cosine cannot be compared.
+    Captioners have no coverage penalty, so that hard attention can be used; presets as variants
+    keep their own settings of both.
 
     Each run is stored in VARIANT/seed-N in the output folder. The same command resumes an
     interrupted comparison. Further variants or seeds are added to the finished runs.
@@ -103,23 +121,30 @@ def compare(
       attn models compare model.heads=2 model.heads=4 --preset transformer-nano
       attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
+      attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
+      attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
     """
-    measured = Measured(test or [], gold, gold_index)
-    if labels:
-        files = LabelFiles(labels, dev_labels)
-        base = label_config(files, train or [], measured, preset, set or [])
-    else:
-        base = base_config(train or [], dev or [], measured, preset, set or [])
-    check_inputs([*(train or []), *(dev or []), *(test or []), *([gold] if gold else [])])
-    chosen = with_grid(names or ([] if grid else default_names(base)), grid or [])
-    found = variants(chosen, base, set or [])
+    files = ComparedFiles(
+        train or (),
+        dev or (),
+        test or (),
+        gold,
+        gold_index,
+        ImageOptions(images, captions, dev_captions, encoder, encoder_weights),
+        LabelFiles(labels, dev_labels),
+    )
+    base = base_config(files, preset, set or [])
+    check_inputs(files.inputs)
+    usual = () if grid else compared_source(base.model.family).variants
+    chosen = with_grid(names or usual, grid or [])
+    found = variants(chosen, base, [*image_assignments(files.images), *(set or [])])
     where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
-            work = prepare(found, base, measured, output, seeds, texts=Path(folder))
+            work = prepare(found, base, files, output, seeds, data_folder=Path(folder))
             show_times(work, best, output, where)
         return
-    work = prepare(found, base, measured, output, seeds)
+    work = prepare(found, base, files, output, seeds)
     rows, failed = run(work, best, output, where)
     with open_output(None) as write:
         write(WRITERS[format](rows).encode())

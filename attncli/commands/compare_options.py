@@ -8,17 +8,22 @@ from typing import Annotated, Literal
 import typer
 
 from attncli.commands.train_files import DEV
-from attncli.jobs.variants import LITERATURE
+from attncli.jobs.compared import compared_sources
 from attncli.render.comparison import Format
 
 TRAIN, TEST, GOLD = "--train", "--test", "--gold"
-PRESET, NANO = "rnnsearch-small", "rnnsearch-nano"  # for files; for the embedded grammar
+CAPTIONS, LABELS = "--captions", "--labels"
+USUAL = "; ".join(f"{kind.outputs}: {' '.join(kind.variants)}" for kind in compared_sources())
+PRESETS = "; ".join(
+    f"{kind.outputs}: {kind.preset}, or {kind.demo_preset} without files"
+    for kind in compared_sources()
+)
 
 Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="VARIANT...",
-        help=f"Variants to compare; give them before the options. Default: {' '.join(LITERATURE)}.",
+        help=f"Variants to compare; give them before the options. Defaults: {USUAL}.",
     ),
 ]
 Train = Annotated[
@@ -26,7 +31,7 @@ Train = Annotated[
     typer.Option(
         TRAIN,
         metavar="FILE...",
-        help="Source and target, or one TSV. Default: the embedded grammar.",
+        help="Translators: source and target, or one TSV. Default: the embedded grammar.",
     ),
 ]
 Dev = Annotated[
@@ -34,7 +39,12 @@ Dev = Annotated[
 ]
 Test = Annotated[
     list[Path] | None,
-    typer.Option(TEST, metavar="FILE...", help="Test set: source and references, or one TSV."),
+    typer.Option(
+        TEST,
+        metavar="FILE...",
+        help="Test set: source and references, or one TSV; with --captions or --labels a file of "
+        "the same kind.",
+    ),
 ]
 Gold = Annotated[
     Path | None,
@@ -56,7 +66,7 @@ Best = Annotated[
     int,
     typer.Option(
         min=0,
-        help="Run further seeds for this many variants only, the best by dev BLEU (0: all).",
+        help="Run further seeds for this many variants only, the best on the dev set (0: all).",
     ),
 ]
 Preset = Annotated[
@@ -64,19 +74,8 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         "-p",
-        help=f"Preset that a variant modifies. Default: {PRESET}, or {NANO} without files.",
+        help=f"Preset that a variant modifies. Defaults: {PRESETS}.",
     ),
-]
-
-
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Classifiers: rows of label, tab, text; --test is such a table, too."
-    ),
-]
-DevLabels = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Classifiers: dev set, as in `attn train`.")
 ]
 Grid = Annotated[
     list[str] | None,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from attncli import console
-from attncli.commands.compare_settings import Measured, has_labels
 from attncli.commands.train import Stop, memory_advice, stopping
 from attncli.commands.train_display import Display
 from attncli.data.streams import open_output
+from attncli.jobs.compared import compared_source
+from attncli.jobs.compared.base import ComparedFiles, Sets
 from attncli.jobs.variants import Variant
 from attncli.plurals import counted
 from attncli.render.columns import columns
@@ -25,7 +26,7 @@ from models.files import write_text
 
 if TYPE_CHECKING:
     from attncli.jobs.compare import Planned
-    from attncli.jobs.measure import Sets
+    from attncli.jobs.compare_time import PlannedTime
 
 
 class Work(NamedTuple):
@@ -38,26 +39,21 @@ class Work(NamedTuple):
 def prepare(
     found: list[Variant],
     base: RunConfig,
-    measured: Measured,
+    files: ComparedFiles,
     output: Path,
     seeds: int,
     *,
-    texts: Path | None = None,
+    data_folder: Path | None = None,
 ) -> Work:
     """Return the planned runs; check everything that can be checked before the first run.
 
-    texts: folder for sentences of the embedded grammar; by default that of the output.
+    data_folder: folder for data that are not named files; by default that of the output.
     """
     from attncli.jobs import compare as job  # imports torch
 
     job.check_all(found)
-    files = job.ComparedTexts(base.data, *measured)
-    if has_labels(base):
-        files = job.label_texts(base, texts or output, measured.test)
-    elif not base.data.train:
-        files = job.embedded(base, texts or output)
-    sets = job.read_sets(files)
-    return Work(job.plan(found, files.data, seeds, output), sets)
+    data, sets = compared_source(base.model.family).prepare(base, files, data_folder or output)
+    return Work(job.plan(found, data, seeds, output), sets)
 
 
 def show_times(work: Work, best: int, output: Path, device: str) -> None:
@@ -65,38 +61,52 @@ def show_times(work: Work, best: int, output: Path, device: str) -> None:
 
     If all runs are measured, name the file of the results instead.
     """
-    from attncli.jobs.compare_time import planned_times
+    from attncli.jobs.compare_time import planned_times, total_seconds
 
-    rows, total = [["variant", "runs", "parameters", "updates", "ms/update", "time"]], 0.0
     with Display(work.runs[0].config.train) as display:
-        for found in planned_times(work.runs, work.sets, device=device, progress=display.progress):
-            total += found.seconds
-            rows.append(
-                [
-                    found.variant,
-                    str(found.runs),
-                    f"{found.parameters:,}",
-                    f"{found.updates:,}" if found.updates else "no limit",
-                    f"{1000 * found.per_update:,.1f}",
-                    duration(found.seconds) if found.updates else "unknown",
-                ]
-            )
-    if len(rows) == 1:
-        name_results(work, output)
+        progress = display.progress
+        times = list(
+            planned_times(work.runs, work.sets, best=best, device=device, progress=progress)
+        )
+    if not times:
+        name_results(work, best, output)
         return
+    table = [["variant", "runs", "parameters", "updates", "ms/update", "time"], *map(_row, times)]
+    known = all(time.updates for time in times)
+    total = duration(total_seconds(times, best)) if known else "unknown"
     with open_output(None) as write:
-        write(columns([*rows, ["total", *[""] * 4, duration(total)]]).encode())
-    early = (
-        "; --best and early stopping make it shorter" if best else "; early stopping shortens it"
-    )
-    console.say(f"training at most, without evaluations{early}")
+        write(columns([*table, ["total", *[""] * 4, total]]).encode())
+    if any(time.further for time in times):
+        console.say(
+            f"the best {counted(best, 'variant')} on the dev set will have the further seeds; "
+            "the total is that of the slowest"
+        )
+    console.say("training at most, without evaluations; early stopping shortens it")
 
 
-def name_results(work: Work, output: Path) -> None:
+def _row(time: PlannedTime) -> list[str]:
+    """Return the cells of a variant; "1 to 3" runs if the further ones depend on the others."""
+    most = time.runs + time.further
+    spans = [str(time.runs), str(most)]
+    seconds = [duration(count * time.per_run) for count in (time.runs, most)]
+    return [
+        time.variant,
+        " to ".join(dict.fromkeys(spans)),
+        f"{time.parameters:,}",
+        f"{time.updates:,}" if time.updates else "no limit",
+        f"{1000 * time.per_update:,.1f}",
+        " to ".join(dict.fromkeys(seconds)) if time.updates else "unknown",
+    ]
+
+
+def name_results(work: Work, best: int, output: Path) -> None:
     """Name the file of the results of a finished comparison."""
+    from attncli.jobs.compare import planned_count
+
     results = output / "comparison.txt"
     where = results if results.exists() else "the same command without --dry-run writes them"
-    console.say(f"finished before: {counted(len(work.runs), 'run')}; results: {where}")
+    count = planned_count(work.runs, best)
+    console.say(f"finished before: {counted(count, 'run')}; results: {where}")
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:
@@ -123,6 +133,7 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
                         write_tables(output, rows)
                     case job.Begun():
                         display.close()
+                        stop.looked_at = False  # Ctrl-C ends its preparation at once
                         seed = event.run.config.train.seed
                         console.say(
                             f"{event.number} of {event.total}: {event.run.variant}, seed {seed}"

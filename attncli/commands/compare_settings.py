@@ -3,81 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal, NamedTuple
 
 import typer
 
-from attncli.commands.compare_options import GOLD, NANO, PRESET, TEST, TRAIN
+from attncli.commands.compare_options import CAPTIONS, GOLD, LABELS, TEST, TRAIN
 from attncli.commands.train_files import DEV
-from attncli.jobs.variants import LITERATURE
+from attncli.jobs.compared import compared_source, compared_sources
+from attncli.jobs.compared.base import ComparedFiles, ComparedSource
 from attncli.plurals import counted
 from attncli.training.config import RunConfig
-from attncli.training.settings import LabelFiles, settings
-from attncli.training.sources import training_source
-from models.registry import names as registered_names
+from attncli.training.settings import settings
 from models.zoo import model_config
 
-ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine need keys of the query's size
-MINUTE = (  # default budget for the embedded grammar
-    *("train.batch_tokens=2048", "train.steps=1000", "train.evaluate_every=250"),
-    "train.patience=0",
-)
 
-
-class Measured(NamedTuple):
-    """Test set and gold links given on the command line."""
-
-    test: list[Path]
-    gold: Path | None
-    gold_index: Literal["0", "1"] | None
-
-
-def base_config(
-    train: list[Path], dev: list[Path], measured: Measured, preset: str | None, assigned: list[str]
-) -> RunConfig:
+def base_config(files: ComparedFiles, preset: str | None, assigned: Sequence[str]) -> RunConfig:
     """Return the settings that every variant changes."""
-    pairs = [path for path in train if path.suffix != ".toml"]
+    check_options(files)
+    kind = kind_of(files, preset)
+    has_tables = any(path.suffix == ".toml" for path in files.train)
+    usual = kind.preset if files.name_data else kind.demo_preset
+    defaults = [*kind.settings, *(() if files.name_data else kind.budget)]
+    return settings(
+        files.train,
+        files.dev,
+        preset or (None if has_tables else usual),
+        [*defaults, *assigned],
+        images=files.images,
+        labels=files.labels,
+    )
+
+
+def kind_of(files: ComparedFiles, preset: str | None) -> ComparedSource:
+    """Return the kind of input that options or the preset name; the default is text."""
+    kinds = compared_sources()
+    named = [kind for kind in kinds if kind.is_named(files)]
+    if not named and preset:
+        return compared_source(model_config(preset).family)
+    return [*named, *kinds][0]
+
+
+def check_options(files: ComparedFiles) -> None:
+    """Refuse options that do not belong together."""
+    pairs = [path for path in files.train if path.suffix != ".toml"]
     if len(pairs) > 2:
-        raise typer.BadParameter(
-            f"{counted(len(pairs), 'file')}; variants are named before the options",
-            param_hint=f"'{TRAIN}'",
+        raise _refused(
+            f"{counted(len(pairs), 'file')}; variants are named before the options", TRAIN
         )
-    if train and not dev:
-        raise typer.BadParameter("needed to compare on", param_hint=f"'{DEV}'")
-    for option, given in ((TEST, measured.test), (GOLD, measured.gold)):
-        if given and not train:
-            raise typer.BadParameter(f"needs {TRAIN}", param_hint=f"'{option}'")
-    if measured.gold_index and not measured.gold:
-        raise typer.BadParameter(f"needs {GOLD}", param_hint="'--gold-index'")
-    if not train:
-        name = preset or NANO
-        scores = training_source(model_config(name).family).compared == "score"
-        return settings([], [], name, [*([ONE_WAY, *MINUTE] if scores else []), *assigned])
-    chosen = preset or (PRESET if len(pairs) == len(train) else None)
-    return settings(train, dev, chosen, [ONE_WAY, *assigned])
+    given = {TRAIN: files.train, CAPTIONS: files.images.captions, LABELS: files.labels.labels}
+    data = [option for option, value in given.items() if value]
+    if len(data) > 1:
+        raise _refused(f"cannot be combined with {data[0]}", data[1])
+    if files.train and not files.dev:
+        raise _refused("needed to compare on", DEV)
+    if files.test and not data:
+        raise _refused(f"needs {TRAIN}, {CAPTIONS} or {LABELS}", TEST)
+    if len(files.test) > 1 and not files.train:
+        raise _refused(f"{counted(len(files.test), 'file')} with {data[0]}, expected one", TEST)
+    if files.gold and not files.train:
+        raise _refused(f"needs {TRAIN}", GOLD)
+    if files.gold_index and not files.gold:
+        raise _refused(f"needs {GOLD}", "--gold-index")
 
 
-def label_config(
-    files: LabelFiles,
-    train: list[Path],
-    measured: Measured,
-    preset: str | None,
-    assigned: list[str],
-) -> RunConfig:
-    """Return the settings that every pooling changes, for labelled texts."""
-    if train or measured.gold:
-        raise typer.BadParameter("cannot be combined with --labels", param_hint=f"'{TRAIN}'")
-    if len(measured.test) > 1:
-        raise typer.BadParameter("one table of label, tab, text", param_hint=f"'{TEST}'")
-    return settings([], [], preset, assigned, labels=files)
-
-
-def default_names(base: RunConfig) -> Sequence[str]:
-    """Return the variants that are compared if none is named."""
-    return registered_names("pooling") if has_labels(base) else LITERATURE
-
-
-def has_labels(base: RunConfig) -> bool:
-    """Return True if classifiers are compared."""
-    return training_source(base.model.family).compared == "pooling"
+def _refused(message: str, option: str) -> typer.BadParameter:
+    return typer.BadParameter(message, param_hint=f"'{option}'")

@@ -1,36 +1,31 @@
 """Train variants with one budget on the same data; yield a row of scores for each run.
 
-OUT/train.tsv dev.tsv test.tsv    sentences of the embedded grammar, if no data were given
+OUT/train.tsv dev.tsv test.tsv  embedded data, if no files were given; a dev set that was held out
 OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.json
 """
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from attncli.data import corpus
-from attncli.data.labels import read_labelled
-from attncli.data.links import Index, PairLinks, read_links
-from attncli.jobs.measure import Sets, measure, measured
+from attncli.jobs.compared import compared_source
+from attncli.jobs.compared.base import Sets
+from attncli.jobs.measure import measure, measured
 from attncli.jobs.train import StopRequested, fingerprints, reporter, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Progress
-from attncli.training.events import RunEvent
+from attncli.training.events import Interrupted, RunEvent
 from attncli.training.folder import RunFolder, claim
 from attncli.training.lock import locked
-from attncli.training.sources import label_data
-from attncli.training.sources.text_data import as_tsv, read_dev, sample_grammar
-from attncli.training.sources.text_dev import DevTexts
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
-from models.files import write_errors, write_folder, write_text
+from models.files import write_folder
 
 
 class Planned(NamedTuple):
@@ -55,89 +50,6 @@ class Failed(NamedTuple):
 
     run: Planned
     error: ModelError
-
-
-class ComparedTexts(NamedTuple):
-    """The sentences of a comparison."""
-
-    data: DataConfig  # for training and dev
-    test: Sequence[Path]
-    gold: tuple[PairLinks, ...] | Path | None = None  # of the test set, or of dev if there is none
-    gold_index: Index | None = None  # first word number in the file, if given
-
-
-def embedded(base: RunConfig, out: Path) -> ComparedTexts:
-    """Write sentences of the embedded grammar to files that all runs share."""
-    data = base.data
-    parts = sample_grammar(data, base.train.seed)
-    paths = [(out / f"{name}.tsv").absolute() for name in parts._fields]
-    for path, pairs in zip(paths, parts, strict=True):
-        write_same(path, as_tsv(pairs))
-    train, dev, test = paths
-    named = replace(data, train=(str(train),), dev=(str(dev),))
-    links = [frozenset(pair.links) for pair in parts.test]
-    return ComparedTexts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
-
-
-def label_texts(base: RunConfig, out: Path, test: Sequence[Path]) -> ComparedTexts:
-    """Write labelled texts for training and evaluation to files that all runs share.
-
-    Without a file they are sentences of the embedded grammar, a test set included.
-    """
-    parts: Any
-    if base.data.labels:
-        parts = label_data.read_rows(base.data, base.train.seed)
-    else:
-        parts = label_data.demo_rows(base.data, base.train.seed)
-    paths = [(out / f"{name}.tsv").absolute() for name in parts._fields]
-    for path, rows in zip(paths, parts, strict=True):
-        write_same(path, label_data.as_table(rows))
-    train, dev = map(str, paths[:2])
-    return ComparedTexts(replace(base.data, labels=train, dev_labels=dev), test or paths[2:])
-
-
-def write_same(path: Path, text: str) -> None:
-    """Write a file; raise a ModelError if it exists with other content."""
-    with write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        write_text(path, text)
-    elif path.read_text("utf-8") != text:
-        raise ModelError(
-            f"{path} contains sentences of other settings", "the same settings", "choose another -o"
-        )
-
-
-def read_sets(texts: ComparedTexts) -> Sets:
-    """Return dev set, test set and gold links; raise a ModelError without a dev set."""
-    if texts.data.labels:
-        return read_label_sets(texts)
-    dev = read_dev(texts.data)
-    if dev is None:
-        raise ModelError("no dev set", "a dev set, which selects the weights", "give --dev FILE...")
-    test = read_dev(replace(texts.data, dev=tuple(map(str, texts.test))))
-    gold = texts.gold
-    if isinstance(gold, Path):
-        gold = read_gold(gold, test or dev, texts.gold_index)
-    marks = [corpus.fingerprint(paths) for paths in (texts.data.dev, texts.test) if paths]
-    known = [[sorted(row.sure), sorted(row.possible)] for row in gold or ()]
-    mark = hashlib.sha256(f"{marks} {known}".encode()).hexdigest()
-    return Sets(dev, test, gold, mark)
-
-
-def read_label_sets(texts: ComparedTexts) -> Sets:
-    """Return dev set and test set of labelled texts."""
-    paths = [Path(texts.data.dev_labels), *texts.test]
-    dev, *test = (label_data.dev_labels(read_labelled(path)) for path in paths)
-    mark = hashlib.sha256(f"{[corpus.fingerprint([path]) for path in paths]}".encode())
-    return Sets(dev, test[0] if test else None, None, mark.hexdigest())
-
-
-def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[PairLinks, ...]:
-    """Return the gold links between sources and their first references."""
-    texts = zip(pairs.sources, pairs.references[0], strict=True)
-    lengths = [(len(source.split()), len(target.split())) for source, target in texts]
-    return read_links(path, lengths, index=index).rows
 
 
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
@@ -203,8 +115,39 @@ def train_and_measure(
     yield from train(
         run.config, run.folder, device=device, progress=progress, stop_requested=stop_requested
     )
-    report = reporter(progress, stop_requested)
-    return measure(run.variant, run.config, run.folder, sets, device=device, report=report)
+    return measure(
+        run.variant,
+        run.config,
+        run.folder,
+        sets,
+        device=device,
+        progress=stoppable(progress, stop_requested),
+        report=reporter(progress, stop_requested),
+    )
+
+
+def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:
+    """Return a progress display that raises Interrupted on request."""
+
+    def show(label: str, done: float, total: float) -> None:
+        progress(label, done, total)
+        if stop_requested():
+            raise Interrupted
+
+    return show
+
+
+def missing(runs: Sequence[Planned], sets: Sets, best: int) -> list[Planned]:
+    """Return the runs that are not measured yet.
+
+    Before the first seeds are measured, the further seeds of every variant are among them, although
+    only the `best` variants get them; see `in_turn`.
+    """
+    rows = {run: row for run in runs if (row := measured(run.folder, sets))}
+    first = [run for run in runs if run.first]
+    if all(run in rows for run in first):
+        runs = list(in_turn(runs, [rows[run] for run in first], best))
+    return [run for run in runs if run not in rows]
 
 
 def planned_count(runs: Sequence[Planned], best: int) -> int:
@@ -227,8 +170,10 @@ def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> It
 
 def claimed(runs: Sequence[Planned]) -> None:
     """Start every run in its folder; raise a ModelError if a folder contains another run."""
-    prints = fingerprints(runs[0].config)  # the same data for all
+    known: dict[Hashable, dict[str, str]] = {}  # the files are hashed once
     for run in runs:
+        key = run.config.data, run.config.model.image
+        prints = known.get(key) or known.setdefault(key, fingerprints(run.config))
         with locked(run.folder):
             claim(RunFolder(run.folder), run.config, prints)
 
@@ -240,7 +185,7 @@ def share_data(run: Planned, runs: Sequence[Planned]) -> None:
         return
     for other in runs:
         source = RunFolder(other.folder).data
-        if source.exists() and same_data(other.config, run.config):
+        if source.exists() and files_key(other.config) == files_key(run.config):
             with locked(run.folder):
                 write_folder(
                     place,
@@ -253,13 +198,6 @@ def _copy(source: Path, part: Path) -> None:
     shutil.copytree(source, part, dirs_exist_ok=True)
 
 
-def same_data(one: RunConfig, other: RunConfig) -> bool:
-    """Return True if two runs tokenise the same data in the same way.
-
-    Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.
-    """
-    return (one.data, one.tokenizer, one.model.max_source) == (
-        other.data,
-        other.tokenizer,
-        other.model.max_source,
-    )
+def files_key(config: RunConfig) -> Hashable:
+    """Return a key that is equal for runs that tokenise the same data in the same way."""
+    return compared_source(config.model.family).files_key(config)

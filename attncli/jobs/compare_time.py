@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-from attncli.jobs.compare import Planned, same_data
-from attncli.jobs.measure import Sets, measured
+from attncli.jobs.compare import Planned, missing
+from attncli.jobs.compared import compared_source
+from attncli.jobs.compared.base import Sets
 from attncli.training.config import RunConfig
 from attncli.training.data import Prepared, Progress
 from attncli.training.hardware import DTYPES
@@ -25,41 +26,58 @@ class PlannedTime(NamedTuple):
 
     variant: str
     parameters: int
-    runs: int
+    runs: int  # without those that the choice of the best may add
+    further: int  # runs that are added if the variant is among the best
     updates: int  # of a run at most; 0: only early stopping ends it
     per_update: float  # seconds
 
     @property
-    def seconds(self) -> float:
-        """Return the time of all runs at most, in seconds, without evaluations."""
-        return self.runs * self.updates * self.per_update
+    def per_run(self) -> float:
+        """Return the time of a run at most, in seconds, without evaluations."""
+        return self.updates * self.per_update
+
+
+def total_seconds(times: Sequence[PlannedTime], best: int) -> float:
+    """Return the time of all runs at most: the slowest variants could be the best."""
+    further = sorted((time.further * time.per_run for time in times), reverse=True)
+    return sum(time.runs * time.per_run for time in times) + sum(further[:best])
 
 
 def planned_times(
-    runs: Sequence[Planned], sets: Sets, *, device: str, progress: Progress
+    runs: Sequence[Planned], sets: Sets, *, best: int, device: str, progress: Progress
 ) -> Iterator[PlannedTime]:
-    """Yield the time of each variant with runs to train; their data are prepared only once."""
+    """Yield the time of each variant with runs to train; their data are prepared only once.
+
+    best: number of variants that are trained with further seeds; 0: all.
+    """
+    left = missing(runs, sets, best)
+    undecided = best > 0 and any(run.first for run in left)
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as folder:
-        known: list[tuple[RunConfig, Prepared]] = []
+        known: dict[Hashable, Prepared] = {}
         for first in (run for run in runs if run.first):
-            own = [run for run in runs if run.variant == first.variant]
-            missing = [run for run in own if measured(run.folder, sets) is None]
-            if not missing:
+            own = [run for run in left if run.variant == first.variant]
+            if not own:
                 continue
             config = first.config
-            prepared = next((data for other, data in known if same_data(other, config)), None)
-            if prepared is None:
-                source = training_source(config.model.family)
+            key = compared_source(config.model.family).examples_key(config)
+            if key not in known:
                 place = Path(folder, str(len(known)))
                 place.mkdir()
-                prepared = source.load(config, place, progress).prepared
-                known.append((config, prepared))
-            yield _timed(first.variant, len(missing), config, prepared, torch.device(device))
+                source = training_source(config.model.family)
+                known[key] = source.load(config, place, progress).prepared
+            further = sum(not run.first for run in own) if undecided else 0
+            counts = len(own) - further, further
+            yield _timed(first.variant, counts, config, known[key], torch.device(device))
 
 
 def _timed(
-    name: str, runs: int, config: RunConfig, prepared: Prepared, device: torch.device
+    name: str,
+    runs: tuple[int, int],
+    config: RunConfig,
+    prepared: Prepared,
+    device: torch.device,
 ) -> PlannedTime:
+    """Return the time of a variant. runs: see `PlannedTime`, certain and further ones."""
     train = config.train
     state = fresh_state(config, prepared, device)
     dtype = DTYPES[decided(config, prepared, device).config.train.precision]
@@ -67,7 +85,8 @@ def _timed(
     return PlannedTime(
         variant=name,
         parameters=state.model.parameter_count(),
-        runs=runs,
+        runs=runs[0],
+        further=runs[1],
         updates=found.updates,
         per_update=found.per_update,
     )

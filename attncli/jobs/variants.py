@@ -2,8 +2,10 @@
 
 dot                      a part by its name: score, window, normalise or read
 mean                     a pooling of a classifier
+small-cnn                an image network of a captioner
 dot,local_p              parts joined by commas
 score=cosine,heads=4     settings of model.attention
+encoder=resnet50         settings of model.image
 train.attention.coverage=see,coverage=true    a name with dots is any setting
 model.heads=4,lr=0.001   settings of other tables; without a section of model, then of train
 none                     the same sizes without attention
@@ -19,25 +21,30 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from attncli.jobs.compared import compared_source
 from attncli.training.config import RunConfig, TrainConfig, check
+from attncli.training.encoder_choice import encoder_assignments
+from attncli.training.settings import absolute
 from models import registry, zoo
-from models.config import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ImageConfig, ModelConfig
 from models.errors import ConfigurationError, unknown_name
 from models.settings import fields_of, merged, overridden
-from models.sources import find_source, source_of
+from models.sources import source_of
 
 NONE = "none"
+ATTENTION = "model.attention"
 PARTS = ("score", "window", "normalise", "read")
-POOLING = "model.pooling"
-CLASSIFIERS = ("classifier", "classifier-transformer")
-ATTEND = ("rnnsearch", "luong", *CLASSIFIERS)  # families whose attention can be chosen
+PLACES = {  # kind of the names that are variants alone: the setting that they are values of
+    "pooling": "model.pooling",
+    "image_encoder": "model.image.encoder",
+    **{part: f"{ATTENTION}.{part}" for part in PARTS},
+}
+TABLES = {  # settings without a section: tables of model, by the setting that a family must read
+    "attention": AttentionConfig,
+    "image": ImageConfig,
+}
 BUDGET = (  # settings of [train] that a preset takes from the base
     *("steps", "epochs", "minutes", "batch_tokens", "accumulate", "evaluate_every", "patience"),
-)
-LITERATURE = (  # Luong et al. 2015, table 4, and what came before and after
-    *(NONE, "location", "dot", "general", "concat", "additive", "cosine", "scaled_dot"),
-    *("location_aware", "dot,local_m", "general,local_m", "dot,local_p", "general,local_p"),
-    *("hard", "sparsemax", "entmax15", "heads=4"),
 )
 
 
@@ -74,32 +81,37 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     first, *parts = [part.strip() for part in name.split(",")]
     if first in zoo.PRESETS:
         start, called = of_preset(first, base, assignments), [first]
-    elif first == NONE and base.model.family not in CLASSIFIERS:
-        model = replace(base.model, family="seq2seq", attention=AttentionConfig())
+    elif first == NONE and (family := compared_source(base.model.family).without_attention):
+        model = replace(base.model, family=family, attention=AttentionConfig())
         start, called = replace(base, model=model), [first]
     else:
         start, called, parts = base, [], [first, *parts]
     settings = [setting(part, family_in(parts, start.model.family), start) for part in parts]
-    config = overridden(start, [f"{place}={value}" for place, value in settings])
+    config = with_network(start, [f"{place}={value}" for place, value in settings])
     variant = Variant(",".join([*called, *canonical(settings)]), config)
     check_task(name, config, base)
     check(config)
     return variant
 
 
+def with_network(config: RunConfig, assignments: Sequence[str]) -> RunConfig:
+    """Return the settings with assignments; a chosen image network brings its own settings."""
+    brought = encoder_assignments(config.model.image, assignments)
+    return absolute(overridden(config, [*brought, *assignments]))
+
+
 def check_task(name: str, config: RunConfig, base: RunConfig) -> None:
-    """Raise ConfigurationError unless a variant does what the base does, and it is compared."""
-    wanted = source_of(base.model.family)
-    if wanted.task not in ("translate", "classify"):
-        wanted = find_source("text")
-    for preset, compared in ((base.preset, base), (name, config)):
-        source = source_of(compared.model.family)
-        if source.task != wanted.task:
-            kind = "translations" if wanted.task == "translate" else "labels"
-            raise ConfigurationError(
-                f"preset {preset}, which {source.ability}, in a comparison of {kind}",
-                "presets for texts" if wanted.task == "translate" else "presets of classifiers",
-            )
+    """Raise ConfigurationError unless a variant does what the base does."""
+    wanted, own = (compared_source(each.model.family) for each in (base, config))
+    if own is not wanted:
+        raise ConfigurationError(
+            f"variant {name}, which {source_of(config.model.family).ability}, in a comparison of "
+            f"{wanted.outputs}",
+            wanted.presets,
+            f"--preset {config.preset} compares {own.outputs}"
+            if config.preset != base.preset
+            else "",
+        )
 
 
 def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
@@ -134,7 +146,7 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
     chosen = zoo.preset(name)
     bare = replace(base, preset=name, model=type(base.model)(), train=TrainConfig())
     own = merged(bare, {"model": chosen.model, "train": chosen.train})
-    config = overridden(own, assignments)
+    config = with_network(own, assignments)
     budget = {key: getattr(base.train, key) for key in BUDGET}
     return replace(config, train=replace(config.train, **budget))
 
@@ -142,27 +154,51 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
 def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
     """Return the setting and the value for one part of a variant's name.
 
-    A setting without a section belongs to model.attention if the family's attention can be chosen,
-    else of model, else of train.
+    A setting without a section belongs to model.attention or model.image if the family reads them,
+    else to model, else to train.
     """
-    key, equals, value = part.partition("=")
-    if equals:
-        return _place(key.strip(), family), value.strip()
-    if family in CLASSIFIERS and part in registry.names("pooling"):
-        return POOLING, part
-    if family not in ATTEND and any(part in registry.names(kind) for kind in PARTS):
-        raise ConfigurationError(
-            f"variant '{part}' in preset {base.preset} of family {family}",
-            f"a family whose attention can be chosen, {' or '.join(ATTEND)}",
-            "choose another --preset",
-        )
+    key, equals, value = (word.strip() for word in part.partition("="))
+    if equals and key not in ("attention", ATTENTION):
+        return _place(key, family), value
+    return _named(value or key, family, base)
+
+
+def _named(name: str, family: str, base: RunConfig) -> tuple[str, str]:
+    """Return the setting and the value for the name of a part of a model."""
+    kinds = {kind: names_of(kind) for kind in PLACES}
+    own = [kind for kind in kinds if family_reads(family, kind)]
+    for kind in own:
+        if name in kinds[kind]:
+            return PLACES[kind], name
     for kind in PARTS:
-        if part in registry.names(kind):
-            return f"model.attention.{kind}", part
-    kinds = ("pooling", *PARTS) if family in CLASSIFIERS else PARTS
-    known = [name for kind in kinds for name in registry.names(kind)]
-    none = [] if family in CLASSIFIERS else [NONE]
-    raise unknown_name("variant", part, [*none, *known, *zoo.PRESETS])
+        if name in kinds[kind]:
+            raise ConfigurationError(
+                f"variant '{name}' in preset {base.preset} of family {family}",
+                f"a family whose attention can be chosen, {' or '.join(attending(family))}",
+                "choose another --preset",
+            )
+    none = [NONE] if compared_source(family).without_attention else []
+    known = [known for kind in own for known in kinds[kind]]
+    raise unknown_name("variant", name, [*none, *known, *zoo.PRESETS])
+
+
+def names_of(kind: str) -> list[str]:
+    """Return the names of a kind that are variants alone."""
+    return [name for name in registry.names(kind) if name != "torchvision"]  # a group of networks
+
+
+def family_reads(family: str, kind: str) -> bool:
+    """Return True if a family reads the setting that names of a kind are values of."""
+    return PLACES[kind].split(".")[1] in registry.settings_of(family)
+
+
+def attending(family: str) -> list[str]:
+    """Return the families of the same source whose attention can be chosen."""
+    return [
+        name
+        for name in registry.names("family")
+        if source_of(name) is source_of(family) and family_reads(name, "score")
+    ]
 
 
 def _place(key: str, family: str) -> str:
@@ -173,7 +209,8 @@ def _place(key: str, family: str) -> str:
         )
     if "." in key:
         return key
-    tables: dict[str, type] = {"model.attention": AttentionConfig} if family in ATTEND else {}
+    read = registry.settings_of(family)
+    tables = {f"model.{name}": table for name, table in TABLES.items() if name in read}
     tables |= {"model": ModelConfig, "train": TrainConfig}
     for section, config_class in tables.items():
         if key in fields_of(config_class):
@@ -184,12 +221,14 @@ def _place(key: str, family: str) -> str:
 
 def canonical(settings: Iterable[tuple[str, str]]) -> list[str]:
     """Return the canonical names of settings, which do not depend on their order."""
-    places = [POOLING, *(f"model.attention.{key}" for key in fields_of(AttentionConfig))]
-    order = {place: n for n, place in enumerate(places)}
+    places = [*PLACES.values(), *(f"{ATTENTION}.{key}" for key in fields_of(AttentionConfig))]
+    order = {place: n for n, place in enumerate(dict.fromkeys(places))}
     last = sorted(dict(settings).items(), key=lambda item: order.get(item[0], len(order)))
     return [_said(place, value) for place, value in last]
 
 
 def _said(place: str, value: str) -> str:
-    key = place.removeprefix("model.attention.")
-    return value if key in (*PARTS, POOLING) else f"{key}={value}"
+    for kind, of_kind in PLACES.items():
+        if place == of_kind and (kind in PARTS or value in names_of(kind)):
+            return value
+    return f"{place.removeprefix(f'{ATTENTION}.')}={value}"

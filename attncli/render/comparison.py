@@ -13,7 +13,7 @@ from attncli.render.columns import columns
 from attncli.render.comparison_tables import Table, latex, markdown, page
 from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
-from attncli.scoring.comparison import RunScores, ranked, spread, verdict
+from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
 
 
 class Column(NamedTuple):
@@ -24,11 +24,13 @@ class Column(NamedTuple):
     form: str
 
 
+def _quality_column(part: str, metric: str) -> Column:
+    name, digits = QUALITY[metric]
+    return Column(f"{part} {name}", lambda row: row.quality(part, metric), f".{digits}f")
+
+
 COLUMNS = (
-    Column("dev BLEU", lambda row: row.dev_bleu, ".2f"),
-    Column("test BLEU", lambda row: row.test_bleu, ".2f"),
-    Column("dev accuracy", lambda row: row.dev_accuracy, ".2f"),
-    Column("test accuracy", lambda row: row.test_accuracy, ".2f"),
+    *(_quality_column(part, metric) for metric in QUALITY for part in PARTS),
     Column("perplexity", lambda row: row.perplexity, ".2f"),
     Column("AER %", lambda row: row.aer, ".1f"),
     Column("parameters", lambda row: row.parameters, ",.0f"),
@@ -41,8 +43,8 @@ COLUMNS = (
 def draw_comparison(path: Path, rows: Sequence[RunScores]) -> None:
     """Plot score, AER and speed of every run if they are known; the best variant is on top."""
     groups = ranked(rows)
-    part = "test" if all(row.test_bleu or row.test_accuracy for row in rows) else "dev"
-    score = f"{part} {rows[0].metric}"
+    part = "test" if all(row.test for row in rows) else "dev"
+    score = _quality_column(part, rows[0].metric).name
     wanted = [column for column in _shown(rows) if column.name in (score, "AER %", "tokens/s")]
     panels = [
         Strip(column.name, [_values(column, group) for group in groups.values()])
@@ -77,9 +79,11 @@ def _from_table(write: Callable[[Table, str], str]) -> Callable[[Sequence[RunSco
 def _csv(rows: Sequence[RunScores]) -> str:
     """Return a line for each run."""
     text = io.StringIO()
+    records = [row.as_record() for row in rows]
+    names = list(dict.fromkeys(name for record in records for name in record))
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(RunScores._fields)
-    writer.writerows([cell(value) for value in row] for row in rows)
+    writer.writerow(names)
+    writer.writerows([cell(record.get(name)) for name in names] for record in records)
     return text.getvalue()
 
 
@@ -88,7 +92,7 @@ def _json(rows: Sequence[RunScores]) -> str:
     record = {
         "variants": [_summary(name, group) for name, group in ranked(rows).items()],
         "verdict": verdict(rows).splitlines() if rows else [],
-        "runs": [row._asdict() for row in rows],
+        "runs": [row.as_record() for row in rows],
     }
     return as_json(record)
 

@@ -9,11 +9,29 @@ or three seeds of one variant are too few to estimate it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)  # 97.5 %, df 1 to 10
+
+
+QUALITY = {  # metrics of outputs: name, digits after the point; higher is better
+    "bleu": ("BLEU", 2),
+    "accuracy": ("accuracy", 2),  # percent
+    "cider": ("CIDEr-D", 3),  # as the COCO tools give it
+    "bleu4": ("BLEU-4", 2),
+    "rouge_l": ("ROUGE-L", 2),
+    "meteor": ("METEOR", 2),
+}
+PARTS = ("dev", "test")
+
+
+class QualityScore(NamedTuple):
+    """Quality of the outputs for the dev or test set by one metric."""
+
+    metric: str  # key of QUALITY
+    value: float
 
 
 class RunScores(NamedTuple):
@@ -21,8 +39,8 @@ class RunScores(NamedTuple):
 
     variant: str
     seed: int
-    dev_bleu: float | None  # None for labels
-    test_bleu: float | None  # None for labels, and without a test set
+    dev: tuple[QualityScore, ...]  # the first ranks the variants
+    test: tuple[QualityScore, ...]  # the same metrics; empty without a test set
     perplexity: float  # per target token, or label, of the dev set
     aer: float | None  # percent; None without gold links
     aligned_by: str  # attention or diagonal; empty without AER
@@ -31,26 +49,49 @@ class RunScores(NamedTuple):
     tokens_per_second: float  # target tokens, in training
     seconds: float  # of training, without evaluations
     read: str = ""  # read mode: soft, hard argmax, ..; empty without attention
-    dev_accuracy: float | None = None  # percent; None for translations
-    test_accuracy: float | None = None  # None for translations, and without a test set
 
     @property
     def metric(self) -> str:
-        """Return the name of the score that ranks variants: BLEU or accuracy."""
-        return "BLEU" if self.dev_accuracy is None else "accuracy"
+        """Return the metric that ranks variants, a key of QUALITY."""
+        return self.dev[0].metric
 
     @property
     def dev_score(self) -> float:
-        """Return BLEU or accuracy of the dev set."""
-        found = self.dev_bleu if self.dev_accuracy is None else self.dev_accuracy
-        assert found is not None
-        return found
+        """Return the score of the dev set that ranks variants."""
+        return self.dev[0].value
 
     @property
     def score(self) -> float:
         """Return the score that ranks variants: of the test set, else of the dev set."""
-        found = self.test_bleu if self.dev_accuracy is None else self.test_accuracy
-        return self.dev_score if found is None else found
+        return (self.test or self.dev)[0].value
+
+    def quality(self, part: str, metric: str) -> float | None:
+        """Return the score of the dev or test set by a metric; None if it was not measured."""
+        return dict(getattr(self, part)).get(metric)
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the row as a flat record, in which dev BLEU has the key dev_bleu."""
+        record: dict[str, Any] = {}
+        for name, value in self._asdict().items():
+            if name in PARTS:
+                record |= {f"{name}_{score.metric}": score.value for score in value}
+            else:
+                record[name] = value
+        return record
+
+
+def from_record(record: Mapping[str, Any]) -> RunScores:
+    """Return the row of a record; also of earlier versions, where a variant is a mechanism."""
+    row = {name: value for name, value in record.items() if name in RunScores._fields}
+    for part in PARTS:
+        row[part] = tuple(
+            QualityScore(metric, float(value))
+            for metric in QUALITY
+            if (value := record.get(f"{part}_{metric}")) is not None
+        )
+    if not row["dev"]:
+        raise ValueError("no score of the dev set")
+    return RunScores(**{"variant": record.get("mechanism"), **row})
 
 
 class Spread(NamedTuple):
@@ -109,11 +150,12 @@ def verdict(rows: Sequence[RunScores]) -> str:
     counts = {name: len(group) for name, group in groups.items()}
     means = {name: fmean(row.score for row in group) for name, group in groups.items()}
     margins = {name: found.margin(counts[best], counts[name]) for name in others}
+    name, digits = QUALITY[rows[0].metric]
     close = [name for name in others if means[best] - means[name] <= margins[name]]
     return (
-        f"Noise: the standard deviation of {rows[0].metric} between seeds is {found.deviation:.2f} "
+        f"Noise: the standard deviation of {name} between seeds is {found.deviation:.{digits}f} "
         f"({found.freedom} degrees of freedom). Two means of {max(counts.values())} seeds that "
-        f"differ by less than {found.margin(*[max(counts.values())] * 2):.2f} do not differ "
+        f"differ by less than {found.margin(*[max(counts.values())] * 2):.{digits}f} do not differ "
         f"significantly (95 %, without correction for several pairs).\n"
         f"Best: {best}. Not significantly worse: {'; '.join(close) or 'none'}."
     )

@@ -71,7 +71,7 @@ def settings(
     file and the assignments override. Paths become absolute, so that the run can be resumed from
     any folder. A file of captions with splits is also the dev set if no other is named.
     """
-    assignments = [*_image_assignments(images), *assignments]
+    assignments = [*image_assignments(images), *assignments]
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
         **_files(files, dev, images, labels),
@@ -90,7 +90,7 @@ def settings(
     config = run_config(chosen, values, [*brought, *assignments])
     if start:
         _check_languages(config, start)
-    return with_languages(_absolute(config))
+    return with_languages(absolute(config))
 
 
 def _files(
@@ -105,7 +105,7 @@ def _files(
     }
 
 
-def _image_assignments(images: ImageOptions) -> list[str]:
+def image_assignments(images: ImageOptions) -> list[str]:
     """Return the image network given on the command line as assignments of settings."""
     network = {"encoder": images.encoder, "weights": images.encoder_weights}
     return [f"model.image.{name}={value}" for name, value in network.items() if value]
@@ -226,7 +226,8 @@ def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) 
     return named[-1].default_preset if named else "demo"
 
 
-def _absolute(config: RunConfig) -> RunConfig:
+def absolute(config: RunConfig) -> RunConfig:
+    """Return the settings with absolute paths, and with what the named files imply."""
     data, image = config.data, config.model.image
     train, dev = (
         tuple(str(Path(path).absolute()) for path in paths) for paths in (data.train, data.dev)

@@ -21,7 +21,6 @@ class TrainingSource:
     demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
     embedded: ClassVar[str]  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
-    compared: ClassVar[str] = ""  # part of a model that `attn models compare` varies, if any
     example_input: ClassVar[str]  # shell text that precedes `-m MODEL` in an example; see `example`
 
     def has_data(self, data: DataConfig) -> bool:

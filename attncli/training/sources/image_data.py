@@ -264,6 +264,21 @@ def dev_set(
     )
 
 
+def evaluation_set(captions: list[Captioned], config: RunConfig, progress: Progress) -> DevCaptions:
+    """Return captioned images to score a model of a run on; compute features that are missing.
+
+    Images that cannot be found or decoded are excluded, as from the dev set of the run.
+    """
+    store = feature_stores(config)[-1]
+    located = locate(Captions([], captions), open_images(config.data.images), progress)
+    broken = compute_features([store], config, located.hashes, progress)
+    usable = {name: key for name, key in located.hashes.items() if key not in broken}
+    found = dev_set(captions, usable, store, config.data)
+    if found is None:
+        raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
+    return found
+
+
 def notes(manifest: Manifest) -> tuple[str, ...]:
     """Return warnings about missing and broken images, with the names of the first ones."""
     found = []

@@ -95,7 +95,11 @@ class DevCaptions:
 
     def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
         """Return the captions in order."""
-        captioner, found = Captioner(bundle, device), []
+        return self.captioned(Captioner(bundle, device), report)
+
+    def captioned(self, captioner: Captioner, report: Report) -> list[str]:
+        """Return the captions that a captioner writes, in order."""
+        found: list[str] = []
         for start in range(0, len(self), CHUNK):
             report(start / len(self))
             features, _ = self.inputs.source(self.rows[start : start + CHUNK])

@@ -23,7 +23,6 @@ class LabelTraining(TrainingSource):
     demo_name = "tenses"
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
-    compared = "pooling"
     example_input = "attn classify TEXT"
 
     def has_data(self, data: DataConfig) -> bool:

@@ -32,7 +32,6 @@ class TextTraining(TrainingSource):
     demo_name = "demo"
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
-    compared = "score"
     example_input = "attn translate TEXT"
 
     def has_data(self, data: DataConfig) -> bool:

@@ -11,10 +11,11 @@ import pytest
 
 from attncli import app
 from attncli.jobs import compare
-from attncli.jobs.variants import LITERATURE, find, variants, with_grid
+from attncli.jobs.compared.text import ComparedTexts
+from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
-from attncli.scoring.comparison import RunScores
+from attncli.scoring.comparison import QualityScore, RunScores
 from attncli.training.config import RunConfig, run_config
 from models.alignment import diagonal
 from models.errors import ModelError
@@ -86,7 +87,7 @@ def test_a_grid_is_every_combination() -> None:
 
 def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     rows = [
-        RunScores(name, seed, bleu, None, 2.0, None, "", 1000, 10, 5.0, 1.0)
+        RunScores(name, seed, (QualityScore("bleu", bleu),), (), 2.0, None, "", 1000, 10, 5.0, 1.0)
         for name, seed, bleu in (("a_b", 1, 10.0), ("a_b", 2, 12.0), ("<c|d>", 1, 5.0))
     ]
     markdown, latex, page = (WRITERS[name](rows) for name in ("md", "tex", "html"))
@@ -104,14 +105,15 @@ def test_a_wrong_name_is_refused(name: str, said: str) -> None:
 
 
 def test_captioners_are_not_compared_with_translators() -> None:
-    with pytest.raises(ModelError, match="show-attend-tell-soft-nano, which captions images"):
-        find("show-attend-tell-soft-nano", BASE)
-    with pytest.raises(ModelError, match="captioner-transformer-nano, which captions images"):
-        find("none", run_config("captioner-transformer-nano"))
+    preset = "show-attend-tell-soft-nano"
+    with pytest.raises(ModelError, match=f"{preset}, which captions images.*--preset {preset} "):
+        find(preset, BASE)
+    with pytest.raises(ModelError, match="reads texts, in a comparison of captions"):
+        find("rnnsearch-nano", run_config(preset))
 
 
 def test_every_variant_of_the_default_list_can_be_built() -> None:
-    compare.check_all(variants(LITERATURE, BASE, []))
+    compare.check_all(variants(ComparedTexts.variants, BASE, []))
 
 
 def test_a_comparison_continues_and_adds(
@@ -176,8 +178,9 @@ def test_the_best_by_dev_get_further_seeds(
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
 
     def measure(variant: str, config: RunConfig, *_: object, **__: object) -> RunScores:
-        dev = worth[variant]
-        return RunScores(variant, config.train.seed, dev, -dev, 1.0, None, "", 1, 1, 1.0, 1.0)
+        dev, test = (QualityScore("bleu", sign * worth[variant]) for sign in (1, -1))
+        seed = config.train.seed
+        return RunScores(variant, seed, (dev,), (test,), 1.0, None, "", 1, 1, 1.0, 1.0)
 
     monkeypatch.setattr(compare, "measure", measure)
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]

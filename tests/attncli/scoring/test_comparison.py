@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.scoring.comparison import RunScores, noise, ranked, spread, t_quantile, verdict
+from attncli.scoring.comparison import (
+    QualityScore,
+    RunScores,
+    from_record,
+    noise,
+    ranked,
+    spread,
+    t_quantile,
+    verdict,
+)
 
 
 def row(variant: str, seed: int, bleu: float) -> RunScores:
-    return RunScores(variant, seed, bleu, None, 5.0, None, "", 100, 10, 50.0, 2.0)
+    dev = (QualityScore("bleu", bleu),)
+    return RunScores(variant, seed, dev, (), 5.0, None, "", 100, 10, 50.0, 2.0)
 
 
 def test_the_pooled_spread_by_hand() -> None:
@@ -30,6 +40,20 @@ def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
     assert list(ranked(rows)) == ["dot", "general", "none"]
     said = verdict(rows)
     assert "Best: dot. Not significantly worse: general." in said and "3 degrees" in said
+
+
+def test_a_row_is_read_as_it_was_stored_by_any_version() -> None:
+    scores = (QualityScore("cider", 0.5), QualityScore("bleu4", 20.0))
+    own = RunScores("hard", 2, scores, scores, 5.0, 8.5, "attention", 100, 10, 50.0, 2.0, "hard")
+    record = own.as_record()
+    assert record["dev_cider"] == 0.5 and record["test_bleu4"] == 20.0 and "dev" not in record
+    assert from_record(record) == own
+    earlier = {**row("dot", 1, 30.0).as_record(), "test_bleu": None, "dev_accuracy": None}
+    assert from_record(earlier) == row("dot", 1, 30.0)
+    first = {("mechanism" if key == "variant" else key): earlier[key] for key in earlier}
+    assert from_record(first) == row("dot", 1, 30.0)
+    with pytest.raises(ValueError, match="dev set"):
+        from_record({**earlier, "dev_bleu": None})
 
 
 def test_one_seed_tells_nothing() -> None:

@@ -1,0 +1,112 @@
+"""The interface of a kind of input in `attn models compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from attncli.scoring.comparison import QualityScore
+from attncli.training.settings import ImageOptions, LabelFiles
+
+if TYPE_CHECKING:
+    from attncli.data.links import PairLinks
+    from attncli.training.config import DataConfig, RunConfig
+    from attncli.training.data import Progress, Report
+    from attncli.training.events import FinalModel
+
+
+class ComparedFiles(NamedTuple):
+    """Files given on the command line, for training, selection of weights and measurement."""
+
+    train: Sequence[Path] = ()
+    dev: Sequence[Path] = ()
+    test: Sequence[Path] = ()
+    gold: Path | None = None  # links of the test set, or of the dev set if there is none
+    gold_index: Literal["0", "1"] | None = None
+    images: ImageOptions = ImageOptions()
+    labels: LabelFiles = LabelFiles()
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Return the files and folders that are read."""
+        images = (self.images.images, self.images.captions, self.images.dev_captions)
+        others = (self.gold, *self.labels, *images)
+        return [*self.train, *self.dev, *self.test, *(path for path in others if path)]
+
+    @property
+    def name_data(self) -> bool:
+        """Return True if there are files to train on."""
+        return bool(self.train or self.labels.labels or self.images.images or self.images.captions)
+
+
+class Sets(NamedTuple):
+    """Dev and test set of a comparison."""
+
+    dev: Any  # of the kind's own type
+    test: Any | None
+    mark: str  # hash of the content of the sets, and of the gold links
+    gold: tuple[PairLinks, ...] | None = None
+
+
+class ComparedData(NamedTuple):
+    """Data that all runs share."""
+
+    config: DataConfig  # for training and dev
+    sets: Sets
+
+
+class Trained(NamedTuple):
+    """A trained model to be measured."""
+
+    model: Any  # as `models.load` returns it
+    kept: FinalModel | None  # dev score that training measured
+    config: RunConfig
+    progress: Progress
+    report: Report
+
+
+class ModelScores(NamedTuple):
+    """Scores of a trained model."""
+
+    loss: float  # on the dev set, in nats per target token
+    dev: tuple[QualityScore, ...]  # the first ranks the variants
+    test: tuple[QualityScore, ...] = ()
+    aer: float | None = None  # percent
+    aligned_by: str = ""  # attention or diagonal; empty without AER
+
+
+class ComparedSource:
+    """How models of one kind of input are compared."""
+
+    outputs: ClassVar[str]  # what such models produce: "translations"
+    presets: ClassVar[str]  # for messages: "presets for texts"
+    preset: ClassVar[str]  # that variants modify, where files are given
+    demo_preset: ClassVar[str]  # the same for the embedded data
+    variants: ClassVar[tuple[str, ...]]  # compared if none is named
+    settings: ClassVar[tuple[str, ...]] = ()  # of every comparison; -s overrides them
+    budget: ClassVar[tuple[str, ...]] = ()  # settings for the embedded data; -s overrides them
+    without_attention: ClassVar[str] = ""  # family of the variant `none`; empty: there is none
+
+    def is_named(self, files: ComparedFiles) -> bool:
+        """Return True if options of the command line are for this kind."""
+        raise NotImplementedError
+
+    def prepare(self, base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+        """Return the data that all runs share; write what no file contains to the folder."""
+        raise NotImplementedError
+
+    def scores(self, trained: Trained, sets: Sets) -> ModelScores:
+        """Return the scores of a trained model."""
+        raise NotImplementedError
+
+    def files_key(self, config: RunConfig) -> Hashable:
+        """Return a key that is equal for runs whose prepared files are equal.
+
+        Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.
+        """
+        return config.data, config.tokenizer, config.model.max_source
+
+    def examples_key(self, config: RunConfig) -> Hashable:
+        """Return a key that is equal for runs whose loaded training examples are equal."""
+        return self.files_key(config)

@@ -1,0 +1,221 @@
+"""`attn models compare` over captioners: one dev set for all seeds, CIDEr-D ranks."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli import app
+from attncli.commands import compare_run
+from attncli.commands.compare_settings import base_config
+from attncli.jobs import compare
+from attncli.jobs.compare import check_all
+from attncli.jobs.compared.base import ComparedFiles
+from attncli.jobs.evaluate_captions import evaluate_captions
+from attncli.jobs.variants import find
+from attncli.render.comparison import WRITERS
+from attncli.render.plots import FORMATS
+from attncli.training.config import run_config
+from attncli.training.events import Interrupted
+from attncli.training.sources import image_demo
+from models.errors import ModelError
+from tests.attncli.training.small import after
+from tests.attncli.training.small_captions import SMALL, Files, write_images
+
+NANO = "show-attend-tell-soft-nano"
+STEPS = 4
+TIMES = ("seconds", "tokens_per_second")
+CSV = ("variant", "seed", "dev_cider", "dev_bleu4", "dev_rouge_l", "test_cider", "perplexity")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """Images and captions; those of dev are used as the test set."""
+    return write_images(tmp_path)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no pictures of the results, which take longer than the runs."""
+    monkeypatch.setattr(compare_run, "draw_comparison", lambda path, rows: None)
+
+
+def command(files: Files, out: Path, *words: str) -> list[str]:
+    """Return a comparison on the images, without a dev set."""
+    settings = [*SMALL, "data.dev_share=0.5", f"train.steps={STEPS}"]
+    settings += [f"data.features={files.train.parent / 'features'}"]
+    data = ["--images", str(files.images), "--captions", str(files.train), "-p", NANO]
+    changes = [word for setting in settings for word in ("-s", setting)]
+    return ["models", "compare", *words, *data, *changes, "-o", str(out), "--threads", "1"]
+
+
+def runs_of(out: Path) -> list[dict[str, Any]]:
+    """Return the rows of a comparison without times."""
+    found = json.loads((out / "comparison.json").read_text())["runs"]
+    return [{name: row[name] for name in row if name not in TIMES} for row in found]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_reads_and_networks_are_compared_by_cider(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The test scores of a run are those of `attn evaluate captions`."""
+    out = tmp_path / "out"
+    words = command(files, out, "soft", "hard,patches", "--test", str(files.dev), "--seeds", "2")
+    assert app.run(words) == 0
+    table = capsys.readouterr().out
+    assert "test CIDEr-D" in table and "test BLEU-4" in table and "AER" not in table
+    assert "standard deviation of CIDEr-D between seeds" in table
+    assert "patches,hard: hard attention, read by argmax." in table
+    rows = list(csv.DictReader((out / "comparison.csv").open()))
+    assert [(row["variant"], row["seed"]) for row in rows] == [
+        *(("soft", "1"), ("patches,hard", "1"), ("soft", "2"), ("patches,hard", "2"))
+    ]
+    assert set(CSV) <= rows[0].keys()
+    assert {path.suffix for path in out.glob("comparison.*")} == {
+        *(f".{name}" for name in WRITERS),
+        *FORMATS,
+    }
+    configs = [path.read_text() for path in out.rglob("config.toml")]
+    dev = {line for text in configs for line in text.splitlines() if line.startswith("dev_captio")}
+    assert dev == {f'dev_captions = "{out / "dev.tsv"}"'}  # although the seeds differ
+    model = out / "soft" / "seed-2"
+    [found] = evaluate_captions(files.dev, models=[model], images=files.images).evaluations
+    assert found.scores.cider == pytest.approx(float(rows[2]["test_cider"]))
+    assert found.scores.bleu4 == pytest.approx(float(rows[2]["test_bleu4"]))
+    before = (out / "comparison.csv").read_text()
+    assert app.run(words) == 0  # measured before
+    assert (out / "comparison.csv").read_text() == before
+
+
+@pytest.mark.usefixtures("undrawn", "no_pictures")
+def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compared(out: Path, polls: int) -> int:
+        real = compare.compare
+        with monkeypatch.context() as patch:
+            if polls:
+                stop = after(polls)
+                patch.setattr(
+                    compare, "compare", lambda *a, **k: real(*a, **{**k, "stop_requested": stop})
+                )
+            return app.run([*command(files, out, "soft", "general"), "--seeds", "1"])
+
+    assert compared(tmp_path / "unbroken", 0) == 0
+    stops = 0
+    while compared(tmp_path / "broken", 3 + stops % 3) != 0:
+        stops += 1
+        assert stops < 30
+    assert stops > 2
+    assert runs_of(tmp_path / "broken") == runs_of(tmp_path / "unbroken")
+
+
+@pytest.mark.usefixtures("undrawn", "no_pictures")
+def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path) -> None:
+    rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
+    splits = ("train", "train", "val", "test")
+    images = [
+        {"filename": name, "split": splits[n % 4], "sentences": [{"raw": text}]}
+        for n, (name, text) in enumerate(dict(rows).items())
+    ]
+    whole = tmp_path / "karpathy.json"
+    whole.write_text(json.dumps({"images": images}))
+    out = tmp_path / "out"
+    named = files._replace(train=whole)
+    assert app.run([*command(named, out, "soft"), "--seeds", "1"]) == 0
+    [row] = runs_of(out)
+    assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
+
+
+@pytest.mark.usefixtures("undrawn", "no_pictures")
+def test_a_dry_run_with_best_counts_the_seeds_that_the_best_will_have(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = [*command(files, out, "soft", "general"), "--seeds", "3", "--best", "1"]
+    assert app.run([*words, "--dry-run"]) == 0
+    table, said = capsys.readouterr()
+    rows = [line.split() for line in table.splitlines()[1:]]
+    assert [row[:4] for row in rows[:2]] == [["soft", "1", "to", "3"], ["general", "1", "to", "3"]]
+    assert "the best 1 variant on the dev set" in said
+    assert not out.exists()
+    assert app.run(words) == 0
+    assert len(runs_of(out)) == 4
+    capsys.readouterr()
+    assert app.run([*words, "--dry-run"]) == 0  # the other variant needs no further seeds
+    table, said = capsys.readouterr()
+    assert table == "" and "finished before: 4 runs" in said
+
+
+@pytest.mark.usefixtures("undrawn", "no_pictures")
+def test_scenes_are_drawn_without_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One scene less is other data, which the same folder refuses."""
+    monkeypatch.setattr(image_demo, "DEV_SCENES", 6)
+    out = tmp_path / "out"
+    settings = [*SMALL, "train.steps=1", "train.evaluate_every=1"]
+    settings += ["model.image.size=64", f"data.features={tmp_path / 'features'}"]
+    words = ["models", "compare", "soft", "-p", NANO, "-o", str(out), "--seeds", "1"]
+    words += [word for setting in settings for word in ("-s", setting)]
+    assert app.run([*words, "-s", "data.demo_scenes=20"]) == 0
+    [row] = runs_of(out)
+    assert row["dev_cider"] is not None and row["test_cider"] is not None
+    assert app.run([*words, "-s", "data.demo_scenes=19"]) == 1
+
+
+def test_soft_and_hard_can_be_compared_by_default() -> None:
+    """Without the penalty of the soft preset, which hard attention cannot have."""
+    base = base_config(ComparedFiles(), "show-attend-tell-soft-small", [])
+    check_all([find("soft", base), find("hard", base)])
+    recipes = ["show-attend-tell-soft-small", "show-attend-tell-hard-small"]
+    soft, hard = (find(name, base).config.train.attention for name in recipes)
+    assert soft.coverage == "doubly_stochastic" and hard.coverage == "none"
+
+
+def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
+    base = run_config(NANO)
+    found = find("general,patches", base)
+    assert found.name == "patches,general" and found.config.model.attention.score == "general"
+    assert found.config.model.image.encoder == "patches"
+    assert found.config.model.image.size != base.model.image.size  # that of the network
+    assert find("model.attention=hard", base) == find("hard", base)
+    assert find("encoder=resnet50,model.image.size=96", base).config.model.image.size == 96
+    for wrong in ("none", "torchvision", "mean"):
+        with pytest.raises(ModelError, match=f"unknown variant '{wrong}'"):
+            find(wrong, base)
+    with pytest.raises(ModelError, match="family whose attention can be chosen, captioner;"):
+        find("hard", run_config("captioner-transformer-nano"))
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--test", "a.tsv"], "needs --train, --captions or --labels"),
+        (["--captions", "a.tsv", "--labels", "b.tsv"], "cannot be combined with --captions"),
+        (["--captions", "a.tsv", "--test", "a.tsv", "b.tsv"], "2 files with --captions"),
+    ],
+)
+def test_options_of_two_kinds_are_refused(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["models", "compare", "soft", *options]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_test_image_that_is_missing_is_named_before_the_first_run(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test, out = tmp_path / "test.tsv", tmp_path / "out"
+    test.write_text("none.png\ta red square\n")
+    assert app.run([*command(files, out, "soft"), "--test", str(test)]) == 1
+    said = capsys.readouterr().err
+    assert "none.png first" in said and not (out / "soft").exists()
+
+
+def test_a_request_to_stop_ends_the_measurement() -> None:
+    with pytest.raises(Interrupted):
+        compare.stoppable(lambda *_: None, lambda: True)("computing features", 0, 1)
