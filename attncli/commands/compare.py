@@ -84,13 +84,14 @@ def compare(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train variants of a translator, captioner or classifier and compare them.
+    """Train and compare variants of a model.
 
-    All variants are trained on the same data with the same budget. The folder gets the results as
-    tables (text, Markdown, LaTeX, HTML, CSV, JSON) and as plots (PNG, SVG, PDF). The table states
-    which differences exceed the noise between seeds. Translations are ranked by BLEU, captions by
-    CIDEr-D, labels by accuracy. AER is measured if gold links are known: for the embedded grammar,
-    and with --gold.
+    The model is a translator, a captioner or a classifier. All variants are trained on the same
+    data with the same budget. The folder gets the results as tables (text, Markdown, LaTeX,
+    HTML, CSV, JSON) and as plots (PNG, SVG, PDF). The table states which differences exceed the
+    noise between seeds. Translations are ranked by BLEU, captions by CIDEr-D, labels by
+    accuracy. AER is measured if gold links are known: for the embedded grammar, and with
+    --gold.
 
     \b
     A variant is one of
