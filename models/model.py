@@ -81,7 +81,7 @@ class EncoderDecoder(nn.Module):
 
     def start(self, memory: Memory) -> tuple[Any, Any]:
         """Return the prepared memory and the decoder's state before the first token."""
-        prepared = self.decoder.prepare(memory)
+        prepared = self.decoder.prepare_steps(memory)
         return prepared, self.decoder.start(prepared)
 
     def step(
@@ -106,7 +106,8 @@ class EncoderDecoder(nn.Module):
         memory: of every target; the default is to encode the batch. want_heads: decoder layers,
         counted from 0, whose weights are returned for every head.
         """
-        prepared, state = self.start(self.encode_batch(batch) if memory is None else memory)
+        prepared = self.decoder.prepare(self.encode_batch(batch) if memory is None else memory)
+        state = self.decoder.start(prepared)
         with deferred_gradients(self.decoder):
             advanced = self.decoder.advance(
                 batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads

@@ -51,6 +51,10 @@ class Decoder(nn.Module, Generic[P, S]):
         """Compute what depends on the source alone."""
         raise NotImplementedError
 
+    def prepare_steps(self, memory: Memory) -> P:
+        """Prepare a memory for many steps without gradients; more may be computed in advance."""
+        return self.prepare(memory)
+
     def start(self, prepared: P) -> S:
         """Return the state before the first token."""
         raise NotImplementedError

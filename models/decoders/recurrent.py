@@ -29,6 +29,7 @@ class RecurrentMemory(NamedTuple):
     attention: Any  # PreparedMemory or PreparedHeads; None without attention
     start: Tensor  # (B, L, N, H) first recurrent state
     context: Tensor | None = None  # (B, V) the fixed context of a decoder without attention
+    mapped: bool = False  # True if the values are already mapped as the decoder maps contexts
 
     def select(self, rows: Tensor) -> RecurrentMemory:
         """Return the prepared memory of some sentences."""
@@ -36,6 +37,7 @@ class RecurrentMemory(NamedTuple):
             None if self.attention is None else self.attention.select(rows),
             self.start.index_select(0, rows),
             None if self.context is None else self.context.index_select(0, rows),
+            self.mapped,
         )
 
 
@@ -68,6 +70,7 @@ class RecurrentStep(NamedTuple):
     context: Tensor  # (R, V)
     read: AttentionOutput | None  # in rows; None without attention
     gate: Tensor | None = None  # (R, 1) factor on the context, in families that have one
+    of_readout: Tensor | None = None  # (R, N) the context's part of the readout, if already mapped
 
 
 class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):

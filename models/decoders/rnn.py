@@ -11,6 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from models.attention.base import Attention
+from models.attention.read import Soft
 from models.config import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
@@ -20,7 +22,7 @@ from models.decoders.recurrent import (
 )
 from models.deferred import DeferredLinear
 from models.layers import Embedding
-from models.linear import Linear
+from models.linear import Linear, linear
 from models.types import AttentionOutput, Memory
 
 
@@ -47,27 +49,51 @@ class RnnDecoder(RecurrentDecoder):
         self.state_out = Linear(config.hidden, 2 * readout, bias=False)
         self.context_out = Linear(context_size, 2 * readout, bias=False)
 
+    def prepare_steps(self, memory: Memory) -> RecurrentMemory:
+        """Prepare a memory; map its values instead of the context of every step and hypothesis.
+
+        The context is a weighted sum of the values, so W sum_i a_i h_i = sum_i a_i (W h_i).
+        """
+        prepared = self.prepare(memory)
+        attention = self.attention
+        sums = isinstance(attention, Attention) and isinstance(attention.read, Soft)
+        exact = not torch.is_autocast_enabled(memory.mask.device.type)
+        if not sums or not exact or torch.is_grad_enabled():
+            return prepared
+        maps = torch.cat([self.context_gates.weight, self.context_out.weight])
+        values = linear(memory.values, maps)  # (B, S, G + 2 * readout)
+        return prepared._replace(attention=prepared.attention._replace(values=values), mapped=True)
+
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
     ) -> RecurrentStep:
         """Read with s_{t-1}, then compute s_t."""
         read = self.read(state.hidden, state, prepared)
-        return self.moved(gates, state, read.context, read)
+        context = read.context  # (R, V)
+        if not prepared.mapped:
+            return self.moved(gates + self.context_gates(context), state, context, read)
+        of_gates, of_readout = context.split([gates.shape[1], self.token_out.out_features], 1)
+        moved = self.moved(gates + of_gates, state, context, read)
+        return moved._replace(of_readout=of_readout)
 
     def moved(
         self, gates: Tensor, state: RecurrentState, context: Tensor, read: AttentionOutput | None
     ) -> RecurrentStep:
-        """Compute s_t from the token's gates (R, G), s_{t-1} and the context (R, V)."""
-        recurrent = self.recurrence(gates + self.context_gates(context), state.recurrent)
+        """Compute s_t from its input gates (R, G) and s_{t-1}."""
+        recurrent = self.recurrence(gates, state.recurrent)
         after = RecurrentState(recurrent, history=None if read is None else read.history)
         return RecurrentStep(after, after.hidden, context, read)
 
     def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Compute the maxout over y, s and c: (R, T, readout)."""
         states = torch.stack([step.hidden for step in steps], 1)
-        contexts = torch.stack([step.context for step in steps], 1)
+        mapped = [step.of_readout for step in steps if step.of_readout is not None]
+        if mapped:
+            of_contexts = torch.stack(mapped, 1)
+        else:
+            of_contexts = self.context_out(torch.stack([step.context for step in steps], 1))
         mixed = (
-            self.token_out(embedded) + self.state_out(states) + self.context_out(contexts)
+            self.token_out(embedded) + self.state_out(states) + of_contexts
         )  # (R, T, 2 * readout)
         features: Tensor = self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
         return features
@@ -97,4 +123,5 @@ class FixedContextDecoder(RnnDecoder):
         """Compute s_t with the fixed context."""
         assert prepared.context is not None
         copies = state.recurrent.shape[0] // prepared.context.shape[0]
-        return self.moved(gates, state, prepared.context.repeat_interleave(copies, 0), None)
+        context = prepared.context.repeat_interleave(copies, 0)
+        return self.moved(gates + self.context_gates(context), state, context, None)
