@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import linear
 
 from models.linear import Linear
+from models.products import products
 
 Recorded = list[tuple[Tensor, Tensor]]  # inputs (R, I) and output gradients (R, O), one per step
 
@@ -60,6 +60,7 @@ class DeferredGradient:
         self.weight = layer.weight.detach().to(dtype)
         self.bias = None if layer.bias is None else layer.bias.detach().to(dtype)
         self.recorded, self.task = recorded, -1  # steps, and the backward pass that recorded them
+        self.products = products()
         self.anchor = Anchor.apply(layer.weight, layer.bias, recorded)  # type: ignore[no-untyped-call]
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -76,7 +77,7 @@ class StepFunction(torch.autograd.Function):
         """Map (..., I) to (..., O)."""
         ctx.save_for_backward(x)
         ctx.deferred = deferred
-        return linear(x, deferred.weight, deferred.bias)
+        return deferred.products.linear(x, deferred.weight, deferred.bias)
 
     @staticmethod
     @once_differentiable
@@ -88,7 +89,7 @@ class StepFunction(torch.autograd.Function):
             deferred.recorded.clear()
             deferred.task = task
         deferred.recorded.append((x.detach().flatten(0, -2), grad.flatten(0, -2)))
-        return grad @ deferred.weight, grad.new_zeros(()), None
+        return deferred.products.input_gradient(grad, deferred.weight), grad.new_zeros(()), None
 
 
 class Anchor(torch.autograd.Function):
@@ -98,6 +99,7 @@ class Anchor(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, bias: Tensor | None, recorded: Recorded) -> Tensor:
         """Return zero; every step takes it as an input, which orders the backward passes."""
         ctx.recorded, ctx.dtype, ctx.biased = recorded, weight.dtype, bias is not None
+        ctx.products = products()
         return weight.new_zeros(())
 
     @staticmethod
@@ -107,4 +109,4 @@ class Anchor(torch.autograd.Function):
         x, grad = (torch.cat(parts) for parts in zip(*ctx.recorded, strict=True))
         ctx.recorded.clear()  # the graph may be retained and run backward again
         bias = grad.sum(0, dtype=ctx.dtype) if ctx.biased else None
-        return (grad.mT @ x).to(ctx.dtype), bias, None
+        return ctx.products.weight_gradient(grad, x).to(ctx.dtype), bias, None

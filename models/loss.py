@@ -16,13 +16,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from models.attention.hard import Hard
 from models.config import AttentionLossConfig
 from models.decoders.pooling import PoolingDecoder
 from models.errors import ConfigurationError
 from models.model import EncoderDecoder, TeacherForcingOutput
+from models.products import TORCH, products
 from models.settings import check_limits
 from models.tokenizer import END
 from models.types import Batch
@@ -77,7 +77,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
         rows = max(1, SLICE_ELEMENTS // weight.shape[0])
         for start in range(0, features.shape[0], rows):
             part, labels = features[start : start + rows], target[start : start + rows]
-            logits = linear(part, matrix).float().add_(bias)  # (n, Y)
+            logits = products().linear(part, matrix).float().add_(bias)  # (n, Y)
             picked = logits.gather(1, labels[:, None]).squeeze(1)
             mean, peak = logits.mean(1), logits.amax(1)
             probabilities = logits.softmax(1)
@@ -118,12 +118,12 @@ class Gradients:
     def add(self, start: int, part: Tensor, grad_logits: Tensor, matrix: Tensor) -> None:
         """Add the gradient (n, Y) of one slice's logits."""
         self.bias += grad_logits.sum(0)
-        grad = grad_logits.to(part.dtype)
-        self.features[start : start + len(part)] = grad @ matrix
-        if part.dtype == torch.float32:
+        grad, used = grad_logits.to(part.dtype), products()
+        self.features[start : start + len(part)] = used.input_gradient(grad, matrix)
+        if part.dtype == torch.float32 and used is TORCH:
             self.weight.addmm_(grad.mT, part)
         else:
-            self.weight += grad.mT @ part
+            self.weight += used.weight_gradient(grad, part)
 
 
 class AttentionLoss:

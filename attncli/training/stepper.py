@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from attncli.training.schedule import learning_rate
 from attncli.training.state import State
 from models.errors import ModelError
 from models.loss import AttentionLoss, LossSum
+from models.products import onednn_products
 from models.r_drop import divergence
 from models.types import Batch
 
@@ -64,7 +67,7 @@ class Stepper:
         self.state.counters.step += 1
         found = []
         for batch, numbers in batches:
-            with self.autocast():
+            with self.products():
                 found.append(reward_loss(self.state.model, batch, numbers))
             autograd.backward(found[-1].loss / (found[-1].tokens * len(batches)))
         tokens = sum(part.tokens for part in found)
@@ -108,7 +111,7 @@ class Stepper:
 
         tokens: target tokens of all batches of the update.
         """
-        with self.autocast():
+        with self.products():
             features, loss, nll, more = self.forward(batch)
             total = loss + more
             if self.config.r_drop:
@@ -138,9 +141,12 @@ class Stepper:
             self.baselines.append(after)
         return features, loss, nll, more
 
-    def autocast(self) -> torch.autocast:
-        """Return the context in which matrix products have the type of the run."""
-        return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
+    @contextmanager
+    def products(self) -> Iterator[None]:
+        """Compute matrix products in the type of the run, and by the library of the run."""
+        autocast = torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
+        with onednn_products(self.config.products == "onednn"), autocast:
+            yield
 
     def apply(self, rate: float) -> float:
         """Clip the gradient, update weights and moving average; return the norm before clipping."""

@@ -132,7 +132,7 @@ class ShardedStepper(Stepper):
                 tokens, reward = int(batch.target_mask.sum()), 0.0
                 loss, nll = self.gradients(batch, tokens=1)
             else:
-                with self.autocast():
+                with self.products():
                     found = reward_loss(self.state.model, batch, numbers)
                 autograd.backward(found.loss)
                 loss, nll, tokens = float(found.loss.detach()), found.nll, found.tokens
