@@ -62,6 +62,7 @@ class Bench(NamedTuple):
     work: Path
     rounds: int
     steps: int
+    warm_up: int
     threads: int
 
     def ours(self, *arguments: object) -> list[str]:
@@ -98,12 +99,14 @@ def training(bench: Bench) -> None:
     prepared = ("prepare", "--work", peer, "--data", bench.data, "--spm", made["spm"], *model)
     bench.run(Row("", bench.peer(*prepared)))
     train = bench.ours("train", "--work", ours, "--data", bench.data, *model)
-    train += ["--steps", str(bench.steps)]
-    joey = bench.peer("train", "--work", peer, "--steps", bench.steps)
+    steps = ["--steps", str(bench.steps), "--warm-up", str(bench.warm_up)]
+    train += steps
+    joey = bench.peer("train", "--work", peer, *steps)
     rows = [
         Row("JoeyNMT fp32", joey),
         Row("JoeyNMT fp32, malloc", joey, MALLOC),
         Row("attn fp32", train),
+        Row("attn fp32, oneDNN", [*train, "-s", "train.products=onednn"]),
         Row("attn bf16", [*train, "--precision", "bf16"]),
     ]
     if bench.model == "transformer-tiny":
@@ -212,6 +215,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--warm-up", type=int, default=5, help="updates before the timed ones")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", choices=("training", "translation"))
     given = vars(parser.parse_args())

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from models.linear import FEWEST, prefers_onednn
+from models.linear import prefers_onednn
+from models.products import FEWEST
 
 
 class PackedMap:
