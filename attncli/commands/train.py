@@ -56,7 +56,8 @@ Corpora = Annotated[
         "--corpus",
         metavar="en-de=FILE[,FILE]",
         help="Multilingual: a corpus and its languages, one TSV or two files, for both directions; "
-        "en-to-de=FILE for one direction. May be repeated.",
+        "en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an epoch by 3. May "
+        "be repeated.",
     ),
 ]
 TaggedCorpora = Annotated[

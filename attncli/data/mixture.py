@@ -1,6 +1,7 @@
 """Training examples from the pairs of one or more directions, sampled anew in every epoch.
 
-temperature   share of direction i in an epoch:  p_i ~ n_i^(1/T)            Arivazhagan et al. 2019
+temperature   share of direction i in an epoch:  p_i ~ w_i n_i^(1/T)        Arivazhagan et al. 2019
+weight        w_i of its corpus
 concatenate   share of the examples that consist of 2 to 4 pairs of one direction, so that the
               model learns texts of several sentences                      Kondo et al. 2021
 noise         share of the sources with noise; see attncli.data.noise
@@ -43,6 +44,14 @@ class Direction(NamedTuple):
     prefix: tuple[int, ...] = ()  # tokens in front of the source
     links: Side | None = None  # of each pair: source token, target token, source token, ..
     turned: bool = False  # True if the links name the target token first
+    weight: float = 1.0  # factor on its share of an epoch
+
+    def part(self, start: int, stop: int) -> Direction:
+        """Return consecutive pairs, with weight 1."""
+        sides = (side and side.part(start, stop) for side in (self.source, self.target, self.links))
+        source, target, links = sides
+        assert source and target
+        return self._replace(source=source, target=target, links=links, weight=1.0)
 
     def token_links(self, pairs: np.ndarray) -> np.ndarray:
         """Return the token links of some pairs that form one example, in the form of `links`."""
@@ -148,9 +157,10 @@ class Mixture:
     def _singles(self, rng: np.random.Generator) -> np.ndarray:
         """Sample the pairs of an epoch: as many as stored, in the shares of the temperature."""
         counts = np.diff(self.starts)
-        if self.variation.temperature == 1 or len(counts) == 1:
+        temperature = self.variation.temperature
+        if len(counts) == 1 or has_shares_of_the_data(self.directions, temperature):
             return np.arange(self.starts[-1])
-        quotas = divided(int(counts.sum()), shares(counts, self.variation.temperature))
+        quotas = quotas_of(self.directions, temperature)
         return np.concatenate(
             [
                 start + repeated(int(quota), int(count), rng)
@@ -243,13 +253,34 @@ class Mixture:
         }
 
 
-def shares(counts: np.ndarray, temperature: float) -> np.ndarray:
-    """Return the share of each direction: p_i ~ n_i^(1/T).     Arivazhagan et al. 2019, section 4.2
+def quotas_of(directions: Sequence[Direction], temperature: float) -> np.ndarray:
+    """Return the number of pairs of each direction in an epoch, which has as many as are stored."""
+    counts = np.array([direction.pairs for direction in directions])
+    if has_shares_of_the_data(directions, temperature):
+        return counts
+    return divided(int(counts.sum()), shares_of(directions, temperature))
 
-    T = 1 keeps the shares of the data; a larger T brings them closer to each other.
+
+def has_shares_of_the_data(directions: Sequence[Direction], temperature: float) -> bool:
+    """Return True if an epoch has every pair once."""
+    return temperature == 1 and len({direction.weight for direction in directions}) == 1
+
+
+def shares_of(directions: Sequence[Direction], temperature: float) -> np.ndarray:
+    """Return the share of each direction in an epoch."""
+    counts = np.array([direction.pairs for direction in directions])
+    weights = np.array([direction.weight for direction in directions])
+    return shares(counts, temperature, weights)
+
+
+def shares(counts: np.ndarray, temperature: float, weights: np.ndarray | float = 1.0) -> np.ndarray:
+    """Return the share of each direction: p_i ~ w_i n_i^(1/T).
+
+    T = 1 keeps the shares of the data; a larger T brings them closer to each other. weights: w_i,
+    which the paper does not have. Source: Arivazhagan et al. 2019, section 4.2.
     """
-    weights = (counts / counts.sum()) ** (1 / temperature)
-    normalised: np.ndarray = weights / weights.sum()
+    factors = weights * (counts / counts.sum()) ** (1 / temperature)
+    normalised: np.ndarray = factors / factors.sum()
     return normalised
 
 

@@ -7,9 +7,10 @@ attention head, if there are any, are stored in a third pair of files. `token_wr
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -37,9 +38,27 @@ class Side:
         """Length of every sentence in tokens, (N,)."""
         return np.diff(self.offsets)
 
+    def lengths_of(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the lengths (n,) of some sentences in tokens."""
+        found: np.ndarray = self.offsets[numbers + 1] - self.offsets[numbers]
+        return found
+
+    def part(self, start: int, stop: int) -> Side:
+        """Return consecutive sentences."""
+        return Side(self.ids, self.offsets[start : stop + 1])
+
+    def release(self) -> None:
+        """Drop the mapped pages of the files from memory; they are read again when needed."""
+        for array in (self.ids, self.offsets):
+            base: Any = array
+            while isinstance(base, np.ndarray):
+                base = base.base
+            if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                base.madvise(mmap.MADV_DONTNEED)
+
     def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the ids (B, T) of some sentences, and their mask (B, T)."""
-        lengths = self.offsets[numbers + 1] - self.offsets[numbers]
+        lengths = self.lengths_of(numbers)
         ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
         columns = np.arange(ids.shape[1])
         mask = columns < lengths[:, None]  # (B, T)
@@ -81,6 +100,37 @@ class TokenPairs:
         shape = batch.target_out.shape[1], batch.source.shape[1]
         table = guide_table([self.links[number] for number in numbers], shape)
         return batch._replace(links=torch.from_numpy(table))
+
+
+@dataclass(frozen=True)
+class SelectedPairs:
+    """Some pairs of a tokenised corpus."""
+
+    pairs: TokenPairs
+    numbers: np.ndarray  # (n,)
+
+    @property
+    def count(self) -> int:
+        """Number of selected pairs."""
+        return len(self.numbers)
+
+    @property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths (n,) of every source and of every target, in tokens."""
+        source, target = self.pairs.source, self.pairs.target
+        return source.lengths_of(self.numbers), target.lengths_of(self.numbers)
+
+    @property
+    def shared(self) -> None:
+        """None: every pair has a source of its own."""
+
+    def at(self, epoch: int) -> SelectedPairs:
+        """Return the same pairs in every epoch."""
+        return self
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Return the padded batch of some of the selected pairs."""
+        return self.pairs.batch(self.numbers[numbers])
 
 
 class Dropped(NamedTuple):

@@ -74,8 +74,8 @@ class DataConfig:
     )
     temperature: float = option(
         1.0,
-        "multilingual: T in share ~ pairs^(1/T) of a direction; above 1 small corpora are repeated "
-        "(Arivazhagan et al. 2019)",
+        "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
+        "repeated (Arivazhagan et al. 2019)",
         least=1,
     )
     concatenate: float = option(
@@ -89,6 +89,12 @@ class DataConfig:
         "share of the sources with noise: lower case, capitals, no final punctuation, typing "
         "mistakes",
         at_most=1,
+    )
+    shuffle_window: int = option(
+        2**24,
+        "number of sentence pairs that are shuffled at once; a larger corpus is shuffled in two "
+        "levels: its shards, then the pairs of each window",
+        least=1,
     )
     max_length: int = option(
         256, "longest side of a training pair in tokens; longer pairs are left out", least=1

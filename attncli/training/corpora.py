@@ -1,12 +1,13 @@
 """Corpora of a multilingual model: sentence pairs with their languages.
 
 On the command line `--corpus en-de=train.tsv` (both directions) and `--corpus en-to-de=a.en,a.de`
-(from English to German only); in a TOML file one table each:
+(from English to German only), with a weight as `en-de:3=train.tsv`; in a TOML file one table each:
 
     [[data.corpora]]
     languages = "en-de"
     files = ["train.en", "train.de"]
     both = true
+    weight = 3
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from models.languages import parse_direction
 from models.settings import option
 
 ONE_WAY = "-to-"
-FORM = "LANGUAGES=FILE[,FILE], as in en-de=train.tsv or en-to-de=train.en,train.de"
+FORM = "LANGUAGES[:WEIGHT]=FILE[,FILE], as in en-de=train.tsv or en-to-de:2=train.en,train.de"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,11 @@ class CorpusConfig:
         "the first side is back-translated: in training it begins with the token <bt> (Caswell et "
         "al. 2019), and only the direction to the second language is trained",
     )
-
+    weight: float = option(
+        1.0,
+        "factor on the corpus's share of an epoch, which always has as many pairs as all corpora",
+        above=0,
+    )
     alignments: str = option(
         "", "word links of the pairs, one Pharaoh line each, that guide an attention head"
     )
@@ -62,14 +67,25 @@ class CorpusConfig:
 
 def parse_corpus(text: str, *, tagged: bool = False) -> CorpusConfig:
     """Return the corpus that the command line names; raise a ModelError for another form."""
-    languages, equals, files = text.partition("=")
-    if not equals or not files:
+    names, equals, files = text.partition("=")
+    languages, colon, number = names.partition(":")
+    weight = _weight(number) if colon else 1.0
+    if not equals or not files or weight is None:
         raise ModelError(f"corpus '{text}'", FORM)
     paths = (files,) if Path(files).exists() else tuple(filter(None, files.split(",")))
     one_way = ONE_WAY in languages
-    config = CorpusConfig(languages.replace(ONE_WAY, "-"), paths, not one_way, tagged)
+    config = CorpusConfig(languages.replace(ONE_WAY, "-"), paths, not one_way, tagged, weight)
     config.sides  # noqa: B018  # raises for another form
     return config
+
+
+def _weight(text: str) -> float | None:
+    """Return a positive number; None for anything else."""
+    try:
+        weight = float(text)
+    except ValueError:
+        return None
+    return weight if 0 < weight < float("inf") else None
 
 
 def check_corpora(corpora: Iterable[CorpusConfig], *, name: str, most: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from attncli.training.precision import decided
 from attncli.training.run import fresh_state
 from attncli.training.sources import training_source
 from attncli.training.state import State
-from attncli.training.timing import Timing, timing
+from attncli.training.timing import Timing, target_tokens, timing
 from models.bundle import sizes_of
 from models.loss import SLICE_ELEMENTS, LossSum
 from models.types import Batch
@@ -61,7 +62,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             unit=source.unit,
             left_out=sum(prepared.dropped),
             batches=len(plan),
-            target_tokens=int(prepared.examples.lengths[1].sum()),
+            target_tokens=target_tokens(prepared.examples),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
             + fixed_bytes(state)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
@@ -69,7 +70,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
         )
 
 
-def _extremes(plan: list[np.ndarray]) -> list[np.ndarray]:
+def _extremes(plan: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return the batch with the most sentences, and the one with the fewest, longest ones."""
     return [max(plan, key=len), min(plan, key=len)]
 

@@ -68,7 +68,7 @@ def fit_epoch(
             yield judged(state, evaluate(state), config)
         if counters.ended or stops_here(counters, len(plan), config):
             return
-        group = plan[counters.batch : counters.batch + config.accumulate]
+        group = list(plan[counters.batch : counters.batch + config.accumulate])
         by_reward = counters.epoch + 1 >= config.self_critical_from
         progress = (counters.batch + len(group)) / len(plan)
         stepper.clock.read()

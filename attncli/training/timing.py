@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from attncli.data.batching import Examples
 from attncli.training.config import TrainConfig
 from attncli.training.data import Prepared
 from attncli.training.epoch import batches_of
@@ -39,7 +40,13 @@ def timing(state: State, prepared: Prepared, config: TrainConfig, dtype: torch.d
     batches = batches_of(prepared.examples, config)
     per_epoch = -(-len(batches) // config.accumulate)
     per_token = sum(step.seconds for step in timed) / sum(step.tokens for step in timed)
-    tokens = int(prepared.examples.lengths[1].sum()) / per_epoch  # of an update, on average
+    tokens = target_tokens(prepared.examples) / per_epoch  # of an update, on average
     per_update = per_token * tokens
     updates = updates_left(config, per_epoch=per_epoch, per_update=per_update)
     return Timing(per_update, per_epoch, updates)
+
+
+def target_tokens(examples: Examples) -> int:
+    """Return the number of target tokens of an epoch; of a large corpus, estimated by a sample."""
+    lengths = examples.lengths[1]
+    return round(int(lengths.sum()) * (examples.count / len(lengths)))

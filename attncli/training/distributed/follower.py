@@ -79,6 +79,6 @@ def obey(stepper: ShardedStepper, prepared: Prepared, world: ProcessGroup) -> No
     while (order := world.receive()).kind == UPDATE:
         if epoch is None or epoch.number != order.epoch:
             epoch = start_epoch(stepper.state.model, prepared.examples, stepper.config, order.epoch)
-        group = epoch.plan[order.batch : order.batch + order.batches]
+        group = list(epoch.plan[order.batch : order.batch + order.batches])
         reward_loss = prepared.reward_loss if order.by_reward else None
         stepper.execute(order, UpdateBatches(epoch.examples, group, reward_loss))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attncli.data import corpus, tokens
 from attncli.data.guides import read_guides
-from attncli.data.mixture import Direction, shares
+from attncli.data.mixture import Direction, shares_of
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.corpora import CorpusConfig
 from attncli.training.data import Data, Prepared, Progress
@@ -23,7 +23,7 @@ from attncli.training.sources.text_data import (
 )
 from attncli.training.sources.text_dev import DevTexts
 from attncli.training.sources.text_dev_directions import DevDirections
-from attncli.training.sources.text_variation import mixed, variation_of
+from attncli.training.sources.text_variation import mixed
 from models.files import write_text
 from models.languages import BACK_TRANSLATED
 from models.parsing import parse_json
@@ -103,16 +103,15 @@ def directions_in(
             if config.tagged:
                 prefix.append(tokenizer.control_id(BACK_TRANSLATED))
             name = f"{source}-{target}"
-            found.append(Direction(name, *sides, tuple(prefix), pairs.links, bool(turned)))
+            links = pairs.links
+            found.append(Direction(name, *sides, tuple(prefix), links, bool(turned), config.weight))
     return [direction for direction in found if direction.pairs]
 
 
 def described(config: RunConfig, directions: Iterable[Direction]) -> str:
     """Return the directions with their numbers of pairs and their shares of an epoch."""
-    import numpy as np
-
     directions = list(directions)
-    parts = shares(np.array([d.pairs for d in directions]), variation_of(config).temperature)
+    parts = shares_of(directions, config.data.temperature)
     return "directions: " + ", ".join(
         f"{direction.name} {direction.pairs:,} pairs ({part:.0%})"
         for direction, part in zip(directions, parts, strict=True)

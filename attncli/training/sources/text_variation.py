@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from attncli.data.batching import Examples
-from attncli.data.mixture import Direction, Mixture, Variation
-from attncli.data.tokens import TokenPairs
+from attncli.data.mixture import Direction, Mixture, Variation, quotas_of
+from attncli.data.tokens import SelectedPairs, TokenPairs
+from attncli.data.windows import Piece, Select, WindowedExamples
 from attncli.training.config import RunConfig
 from models.tokenizer import Tokenizer
 
@@ -28,11 +32,40 @@ def variation_of(config: RunConfig) -> Variation:
 def varied(pairs: TokenPairs, tokenizer: Tokenizer, config: RunConfig) -> Examples:
     """Return the pairs of one direction as examples; the pairs themselves if nothing varies."""
     variation = variation_of(config)
-    if not (variation.noise or variation.concatenate or variation.sampling):
+    directions = [Direction("", pairs.source, pairs.target)]
+    if variation.noise or variation.concatenate or variation.sampling:
+        return mixed(directions, tokenizer, config)
+    if pairs.count <= config.data.shuffle_window:
         return pairs
-    return mixed([Direction("", pairs.source, pairs.target)], tokenizer, config)
+    return windowed(directions, config, lambda pieces, *_: SelectedPairs(pairs, numbers_of(pieces)))
 
 
-def mixed(directions: Sequence[Direction], tokenizer: Tokenizer, config: RunConfig) -> Mixture:
+def mixed(
+    directions: Sequence[Direction], tokenizer: Tokenizer, config: RunConfig
+) -> Mixture | WindowedExamples:
     """Return the pairs of several directions as examples."""
-    return Mixture.of(directions, tokenizer, variation_of(config))
+    variation = variation_of(config)
+    if sum(direction.pairs for direction in directions) <= config.data.shuffle_window:
+        return Mixture.of(directions, tokenizer, variation)
+
+    def select(pieces: Sequence[Piece], epoch: int, window: int) -> Mixture:
+        parts = [directions[place].part(start, stop) for place, start, stop in pieces]
+        seed = int(np.random.SeedSequence([variation.seed, window]).generate_state(1)[0])
+        own = replace(variation, temperature=1.0, seed=seed)  # the parts have the right shares
+        return Mixture.of(parts, tokenizer, own).at(epoch)
+
+    return windowed(directions, config, select)
+
+
+def windowed(
+    directions: Sequence[Direction], config: RunConfig, select: Select
+) -> WindowedExamples:
+    """Return the pairs of some directions in windows. select: see `WindowedExamples`."""
+    quotas = quotas_of(directions, config.data.temperature)
+    size, seed = config.data.shuffle_window, config.train.seed
+    return WindowedExamples(tuple(directions), tuple(quotas.tolist()), size, seed, select)
+
+
+def numbers_of(pieces: Sequence[Piece]) -> np.ndarray:
+    """Return the numbers of the pairs of some pieces, (n,)."""
+    return np.concatenate([np.arange(start, stop) for _, start, stop in pieces])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from attncli import app
+from attncli.data.mixture import Mixture
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.training.config import DataConfig, RunConfig
@@ -111,6 +113,27 @@ def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
     other = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=turned)
     with pytest.raises(ModelError, match="another run"):
         run(other, tmp_path / "run")
+
+
+def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
+    config = config_of(tmp_path)
+    path = config.data.corpora[1].files[0]
+    weighted = parse_corpus(f"en-to-fr:5={path}")
+    assert weighted == replace(config.data.corpora[1], weight=5.0)
+    corpora = (config.data.corpora[0], weighted)
+    config = replace(config, data=replace(config.data, corpora=corpora))
+    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
+    assert "en-fr 12 pairs (33%)" in prepared.notes[0]  # 5 * 12 of 60 + 60 + 5 * 12
+    examples = prepared.examples.at(0)
+    assert isinstance(examples, Mixture)
+    counts = np.bincount(examples.direction_of(examples.rows[:, 0]))
+    assert counts.tolist() == [44, 44, 44]
+
+
+@pytest.mark.parametrize("weight", ["", "0", "-1", "x", "inf", "nan"])
+def test_a_weight_that_is_no_positive_number_is_refused(weight: str) -> None:
+    with pytest.raises(ModelError, match="LANGUAGES"):
+        parse_corpus(f"en-de:{weight}=train.tsv")
 
 
 def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: Path) -> None:
