@@ -1,12 +1,15 @@
 """Peak memory of `attn train` on millions of pairs, and of `attn translate` on growing files.
 
     python benchmarks/memory.py train --work WORK --pairs 100000 1000000 10000000
+    python benchmarks/memory.py train --work WORK --pairs 100000000 --short --step 1000000
     python benchmarks/memory.py translate --work WORK -m MODEL --megabytes 1 10 100
 
 Pairs are generated: two of 20,000 random phrases each, the same in every run. `train` prepares them
 and trains a small Transformer for a few updates. `translate` translates files of different lines;
 with --full N, all but N of 1,000 lines consist of 1,000 spaces, which the model does not read, so
-that a large file takes little time. Memory is sampled every 0.1 s over the process and its
+that a large file takes little time. With --short, a side is two words, so that 100 million pairs
+take less time. With --step N, the batches of the first N pairs of an epoch are then read, without a
+model, as training reads them. Memory is sampled every 0.1 s over the process and its
 children: resident memory, which includes the mapped pages of files, and the part of it that no file
 backs.
 """
@@ -28,12 +31,20 @@ import numpy
 
 ROOT = Path(__file__).resolve().parents[1]
 LAUNCH = "from attncli.app import main; main()"  # what the `attn` script does
+READ = "import sys; from benchmarks.memory import read_batches; read_batches(*sys.argv[1:])"
 WORDS, PHRASES, LETTERS = 5000, 20_000, "abdefgiklmnoprstu"
 BLANK = " " * 1000
 CHUNK = 100_000  # lines generated at a time
 MEGABYTE = 10**6
 SETTINGS = {"train.steps": 3, "train.batch_tokens": 2048, "tokenizer.size": 2000}
-TRAIN = ("--preset", "transformer-nano", "--threads", "1", "--quiet")
+SHORT = {
+    **SETTINGS,
+    "tokenizer.size": 6000,
+    "tokenizer.joint": "false",
+    "tokenizer.sample": 100_000,
+    "train.precision": "fp32",
+}
+TRAIN = ("--preset", "transformer-nano", "--quiet")
 
 
 class Peak(NamedTuple):
@@ -49,6 +60,9 @@ def main() -> None:
     parser.add_argument("part", choices=("train", "translate"))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--pairs", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--short", action="store_true", help="two words on each side")
+    parser.add_argument("--threads", type=int, default=1, help="of `train`")
+    parser.add_argument("--step", type=int, default=0, help="pairs whose batches are read")
     parser.add_argument("--megabytes", type=int, nargs="+", default=[1, 10])
     parser.add_argument("--full", type=int, default=1000, help="lines with words of 1,000")
     parser.add_argument("-m", "--model", type=Path)
@@ -58,23 +72,56 @@ def main() -> None:
         dev = given.work / "dev.tsv"
         write_pairs(dev, 100, seed=2)
         for count in given.pairs:
-            train(given.work, count, dev)
+            train(given.work, count, dev, given)
+            if given.step:
+                step(given.work, count, given.step)
     else:
         for size in given.megabytes:
             translate(given.work, size, given.model.resolve(), given.full)
 
 
-def train(work: Path, count: int, dev: Path) -> None:
+def train(work: Path, count: int, dev: Path, given: argparse.Namespace) -> None:
     """Generate pairs, train on them, and print size, time and peak memory."""
     text, run = work / f"{count}.tsv", work / f"run-{count}"
     if not text.exists():
-        write_pairs(text, count, seed=1)
+        write_pairs(text, count, seed=1, short=given.short)
     shutil.rmtree(run, ignore_errors=True)
     arguments = ["train", str(text), "--dev", str(dev), "-o", str(run), *TRAIN]
-    for name, value in SETTINGS.items():
+    arguments += ["--threads", str(given.threads)]
+    for name, value in (SHORT if given.short else SETTINGS).items():
         arguments += ["--set", f"{name}={value}"]
-    seconds, peak = run_measured(arguments)
+    seconds, peak = run_measured([LAUNCH, *arguments])
     report(f"train {count:,} pairs", text, seconds, peak)
+
+
+def step(work: Path, count: int, pairs: int) -> None:
+    """Read batches of a prepared corpus; print time and peak memory."""
+    seconds, peak = run_measured([READ, str(work / f"run-{count}"), str(pairs)])
+    report(f"read batches of {pairs:,} of {count:,} pairs", work / f"{count}.tsv", seconds, peak)
+
+
+def read_batches(folder: str, pairs: str) -> None:
+    """Read the batches of so many pairs of the first epoch of a run, and check their number."""
+    import torch
+
+    from attncli.data.batching import gather
+    from attncli.training.epoch import batches_of
+    from attncli.training.folder import RunFolder, read_config
+    from attncli.training.sources import training_source
+
+    torch.set_num_threads(1)
+    config = read_config(RunFolder(Path(folder)))
+    source = training_source(config.model.family)
+    data = source.load(config, Path(folder), lambda label, done, total: None)
+    examples = data.prepared.examples.at(0)
+    plan, seen = batches_of(examples, config.train), 0
+    for number in range(len(plan)):
+        batch = gather(examples, plan[number], torch.device("cpu"))
+        seen += len(batch.source)
+        if seen >= int(pairs):
+            return
+    if seen != examples.count:
+        raise RuntimeError(f"{seen} pairs in the batches of an epoch, {examples.count} expected")
 
 
 def translate(work: Path, size: int, model: Path, full: int) -> None:
@@ -83,7 +130,7 @@ def translate(work: Path, size: int, model: Path, full: int) -> None:
     if not text.exists():
         write_lines(text, size * MEGABYTE, full)
     arguments = ["translate", "-m", str(model), "-i", str(text), "-o", str(output)]
-    seconds, peak = run_measured([*arguments, "--threads", "1"])
+    seconds, peak = run_measured([LAUNCH, *arguments, "--threads", "1"])
     report(f"translate {size:,} MB, {full} of 1,000 lines with words", text, seconds, peak)
 
 
@@ -96,13 +143,16 @@ def report(what: str, text: Path, seconds: float, peak: Peak) -> None:
     )
 
 
-def write_pairs(path: Path, count: int, *, seed: int) -> None:
+def write_pairs(path: Path, count: int, *, seed: int, short: bool = False) -> None:
     """Write generated pairs as a table; a target has the phrases of its source in reverse."""
+    ours, theirs = (words if short else phrases)("o"), (words if short else phrases)("e")
+    parts = [[f"{one}{end}" for one in side] for side in (ours, theirs) for end in " \t\n"]
+    first_o, last_o, _, first_e, _, last_e = parts
     with path.open("w", encoding="utf-8") as file:
-        ours, theirs = phrases("o"), phrases("e")
-        for first, second in numbers(count, seed):
+        for first, second in numbers(count, seed, len(ours)):
             rows = zip(first, second, strict=True)
-            file.writelines(f"{ours[i]} {ours[j]}\t{theirs[j]} {theirs[i]}\n" for i, j in rows)
+            lines = [first_o[i] + last_o[j] + first_e[j] + last_e[i] for i, j in rows]
+            file.write("".join(lines))
 
 
 def write_lines(path: Path, size: int, full: int) -> None:
@@ -117,24 +167,33 @@ def write_lines(path: Path, size: int, full: int) -> None:
                     return
 
 
+def words(ending: str) -> list[str]:
+    """Return random words, the same but for their ending."""
+    rng = random.Random(1)
+    return ["".join(rng.choices(LETTERS, k=rng.randint(2, 7))) + ending for _ in range(WORDS)]
+
+
 def phrases(ending: str) -> list[str]:
     """Return random phrases of 1 to 3 words, the same but for the ending of each word."""
     rng = random.Random(1)
-    words = ["".join(rng.choices(LETTERS, k=rng.randint(2, 7))) + ending for _ in range(WORDS)]
-    return [" ".join(rng.choices(words, k=rng.randint(1, 3))) for _ in range(PHRASES)]
+    known = ["".join(rng.choices(LETTERS, k=rng.randint(2, 7))) + ending for _ in range(WORDS)]
+    return [" ".join(rng.choices(known, k=rng.randint(1, 3))) for _ in range(PHRASES)]
 
 
-def numbers(count: int, seed: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the numbers of the two phrases of random sentences, at most CHUNK at a time."""
+def numbers(count: int, seed: int, most: int = PHRASES) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the numbers, below `most`, of the two phrases of random sentences, CHUNK at a time."""
     rng = numpy.random.default_rng(seed)
     for start in range(0, count, CHUNK):
         size = min(CHUNK, count - start)
-        yield tuple(rng.integers(0, PHRASES, (2, size)).tolist())
+        yield tuple(rng.integers(0, most, (2, size)).tolist())
 
 
 def run_measured(arguments: Sequence[str]) -> tuple[float, Peak]:
-    """Run `attn`; return its processor time and peak memory. Raises if it fails."""
-    process = subprocess.Popen([sys.executable, "-c", LAUNCH, *arguments], cwd=ROOT)
+    """Run Python code with arguments; return its processor time and peak memory.
+
+    Raises RuntimeError if it fails.
+    """
+    process = subprocess.Popen([sys.executable, "-c", *arguments], cwd=ROOT)
     peak, used = Peak(0, 0), None
     while used is None:
         time.sleep(0.1)
@@ -144,7 +203,7 @@ def run_measured(arguments: Sequence[str]) -> tuple[float, Peak]:
         used = resources if found else None
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"exit status {process.returncode} of attn {' '.join(arguments)}")
+        raise RuntimeError(f"exit status {process.returncode} of {' '.join(arguments[1:])}")
     highest = max(peak.resident, used.ru_maxrss * 1024 / MEGABYTE)
     return used.ru_utime + used.ru_stime, peak._replace(resident=highest)
 

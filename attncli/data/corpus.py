@@ -51,6 +51,25 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
         yield CorpusPair(source, tuple(references))
 
 
+def first_pairs(paths: Sequence[Path | str]) -> Iterator[tuple[str, str]]:
+    """Yield each source of a corpus with its first reference; see `read_pairs`."""
+    path = Path(paths[0])
+    if len(paths) > 1:
+        yield from ((source, target) for source, target, *_ in aligned([Path(p) for p in paths]))
+        return
+    with open_text(path) as lines:
+        head = list(itertools.islice(lines, 1))
+        lines = itertools.chain(head, lines)
+        if not head or separator_of(head[0]) == BARS:
+            yield from ((source, target) for source, target, *_ in _rows(path, lines))
+            return
+        for number, line in enumerate(lines, 1):  # the usual case, in less time than `_rows`
+            source, tab, others = line.partition("\t")
+            if not tab:
+                raise _without(tab, path, number)
+            yield source, others.partition("\t")[0]
+
+
 def reference_columns(pairs: Sequence[CorpusPair]) -> list[list[str]]:
     """Return a list of all first references, of all second ones and so on; None: one is missing.
 
@@ -171,20 +190,28 @@ def _refuse_empty(paths: Sequence[Path], counts: list[int]) -> None:
 
 
 def _table(path: Path) -> Iterator[list[str]]:
-    number, separator = 0, ""
     with open_text(path) as lines:
-        for number, line in enumerate(lines, 1):
-            separator = separator or separator_of(line)
-            row = cells(line, separator)
-            if len(row) < 2:
-                raise ModelError(
-                    f"{path}, line {number} has no {'tab' if separator != BARS else BARS}",
-                    "source, tab, translation",
-                    "give two files if this is the source alone",
-                )
-            source, target, *others = row
-            yield [source, target, *(text for text in others if not LICENCE.match(text))]
+        yield from _rows(path, lines)
+
+
+def _rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
+    number, separator = 0, ""
+    for number, line in enumerate(lines, 1):
+        separator = separator or separator_of(line)
+        row = cells(line, separator)
+        if len(row) < 2:
+            raise _without(separator, path, number)
+        source, target, *others = row
+        yield [source, target, *(text for text in others if not LICENCE.match(text))]
     _refuse_empty([path], [number])
+
+
+def _without(separator: str, path: Path, number: int) -> ModelError:
+    return ModelError(
+        f"{path}, line {number} has no {'tab' if separator != BARS else BARS}",
+        "source, tab, translation",
+        "give two files if this is the source alone",
+    )
 
 
 @contextmanager

@@ -191,11 +191,7 @@ def write_corpus(
     are left out. See `write_pairs`.
     """
     dropped = token_writing.write_pairs(
-        (
-            (pair.source, pair.references[0])
-            for pair in corpus.read_pairs(files)
-            if pair.source not in held
-        ),
+        (pair for pair in corpus.first_pairs(files) if pair[0] not in held),
         tokenizer,
         folder,
         max_length=max_length,
@@ -234,15 +230,15 @@ def sampled_lines(
     source: list[str] = []
     target: list[str] = []
     rng, total = random.Random(seed), 0
-    for pair in corpus.read_pairs(data.train):
-        if pair.source in held:
+    for text, translation in corpus.first_pairs(data.train):
+        if text in held:
             continue
         total += 1
-        if len(source) < most:
-            source.append(pair.source)
-            target.append(pair.references[0])
+        if total <= most:
+            source.append(text)
+            target.append(translation)
         elif (place := rng.randrange(total)) < most:
-            source[place], target[place] = pair.source, pair.references[0]
+            source[place], target[place] = text, translation
     return source, target, total
 
 

@@ -19,6 +19,7 @@ from attncli.data.compression import BLOCK
 from attncli.data.corpus import (
     CorpusPair,
     fingerprint,
+    first_pairs,
     open_text,
     read_pairs,
     reference_columns,
@@ -92,6 +93,23 @@ def test_files_written_end_to_end_are_one(
     compress: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     assert lines(write(tmp_path / "x", compress(b"a\nb") + compress(b"c\nd\n"))) == ["a", "bc", "d"]
+
+
+@pytest.mark.parametrize("content", ["a\tb\nc\td\te\n\tf", "a ||| b\nc|||d ||| e", "\ta\n|||\tb"])
+def test_first_pairs_are_sources_and_first_references(content: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "table", content)
+    expected = [(pair.source, pair.references[0]) for pair in read_pairs([path])]
+    assert list(first_pairs([path])) == expected
+    files = [write(tmp_path / name, f"{name}\n{name}") for name in "xyz"]
+    assert list(first_pairs(files)) == [("x", "y")] * 2
+
+
+@pytest.mark.parametrize("content", ["", "a\tb\nc\n", "a ||| b\nc", "a", "a\tb\nc ||| d\n"])
+def test_first_pairs_are_refused_as_all_pairs_are(content: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "table", content)
+    with pytest.raises(ModelError) as refused:
+        list(first_pairs([path]))
+    assert str(refused.value) == refusal([path])
 
 
 def test_a_pattern_names_the_files_that_match_it_in_order(tmp_path: Path) -> None:
