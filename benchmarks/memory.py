@@ -1,14 +1,15 @@
 """Peak memory of `attn train` on millions of pairs, and of `attn translate` on growing files.
 
     python benchmarks/memory.py train --work WORK --pairs 100000 1000000 10000000
-    python benchmarks/memory.py train --work WORK --pairs 100000000 --short --step 1000000
+    python benchmarks/memory.py train --work WORK --pairs 100000000 --short --parts 4 \\
+        --step 100000000
     python benchmarks/memory.py translate --work WORK -m MODEL --megabytes 1 10 100
 
 Pairs are generated: two of 20,000 random phrases each, the same in every run. `train` prepares them
 and trains a small Transformer for a few updates. `translate` translates files of different lines;
 with --full N, all but N of 1,000 lines consist of 1,000 spaces, which the model does not read, so
 that a large file takes little time. With --short, a side is two words, so that 100 million pairs
-take less time. With --step N, the batches of the first N pairs of an epoch are then read, without a
+take less time. With --parts N, the corpus is N links to one file. With --step N, the batches of the first N pairs of an epoch are then read, without a
 model, as training reads them. Memory is sampled every 0.1 s over the process and its
 children: resident memory, which includes the mapped pages of files, and the part of it that no file
 backs.
@@ -62,6 +63,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--short", action="store_true", help="two words on each side")
     parser.add_argument("--threads", type=int, default=1, help="of `train`")
+    parser.add_argument("--parts", type=int, default=1, help="files of a corpus, all the same")
     parser.add_argument("--step", type=int, default=0, help="pairs whose batches are read")
     parser.add_argument("--megabytes", type=int, nargs="+", default=[1, 10])
     parser.add_argument("--full", type=int, default=1000, help="lines with words of 1,000")
@@ -82,22 +84,31 @@ def main() -> None:
 
 def train(work: Path, count: int, dev: Path, given: argparse.Namespace) -> None:
     """Generate pairs, train on them, and print size, time and peak memory."""
-    text, run = work / f"{count}.tsv", work / f"run-{count}"
+    each = count // given.parts
+    text, run = work / f"{each}.tsv", work / f"run-{count}"
     if not text.exists():
-        write_pairs(text, count, seed=1, short=given.short)
+        write_pairs(text, each, seed=1, short=given.short)
+    corpus = str(text)
+    if given.parts > 1:
+        corpus = str(work / f"{count}-*.tsv")
+        for number in range(given.parts):
+            link = work / f"{count}-{number}.tsv"
+            link.unlink(missing_ok=True)
+            link.symlink_to(text.resolve())
     shutil.rmtree(run, ignore_errors=True)
-    arguments = ["train", str(text), "--dev", str(dev), "-o", str(run), *TRAIN]
+    arguments = ["train", corpus, "--dev", str(dev), "-o", str(run), *TRAIN]
     arguments += ["--threads", str(given.threads)]
     for name, value in (SHORT if given.short else SETTINGS).items():
         arguments += ["--set", f"{name}={value}"]
     seconds, peak = run_measured([LAUNCH, *arguments])
-    report(f"train {count:,} pairs", text, seconds, peak)
+    report(f"train {count:,} pairs", text.stat().st_size * given.parts, seconds, peak)
 
 
 def step(work: Path, count: int, pairs: int) -> None:
     """Read batches of a prepared corpus; print time and peak memory."""
     seconds, peak = run_measured([READ, str(work / f"run-{count}"), str(pairs)])
-    report(f"read batches of {pairs:,} of {count:,} pairs", work / f"{count}.tsv", seconds, peak)
+    sizes = sum(file.stat().st_size for file in (work / f"run-{count}" / "data").iterdir())
+    report(f"read batches of {pairs:,} of {count:,} pairs", sizes, seconds, peak)
 
 
 def read_batches(folder: str, pairs: str) -> None:
@@ -131,13 +142,18 @@ def translate(work: Path, size: int, model: Path, full: int) -> None:
         write_lines(text, size * MEGABYTE, full)
     arguments = ["translate", "-m", str(model), "-i", str(text), "-o", str(output)]
     seconds, peak = run_measured([LAUNCH, *arguments, "--threads", "1"])
-    report(f"translate {size:,} MB, {full} of 1,000 lines with words", text, seconds, peak)
+    report(
+        f"translate {size:,} MB, {full} of 1,000 lines with words",
+        text.stat().st_size,
+        seconds,
+        peak,
+    )
 
 
-def report(what: str, text: Path, seconds: float, peak: Peak) -> None:
+def report(what: str, size: int, seconds: float, peak: Peak) -> None:
     """Print a row of results."""
     print(
-        f"{what} ({text.stat().st_size / MEGABYTE:,.1f} MB): {seconds:,.1f} s of processor time, "
+        f"{what} ({size / MEGABYTE:,.1f} MB): {seconds:,.1f} s of processor time, "
         f"peak {peak.resident:,.0f} MB resident, {peak.anonymous:,.0f} MB anonymous",
         flush=True,
     )
