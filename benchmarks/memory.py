@@ -9,10 +9,10 @@ Pairs are generated: two of 20,000 random phrases each, the same in every run. `
 and trains a small Transformer for a few updates. `translate` translates files of different lines;
 with --full N, all but N of 1,000 lines consist of 1,000 spaces, which the model does not read, so
 that a large file takes little time. With --short, a side is two words, so that 100 million pairs
-take less time. With --parts N, the corpus is N links to one file. With --step N, the batches of the first N pairs of an epoch are then read, without a
-model, as training reads them. Memory is sampled every 0.1 s over the process and its
-children: resident memory, which includes the mapped pages of files, and the part of it that no file
-backs.
+take less time. With --parts N, the corpus is N links to one file. With --step N, the batches of the
+first N pairs of an epoch are then read, without a model, as training reads them. Memory is sampled
+every 0.1 s over the process and its children: resident memory, which includes the mapped pages of
+files, and the part of it that no file backs.
 """
 
 from __future__ import annotations
