@@ -21,7 +21,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -157,7 +157,7 @@ def shares(setup: Setup) -> dict[str, float]:
         began = time.perf_counter()
         setup.update()
         whole = time.perf_counter() - began
-    found: Counter[str] = Counter()
+    found: dict[str, float] = defaultdict(float)
     for event in record.events() or ():
         found[kind(event)] += event.self_cpu_time_total / 1e6
     found["python"] = max(0.0, whole - sum(found.values()))

@@ -42,6 +42,8 @@ class OnednnProducts(Products):
         """Return x W^T + b: (..., O) of x (..., I), W (O, I) and b (O,)."""
         if not suits(x, weight):
             return super().linear(x, weight, bias)
+        if not (weight.is_contiguous() or weight.mT.is_contiguous()):
+            weight = weight.contiguous()  # oneDNN takes a thousand times as long for other strides
         y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
         return y
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,6 +78,20 @@ def test_values_and_gradients_are_those_of_torch(
         found = gradients()
     assert len(calls) == least
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_onednn_gets_no_weights_of_other_strides_which_it_computes_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def linear(x: Tensor, weight: Tensor, *others: Any) -> Tensor:
+        assert weight.is_contiguous() or weight.mT.is_contiguous()
+        return x @ weight.mT
+
+    monkeypatch.setattr(library, "FEWEST", 1)
+    monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace(_linear_pointwise=linear))
+    x, grad = torch.randn(5, 16)[:, 4:10], torch.randn(1, 8).expand(5, 8)
+    for one, other in ((x, grad), (grad, x)):
+        torch.testing.assert_close(ONEDNN.weight_gradient(one, other), one.mT @ other)
 
 
 def test_a_backward_pass_uses_the_products_of_its_forward_pass(
