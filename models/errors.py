@@ -41,11 +41,19 @@ class UnknownNameError(ConfigurationError, NotFoundError):
     """A name that is not in a table."""
 
 
+LISTED = 16  # names in a message that suggests some of them
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """Return the error for a name that is not in a table, with the nearest names suggested."""
+    """Return the error for a name that is not in a table, with the nearest names suggested.
+
+    A long list of names is left out if a name is near.
+    """
     import difflib
 
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else ""
-    return UnknownNameError(f"unknown {kind} '{name}'", f"one of {', '.join(names)}", hint)
+    listed = not near or len(names) <= LISTED
+    expected = f"one of {', '.join(names)}" if listed else ""
+    return UnknownNameError(f"unknown {kind} '{name}'", expected, hint)

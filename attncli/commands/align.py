@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ from attncli.plurals import counted
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
 from attncli.render.screen import current_screen
 from models.config import MAX_BATCH_TOKENS
+from models.errors import ModelError
 from models.installed import chosen_model
 
 Files = Annotated[
@@ -242,7 +244,13 @@ def _check(
     external: list[Path],
     overrides: AlignOverrides,
 ) -> None:
-    """Refuse options that conflict or would have no effect."""
+    """Refuse options that conflict or would have no effect, and texts in place of files."""
+    if typed := [str(file) for file in files if "|||" in str(file) and not file.exists()]:
+        raise ModelError(
+            f"{typed[0]!r}: sentences, where files are expected",
+            "files of sentence pairs, or sentences on standard input",
+            f"echo {shlex.quote(typed[0])} | attn align",
+        )
     if len(files) > 2:
         raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
     if len(models) > 1 and reverse:

@@ -26,8 +26,8 @@ class ImageTraining(TrainingSource):
     example_input = "attn caption IMAGE"
 
     def has_data(self, data: DataConfig) -> bool:
-        """Return True if a file of captions is named."""
-        return bool(data.captions)
+        """Return True if images or a file of captions are named."""
+        return bool(data.images or data.captions)
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the captions."""

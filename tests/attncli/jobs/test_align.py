@@ -185,6 +185,8 @@ def test_names_of_files_are_refused_before_the_work(run, tmp_path: Path) -> None
         assert ran.status == 1 and "a name ending in" in ran.err
     ran = run("-m", tmp_path / "nothing", "--picture", tmp_path / "no" / "x.svg", given="")
     assert ran.status == 1 and "no folder" in ran.err
+    ran = run("The dog ||| Le chien")
+    assert ran.status == 1 and "echo 'The dog ||| Le chien' | attn align" in ran.err
 
 
 def test_pairs_of_lines() -> None:

@@ -108,6 +108,11 @@ def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
         check_texts([str(path)])
     check_texts([str(path), "some text"])
     check_texts(["x" * 10_000, "\0"])
+    with pytest.raises(ModelError, match="no file film2.srt; expected text to translate.* -i"):
+        check_texts(["film2.srt"])
+    check_texts(["I read film2.srt"])
+    check_texts(["https://example.org/film2.srt"])
+    check_texts(["e.g."])
     check_texts([])
 
 

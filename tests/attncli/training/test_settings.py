@@ -64,7 +64,7 @@ def test_without_data_the_demonstration_is_the_preset() -> None:
     "assignment, message",
     [
         ("train.learning_rate=1", "learning_rate"),
-        ("train.bacth_tokens=1", "did you mean batch_tokens"),
+        ("train.bacth_tokens=1", r"'bacth_tokens'; did you mean batch_tokens"),  # without a list
         ("trian.lr=1", "did you mean train"),
         ("train.lr", "section.key=value"),
         ("tokenizer.kind=letters", "unigram, bpe, char, word"),
@@ -81,6 +81,7 @@ def test_without_data_the_demonstration_is_the_preset() -> None:
         ("model.embedding=0", "at least 1"),
         ("preset=seq2seq", "--preset"),
         ("data.dev=a,b", "without training files"),
+        ("data.images=a", "data.images without data.captions"),
         ("data.train=a,b,c", "3 training files"),
     ],
 )
