@@ -45,7 +45,9 @@ SPEED_PAIRS = 10_000
 AGREED = 400  # pairs of training that two directions are to agree on
 UNSAID = ("units", "symmetrise", "flavour")  # of the settings that are chosen
 METHODS = ("intersection", "grow-diag", "grow-diag-final-and", "union")
-ALIGNER = ("--threads", "1")  # of `attn align train`
+TRANSLATOR = "everyday"  # of `attn align train`
+SEEDS = (1, 2, 3)
+ALIGNER = ("--threads", "1")
 RECIPE = (
     "tokenizer.size=8000",
     "model.dropout=0.1",
@@ -78,6 +80,8 @@ def main() -> None:
     found |= by_aligner(data, options.work, pairs)
     if options.aligner_only:
         print(table(found, gold.rows))
+        print(spread(found, gold.rows))
+        translation(options.tatoeba, options.work)
         return
     models = [options.model or train(data, "en", "fr", options.work)]
     models += [options.reverse_model or train(data, "fr", "en", options.work)]
@@ -135,26 +139,31 @@ def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Fo
 
 
 def by_aligner(data: Data, work: Path, pairs: list[Pair]) -> dict[str, Found]:
-    """Return the links of `attn align train`: its statistical links, its initial and its model.
+    """Return the links of `attn align train --from everyday`: its parts and its bundle, by seed.
 
-    It reads the same texts as eflomal; the gold sentences are the last ones.
+    It reads the same texts as eflomal; the gold sentences are the last ones. Nothing is chosen on
+    gold. The stages before the seed matters are computed once.
     """
     from models import load_translator
     from models.alignment import align
 
-    folder = work / "aligner"
+    found: dict[str, Found] = {}
     texts = [str(data.file("eflomal", side)) for side in ("en", "fr")]
-    attn("align", "train", *texts, "--languages", "en-fr", "-o", str(folder), *ALIGNER)
-    links = read_links(folder / "alignment" / "links", index="0").rows[-len(pairs) :]
-    trained = load_translator(folder)
-    initial = load_translator(folder / "alignment" / "initial")
-    return {
-        "attn align train: statistical links": [row.sure for row in links],
-        "attn align train: initial model": [
-            one.links for one in align(initial, pairs, config=trained.alignment)
-        ],
-        "attn align train": [one.links for one in align(trained, pairs)],
-    }
+    stages = work / "aligner-1" / "alignment"
+    for seed in SEEDS:
+        folder = work / f"aligner-{seed}"
+        if not (folder / "alignment").exists() and stages.exists():
+            shutil.copytree(stages, folder / "alignment")
+        options = ["--languages", "en-fr", "--from", TRANSLATOR, "--seed", str(seed), *ALIGNER]
+        attn("align", "train", *texts, *options, "-o", str(folder))
+        trained = load_translator(folder)
+        for name, share in (("statistical", 1.0), ("attention", 0.0), ("bundle", 0.5)):
+            config = dataclasses.replace(trained.alignment, statistical=share)
+            if share < 1 or seed == SEEDS[0]:
+                links = [one.links for one in align(trained, pairs, config=config)]
+                found[f"seed {seed}: {name}"] = links
+    rows = read_links(stages / "statistical" / "links", index="0").rows[-len(pairs) :]
+    return {"statistical links": [row.sure for row in rows]} | found
 
 
 def by_attention(
@@ -275,6 +284,27 @@ def table(found: dict[str, Found], gold: Sequence[PairLinks]) -> str:
         shares = scores.error_rate, scores.precision, scores.recall, scores.f
         rows.append([name, *(f"{100 * share:.2f}" for share in shares), f"{scores.links:,}"])
     return columns(rows)
+
+
+def spread(found: dict[str, Found], gold: Sequence[PairLinks]) -> str:
+    """Return mean and range of the bundles' error rate over the seeds, in percent."""
+    rates = [
+        100 * score_alignments(name, found[name], gold).error_rate
+        for name in (f"seed {seed}: bundle" for seed in SEEDS)
+    ]
+    mean = sum(rates) / len(rates)
+    return f"bundle, {len(rates)} seeds: AER {mean:.2f} ({min(rates):.2f} to {max(rates):.2f})\n"
+
+
+def translation(tatoeba: Path, work: Path) -> None:
+    """Print the scores of the translator and of the bundle that was made from it."""
+    test, sources, outputs = tatoeba / "eng-fra.test.tsv", work / "test.en", work / "test.fr"
+    rows = test.read_text("utf-8").splitlines()
+    sources.write_text("".join(f"{row.partition(chr(9))[0]}\n" for row in rows), "utf-8")
+    bundle = ["-m", str(work / "aligner-1"), "--to", "fr"]
+    attn("translate", *bundle, "-o", str(outputs), *ALIGNER, str(sources))
+    translator = ["-m", TRANSLATOR, "--to", "fr", "--hypotheses", str(outputs)]
+    attn("evaluate", *translator, *ALIGNER, str(test))
 
 
 def speed(model: Path, data: Data, work: Path) -> str:

@@ -210,6 +210,10 @@ class ModelConfig:
     attention_dropout: float = option(
         0.0, "dropout of the Transformer's attention weights", below=1
     )
+    alignment_layer: bool = option(
+        False,
+        "Transformer: attention that only aligns and changes no output; `attn align train` adds it",
+    )
     tied: bool = option(
         True, "share one matrix between target embedding and output (and source, if joint)"
     )
@@ -338,6 +342,12 @@ class AlignConfig:
         "",
         "languages of source and target, such as en-fr, of a model that aligns in both directions: "
         "the weights of both are averaged (empty: one direction)",
+    )
+    statistical: float = option(
+        0.0,
+        "share of the link probabilities of the bundle's statistical aligner in the weights; the "
+        "rest is attention (`attn align train` sets 0.5)",
+        at_most=1,
     )
     symmetrise: str = option(
         "grow-diag",

@@ -1,4 +1,4 @@
-"""``attn align train``: parse the options, do the stages, train, tune, report."""
+"""``attn align train``: parse the options, do the stages, report."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from attncli.jobs import loading
 from attncli.jobs.align_train import AlignerRun
 from attncli.jobs.loading import OpenOptions
 from attncli.options import Device, Threads
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import CorpusConfig
-from attncli.training.events import AlreadyFinished, Interrupted, RunEvent
+from attncli.training.events import Interrupted
+from models.installed import find_model
 
 Files = Annotated[
     list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
@@ -37,12 +39,25 @@ Languages = Annotated[
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the run.")]
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="MODEL",
+        help="Translator to add the alignment to, such as everyday; its translations do not "
+        "change. Default: one is trained from the sentence pairs, in both directions.",
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", "-s", metavar="SECTION.KEY=VALUE", help="Set a value, as in `attn train`."
+        "--set",
+        "-s",
+        metavar="SECTION.KEY=VALUE",
+        help="Set a value for the translator that is trained, as in `attn train`.",
     ),
 ]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed of the alignment layer.", min=0)]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Name the stages that are left; write nothing.")
 ]
@@ -52,24 +67,27 @@ def align_train(
     files: Files,
     *,
     output: Output,
+    start: Start = None,
     also: Also = None,
     languages: Languages = "",
     set: Set = None,
+    seed: Seed = 1,
     dry_run: DryRun = False,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train a word aligner from sentence pairs alone.
+    """Train a word aligner from sentence pairs: one bundle that aligns and translates.
 
     Two statistical models, one for each direction, learn word links on which they agree; RUN has
-    them in alignment/links. A Transformer of both directions then learns to translate, with one
-    attention head guided by these links. At the end the settings of `attn align` are chosen by
-    agreement with the links. No gold links are needed.
+    them in alignment/statistical/links. A translator is trained, or taken with --from. A further
+    attention layer of it learns from the links to align, while its translations stay the same.
+    The bundle aligns by the mean of this layer and the statistical models. No links made by people
+    are needed.
 
     The same command continues an interrupted run.
 
     Example:
-      attn align train train.en train.de -o runs/aligner
+      attn align train train.en train.de --from everyday -o runs/aligner
       attn align train train.en train.de --also test.en,test.de -o runs/aligner
     """
     groups = [tuple(map(str, files)), *(tuple(text.split(",")) for text in also or [])]
@@ -80,7 +98,8 @@ def align_train(
     first, second = CorpusConfig(named).sides
     if first == second:
         raise typer.BadParameter("two different languages", param_hint="'--languages'")
-    run = AlignerRun(tuple(groups), named, tuple(set or ()), output)
+    translator = find_model(start) if start else None
+    run = AlignerRun(tuple(groups), named, tuple(set or ()), output, translator, seed)
     if dry_run:
         _dry_run(run)
     else:
@@ -95,43 +114,55 @@ def languages_of(files: list[Path]) -> str:
 
 
 def _dry_run(run: AlignerRun) -> None:
-    config = run.recipe
+    from attncli.jobs import align_train as job  # imports torch
+
+    job.check_start(run)
     stages = {
-        "statistical links": run.links,
-        "initial model": run.initial,
-        f"training, {config.train.steps:,} updates at most": run.path / "model.safetensors",
-        "choice of settings": run.tuned,
+        "statistical links": run.links.exists(),
+        f"translator, {run.start or 'to train'}": run.start is not None or run.result.exists(),
+        "alignment layer": job.finished(run) is not None,
     }
     print(f"languages   {run.languages}")
-    for number, (name, path) in enumerate(stages.items(), 1):
-        print(f"stage {number}     {name}: {'done' if path.exists() else 'to do'}")
+    for number, (name, done) in enumerate(stages.items(), 1):
+        print(f"stage {number}     {name}: {'done' if done else 'to do'}")
 
 
 def _train(run: AlignerRun, device: str) -> None:
-    from attncli.jobs import align_train as job
-    from attncli.jobs import train as training  # imports torch
+    from attncli.jobs import align_train as job  # imports torch
     from attncli.training.lock import locked
 
-    with locked(run.path), Display(run.recipe.train) as display:
+    with locked(run.path), Display(TrainConfig()) as display:
         config = job.prepare(run, display.progress)
     console.say(f"links of the training pairs: {run.links}")
-    event: RunEvent | None = None
+    if config:
+        _train_translator(config, run, device)
+    result = job.finished(run)
+    if result is None:
+        with locked(run.path), Display(TrainConfig()) as display:
+            result = job.finish(run, device, display.progress)
+    console.say(
+        f"aligns with threshold {result.threshold:g}; expected F of its links "
+        f"{100 * result.expected_f:.1f} %"
+    )
+    console.say(f"try: attn align -m {run.path}")
+
+
+def _train_translator(config: RunConfig, run: AlignerRun, device: str) -> None:
+    """Train the translator, or continue its training; finished, it stays as it is."""
+    from attncli.jobs import train as training  # imports torch
+
+    console.say(f"translator: {run.translator}; --from MODEL takes one that is trained")
     with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
         try:
             for event in training.train(
-                config, run.path, device=device, progress=display.progress, stop_requested=stop
+                config,
+                run.translator,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
             ):
                 display.take(event)
         except (Interrupted, KeyboardInterrupt):
             display.break_off()
             console.say("stopped; the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
-    if isinstance(event, AlreadyFinished) and run.tuned.exists():
-        return
-    best = job.tune(run, device)
-    chosen = best.config
-    console.say(
-        f"aligns with jump {chosen.jump:g}, threshold {chosen.threshold:g}: "
-        f"{100 * best.error_rate:.1f} % of links differ from the statistical ones"
-    )
-    console.say(f"try: attn align -m {run.path}")

@@ -1,51 +1,40 @@
-"""Training of a word aligner in stages, from sentence pairs to one bundle.
+"""Training of a word aligner in stages, from sentence pairs to one bundle that also translates.
 
-    pairs.tsv   the sentence pairs of all files
-    links       their word links, learned from them alone by two statistical models that agree
-    initial/    a model of both directions whose embeddings compare linked tokens
-    RUN         `attn train` from this model, with one head guided by the links (Garg et al. 2019)
-    tuned       the settings of alignment that agree best with the links; no gold is needed
+    pairs.tsv        the sentence pairs of all files
+    statistical/     word links learned from the pairs alone, and the statistical aligner
+    translator/      a run of `attn train` in both directions, unless a translator is given
+    RUN              the translator, unchanged, with an alignment layer trained by the links, the
+                     statistical aligner, and a threshold chosen without gold
 
-The first three are files in RUN/alignment. Each is complete or absent, so the same command
-continues an interrupted run.
+The first three are in RUN/alignment. Each is complete or absent, so the same command continues an
+interrupted run.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import json
-from collections import Counter
-from collections.abc import Sequence
-from itertools import product
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.data.guides import read_guides
-from attncli.training.config import RunConfig, run_config
+from attncli.training.config import RunConfig
 from attncli.training.corpora import CorpusConfig
 from attncli.training.data import Progress
-from attncli.training.folder import STAGES
+from attncli.training.folder import RunFolder
+from attncli.training.lock import NAME as LOCK
 from attncli.training.settings import settings
-from models.errors import ModelError
+from models.errors import ModelError, unknown_name
 from models.files import write_folder, write_text
+from models.parsing import parse_json
 
 if TYPE_CHECKING:
-    from models.alignment import Links, Trial
-    from models.tokenizer import Tokenizer
+    from models.alignment import Links
 
 PRESET = "transformer-tiny"
-RECIPE = (
-    *("model.encoder_layers=3", "model.decoder_layers=2", "model.heads=1", "model.dropout=0.1"),
-    *("tokenizer.size=12000", "data.concatenate=0.25"),
-    *("train.steps=50", "train.warmup=50", "train.lr=0.0007", "train.ema=0.99"),
-    *("train.patience=0", "train.average=0", "train.metric=loss"),
-    *("train.attention.guide=5", "train.attention.guide_layer=1", "train.attention.guide_shift=1"),
-    "train.attention.guide_null=true",
-)
-JUMPS = (0.0, 0.3, 0.5, 0.7, 1.0)
-TUNING_PAIRS = 200
+RECIPE = ("data.concatenate=0.25",)  # texts to align are often longer than those to learn from
+THRESHOLD_PAIRS = 500
 
 
 class AlignerRun(NamedTuple):
@@ -53,13 +42,15 @@ class AlignerRun(NamedTuple):
 
     files: tuple[tuple[str, ...], ...]  # of each corpus: source and target, or one table
     languages: str  # of source and target, such as en-fr
-    assignments: tuple[str, ...]  # settings of the user
+    assignments: tuple[str, ...]  # settings of the translator, if one is trained
     path: Path
+    start: Path | None = None  # the translator, if it is given
+    seed: int = 1  # of the alignment layer
 
     @property
     def stages(self) -> Path:
-        """The folder of the stages before training."""
-        return self.path / STAGES
+        """The folder of the stages before the bundle."""
+        return self.path / "alignment"
 
     @property
     def pairs(self) -> Path:
@@ -69,61 +60,115 @@ class AlignerRun(NamedTuple):
     @property
     def links(self) -> Path:
         """Word links of the sentence pairs, in Pharaoh format."""
-        return self.stages / "links"
+        return self.stages / "statistical" / "links"
 
     @property
-    def initial(self) -> Path:
-        """The bundle of the initial model."""
-        return self.stages / "initial"
+    def translator(self) -> Path:
+        """The translator: the one that is given, or the run that trains it."""
+        return self.start or self.stages / "translator"
 
     @property
-    def tuned(self) -> Path:
-        """The settings of alignment, and how far their links differ from the statistical ones."""
-        return self.stages / "tuned.json"
-
-    @property
-    def recipe(self) -> RunConfig:
-        """The settings of the model, without data."""
-        source, _, target = self.languages.partition("-")
-        config = run_config(PRESET, {}, [*RECIPE, *self.assignments])
-        tokenizer = dataclasses.replace(
-            config.tokenizer,
-            languages=tuple(sorted((source, target))),
-            directions=tuple(sorted((f"{source}-{target}", f"{target}-{source}"))),
-        )
-        return dataclasses.replace(config, tokenizer=tokenizer)
+    def result(self) -> Path:
+        """The figures of the last stage, and the translator that it belongs to."""
+        return self.stages / "result.json"
 
 
-def prepare(run: AlignerRun, progress: Progress) -> RunConfig:
-    """Do the stages before training that are not done; return the settings of the training."""
+class Result(NamedTuple):
+    """The last stage: its inputs and its figures."""
+
+    translator: str  # hash of its weights
+    seed: int
+    held_out_loss: float  # of the alignment layer, in nats per token
+    threshold: float
+    expected_f: float  # of the links on the training pairs, 0 to 1
+
+
+def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
+    """Do the stages before the translator; return its settings, or None if it is given."""
+    check_start(run)
     write_stage_inputs(run)
     if not run.pairs.exists():
         write_pairs(run)
-    pairs = texts_of(run)
     if not run.links.exists():
-        write_links(run, pairs, progress)
-    if not run.initial.exists():
-        write_folder(run.initial, lambda folder: write_initial(run, pairs, folder, progress))
-    corpus = CorpusConfig(run.languages, (str(run.pairs),), alignments=str(run.links))
-    return settings([], (), None, [*RECIPE, *run.assignments], start=run.initial, corpora=[corpus])
+        write_folder(run.links.parent, lambda folder: write_statistical(run, folder, progress))
+    return None if run.start else translator_config(run)
+
+
+def translator_config(run: AlignerRun) -> RunConfig:
+    """Return the settings of the translator."""
+    corpus = CorpusConfig(run.languages, (str(run.pairs),))
+    return settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
+
+
+def check_start(run: AlignerRun) -> None:
+    """Raise ModelError for a translator that cannot get an alignment layer."""
+    from models.bundle import read_settings
+
+    if run.start is None:
+        return
+    if run.start.resolve() == run.path.resolve():
+        raise ModelError(f"{run.path} is the translator", "a new folder", "choose another -o")
+    if run.assignments:
+        raise ModelError(
+            f"-s {run.assignments[0]} with --from {run.start}",
+            "one of them: the translator is used as it is",
+            "leave out -s; to change the translator, train it with `attn train --from` first",
+        )
+    stored = read_settings(run.start)
+    if (family := stored["model"].get("family", "transformer")) != "transformer":
+        raise ModelError(
+            f"{run.start} of family {family}", "a text Transformer", "choose another --from"
+        )
+    tokenizer = stored["tokenizer"]
+    known, trained = tokenizer.get("languages", ()), tokenizer.get("directions", ())
+    for language in CorpusConfig(run.languages).sides if known else ():
+        if language not in known:
+            raise unknown_name(f"language of the files for {run.start}", language, known)
+    for way in directions_of(run) if trained else ():
+        if way not in trained:
+            raise ModelError(
+                f"{run.start} was not trained from {way.replace('-', ' to ')}",
+                "a translator of both directions, or of a single one",
+                "choose another --from",
+            )
+
+
+def directions_of(run: AlignerRun) -> tuple[str, str]:
+    """Return both directions of the languages, such as en-fr and fr-en."""
+    source, target = CorpusConfig(run.languages).sides
+    return f"{source}-{target}", f"{target}-{source}"
 
 
 def write_stage_inputs(run: AlignerRun) -> None:
-    """Store hashes of the files and settings; ModelError if the folder holds those of others."""
-    record = {
-        "files": [fingerprint(files) for files in run.files],
-        "languages": run.languages,
-        "settings": list(run.assignments),
-    }
-    path, text = run.stages / "inputs.json", json.dumps(record, indent=2) + "\n"
-    if path.exists() and path.read_text("utf-8") != text:
+    """Store what the first stages depend on; ModelError if the folder holds those of others.
+
+    Settings of the translator are compared by its own run.
+    """
+    record = {"files": [fingerprint(files) for files in run.files], "languages": run.languages}
+    path = run.stages / "inputs.json"
+    if RunFolder(run.path).config.exists() or not path.exists() and files_in(run.path):
         raise ModelError(
-            f"{run.path} holds the aligner of other files or settings",
-            "the same files and settings",
-            "choose another -o, or remove that folder",
+            f"{run.path} contains files but no aligner",
+            "a new or empty folder",
+            "choose another -o",
         )
+    if path.exists():
+        old = parse_json(path.read_text("utf-8"))
+        if differing := [name for name in record if old.get(name) != record[name]]:
+            raise ModelError(
+                f"{run.path} is an aligner of other {' and '.join(differing)}",
+                "the same files and languages",
+                "choose another -o, or remove that folder",
+            )
+        return
     run.stages.mkdir(parents=True, exist_ok=True)
-    write_text(path, text)
+    write_text(path, json.dumps(record, indent=2) + "\n")
+
+
+def files_in(folder: Path) -> list[str]:
+    """Return the names in a folder other than those of the lock and of the stages."""
+    found = folder.iterdir() if folder.exists() else ()
+    return [path.name for path in found if path.name not in (LOCK, "alignment")]
 
 
 def write_pairs(run: AlignerRun) -> None:
@@ -142,12 +187,15 @@ def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
     return [(pair.source, pair.references[0]) for pair in read_pairs([str(run.pairs)])]
 
 
-def write_links(run: AlignerRun, pairs: Sequence[tuple[str, str]], progress: Progress) -> None:
-    """Learn the word links of the pairs and write them."""
-    from models.alignment import agreed_links
+def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:
+    """Train the statistical aligner; write it, and the links of the pairs."""
+    from models.alignment.joint_hmm import trained
+    from models.bundle.statistical import write_statistical
 
-    lines = map(pharaoh, agreed_links(pairs, progress))
-    write_text(run.links, "".join(lines))
+    pairs = texts_of(run)
+    joint = trained(pairs, progress)
+    write_statistical(joint.aligner(), folder)
+    write_text(folder / run.links.name, "".join(map(pharaoh, joint.links(len(pairs)))))
 
 
 def pharaoh(links: Links) -> str:
@@ -155,80 +203,36 @@ def pharaoh(links: Links) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(links)) + "\n"
 
 
-def write_initial(
-    run: AlignerRun, pairs: Sequence[tuple[str, str]], folder: Path, progress: Progress
-) -> None:
-    """Train the tokenizer, and write the initial model with embeddings from the links."""
-    import torch
+def finished(run: AlignerRun) -> Result | None:
+    """Return the result if the bundle is that of this translator and seed; None otherwise."""
+    from attncli.training.initial_model import weights_hash
 
-    from models.alignment.initial import initialise_to_align, linked_embeddings
-    from models.bundle import Bundle, build, save, sizes_of
-    from models.tokenizer import train
-
-    config = run.recipe
-    progress("learning the vocabulary", 0, 0)
-    sides = [source for source, _ in pairs], [target for _, target in pairs]
-    tokenizer = train(*sides, config.tokenizer.size, config.tokenizer)
-    torch.manual_seed(config.train.seed)
-    model = build(config.model, sizes_of(tokenizer, config.model.family))
-    progress("embedding linked tokens", 0, 0)
-    links, counts = linked_tokens(linked_words(run, pairs), tokenizer)
-    size = config.model.embedding
-    embeddings = linked_embeddings(
-        torch.tensor(links).T, torch.tensor(counts), len(tokenizer.source), size
-    )
-    initialise_to_align(model, embeddings)
-    save(Bundle(model, tokenizer, config.tokenizer, config.search), folder)
+    if not (run.result.exists() and (run.translator / "model.safetensors").exists()):
+        return None
+    result = Result(**parse_json(run.result.read_text("utf-8")))
+    known = result.translator == weights_hash(run.translator) and result.seed == run.seed
+    return result if known else None
 
 
-def linked_words(run: AlignerRun, pairs: Sequence[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """Return how often every two words are linked."""
-    found: Counter[tuple[str, str]] = Counter()
-    for guide, (source, target) in zip(read_guides(run.links, len(pairs)), pairs, strict=True):
-        sides = source.split(), target.split()
-        found.update((sides[0][i], sides[1][j]) for i, j in guide.links)
-    return found
+def finish(run: AlignerRun, device: str, progress: Progress) -> Result:
+    """Train the alignment layer, choose the threshold, and write the bundle."""
+    from attncli.training import aligner_bundle as parts
+    from attncli.training.alignment_layer import LinkedPair, train_layer
+    from attncli.training.initial_model import weights_hash
+    from models.bundle.statistical import read_statistical
+    from models.inference.translator import Translator
 
-
-def linked_tokens(
-    words: Counter[tuple[str, str]], tokenizer: Tokenizer
-) -> tuple[list[tuple[int, int]], list[float]]:
-    """Return pairs of linked tokens and their counts; the tokens of two words share their count."""
-    encode = functools.cache(tokenizer.source.encode)
-    links, counts = [], []
-    for (source, target), count in words.items():
-        found = list(product(encode(source), encode(target)))
-        links += found
-        counts += [count / len(found)] * len(found)
-    return links, counts
-
-
-def tune(run: AlignerRun, device: str) -> Trial:
-    """Choose jump and threshold by the statistical links of some pairs; store the best.
-
-    The layer, head and shift are those that were guided.
-    """
-    from models import load_translator
-    from models.alignment import AlignConfig, Trial, align, error_rate
-    from models.alignment.links import extract
-    from models.alignment.tune import THRESHOLDS
-    from models.bundle import write_alignment
-
-    translator = load_translator(run.path, device=device)
     pairs = texts_of(run)
-    links = [frozenset(guide.links) for guide in read_guides(run.links, len(pairs))]
-    step = max(1, len(pairs) // TUNING_PAIRS)
-    chosen = [n for n in range(0, len(pairs), step) if links[n]][:TUNING_PAIRS]
-    tried = []
-    for jump in JUMPS:
-        base = AlignConfig(layer=1, shift=1, extract="threshold", languages=run.languages)
-        base = dataclasses.replace(base, jump=jump)
-        found = align(translator, [pairs[n] for n in chosen], config=base)
-        for threshold in THRESHOLDS:
-            config = dataclasses.replace(base, threshold=threshold)
-            linked = [extract(one.weights, one.null, config) for one in found]
-            tried.append(Trial(config, error_rate(linked, [links[n] for n in chosen])))
-    best = min(tried, key=lambda trial: trial.error_rate)
-    write_alignment(run.path, best.config)
-    write_text(run.tuned, json.dumps(dataclasses.asdict(best.config), indent=2) + "\n")
-    return best
+    guides = read_guides(run.links, len(pairs))
+    linked = [LinkedPair(*texts, links) for texts, links in zip(pairs, guides, strict=True)]
+    statistical = read_statistical(run.links.parent)
+    translator = Translator(parts.with_layer(run.translator, statistical), device)
+    ways = parts.ways_of(translator, run.languages)
+    loss = train_layer(ways, [one for one in linked if one.guide.links], run.seed, progress)
+    progress("choice of the threshold", 0, 0)
+    sample = random.Random(run.seed).sample(pairs, min(THRESHOLD_PAIRS, len(pairs)))
+    config, expected = parts.alignment_of(translator, run.languages, sample)
+    result = Result(weights_hash(run.translator), run.seed, loss, config.threshold, expected)
+    parts.save_aligner(translator, config, run.translator, run.path)
+    write_text(run.result, json.dumps(result._asdict(), indent=2) + "\n")
+    return result

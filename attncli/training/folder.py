@@ -13,7 +13,6 @@ checkpoint.safetensors   state from which an interrupted run continues
 checkpoint.previous.safetensors   the one before, used if the last is damaged
 samples/                 outputs for some dev examples at each evaluation, and their page
 snapshots/               weights of the last evaluations, to be averaged
-alignment/               pairs, links and initial model of `attn align train`
 finished.json            in place of checkpoint, snapshots and data/ after `attn runs prune`
 """
 
@@ -33,8 +32,6 @@ from models.errors import ModelError
 from models.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.parsing import parse_json
 from models.settings import from_dict
-
-STAGES = "alignment"  # folder of the stages of `attn align train`
 
 
 class RunFolder(NamedTuple):
@@ -112,7 +109,7 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     with write_errors(folder.path):
         there = [path for path in folder.path.iterdir() if not is_leftover(path)]
         begun = folder.data.exists() or folder.finished.exists()
-    foreign = {path.name for path in there} - {folder.inputs.name, LOCK, STAGES}
+    foreign = {path.name for path in there} - {folder.inputs.name, LOCK}
     if not folder.config.exists() or not (begun or folder.inputs.exists()):
         if foreign:
             raise ModelError(

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from models.alignment.chain import smoothed
 from models.alignment.links import Links, extract
+from models.alignment.statistical import StatisticalAligner, mixed
 from models.alignment.symmetrise import symmetrise
 from models.alignment.units import Units, units
 from models.alignment.weights import attention_shape, every_head, pooled, teacher_forced_weights
@@ -40,6 +41,11 @@ class Alignment(NamedTuple):
     score: float  # mean log-probability of a target token under the model
     null: Tensor  # (J,): weight on no source unit
     note: str = ""  # reason why there are no weights; empty if there are
+
+    def reweighted(self, config: AlignConfig, statistical: Tensor) -> Alignment:
+        """Return the alignment by the mean of its weights and statistical ones (J, I)."""
+        weights = mixed(self.weights, statistical, config.statistical)
+        return self._replace(weights=weights, links=extract(weights, self.null, config))
 
 
 class Encoded(NamedTuple):
@@ -71,9 +77,11 @@ def align(
     settings = config or translator.alignment
     ways = directions(translator, settings)
     if len(ways) == 2 and reverse is None:
-        return averaged(ways[0], ways[1], pairs, settings, max_batch_tokens)
-    encoded = [encode(ways[0], *pair) for pair in pairs]
-    found = align_encoded(ways[0], encoded, settings, max_batch_tokens)
+        found = averaged(ways[0], ways[1], pairs, settings, max_batch_tokens)
+    else:
+        encoded = [encode(ways[0], *pair) for pair in pairs]
+        found = align_encoded(ways[0], encoded, settings, max_batch_tokens)
+    found = with_statistics(found, ways[0], settings)
     if reverse is None:
         return found
     return bidirectional(found, pairs, reverse, settings, max_batch_tokens)
@@ -117,6 +125,44 @@ def mean_of(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Alig
     return forward._replace(weights=weights, links=extract(weights, forward.null, config))
 
 
+def with_statistics(
+    found: list[Alignment], translator: Translator, config: AlignConfig
+) -> list[Alignment]:
+    """Return alignments whose weights contain the share of the statistical aligner, if any.
+
+    translator: the model in the direction of the alignments.
+    """
+    aligner = statistical_aligner(translator, config)
+    if aligner is None:
+        return found
+    tables = aligner.probabilities([(one.source, one.target) for one in found])
+    return [
+        one if one.note or table is None else one.reweighted(config, table)
+        for one, table in zip(found, tables, strict=True)
+    ]
+
+
+def statistical_aligner(translator: Translator, config: AlignConfig) -> StatisticalAligner | None:
+    """Return the statistical aligner in the direction of a model; None if it has no share.
+
+    It links words, of the two languages that it was trained on. Raises ConfigurationError if the
+    bundle has none.
+    """
+    if not config.statistical or config.units != "word":
+        return None
+    aligner = translator.statistical
+    if aligner is None:
+        raise ConfigurationError(
+            f"alignment.statistical = {config.statistical:g}, but no statistical aligner",
+            "a model made by `attn align train`",
+            "set it to 0",
+        )
+    if not config.languages:
+        return aligner
+    source, target = parse_direction(config.languages)
+    return {target: aligner, source: aligner.turned()}.get(translator.to)
+
+
 def align_translation(
     translator: Translator, translation: Translation, *, config: AlignConfig | None = None
 ) -> Alignment:
@@ -142,7 +188,8 @@ def align_translations(
         for translation in translations
     ]
     settings = config or translator.alignment
-    return align_encoded(translator, encoded, settings, max_batch_tokens)
+    found = align_encoded(translator, encoded, settings, max_batch_tokens)
+    return with_statistics(found, translator, settings)
 
 
 def encode(translator: Translator, source: str, target: str) -> Encoded:

@@ -30,9 +30,10 @@ class HiddenMarkov:
 
     def __init__(self, table: WordPairs) -> None:
         self.table = table
-        uniform = 1 / max(table.target_words, 1)
+        targets = len(table.target_words)
+        uniform = 1 / max(targets, 1)
         self.lexicon = torch.full((len(table.source),), uniform)  # (K,)
-        self.null = torch.full((table.target_words,), uniform)
+        self.null = torch.full((targets,), uniform)
         width = torch.arange(-MAX_WORDS, MAX_WORDS + 1)
         self.jumps = torch.exp(-0.5 * (width - 1).abs())  # (2 M + 1,): a step forward is likeliest
 
@@ -58,7 +59,7 @@ class HiddenMarkov:
 
         links (K,) of pairs of words, null (target words,), jumps (2 M + 1,).
         """
-        source, size = self.table.source, self.table.source_words
+        source, size = self.table.source, len(self.table.source_words)
         total = torch.bincount(source, links, size)
         kinds = torch.bincount(source, minlength=size)
         self.lexicon = (bayes(links, ALPHA) / bayes(total, ALPHA * kinds)[source]).float()

@@ -15,6 +15,7 @@ from torch import Tensor
 from models.alignment.chain import Posterior, widths
 from models.alignment.hmm import DIAGONAL, HiddenMarkov
 from models.alignment.links import Links
+from models.alignment.statistical import LIKELY, Direction, StatisticalAligner
 from models.alignment.symmetrise import symmetrise
 from models.alignment.word_pairs import MAX_WORDS, Group, word_pairs
 
@@ -33,11 +34,18 @@ def agreed_links(
     Words stand between spaces; case is ignored. The links of both directions are symmetrised by
     grow-diag. A pair with an empty side, or more than MAX_WORDS words, has no links.
     """
+    return trained(pairs, progress).links(len(pairs))
+
+
+def trained(
+    pairs: Sequence[tuple[str, str]], progress: ReportStage = lambda stage, done, total: None
+) -> JointHmm:
+    """Return the models of both directions, trained on sentence pairs."""
     joint = JointHmm(pairs)
     for done in range(MODEL1 + HMM):
         progress("statistical alignment", done, MODEL1 + HMM)
         joint.iterate(done)
-    return joint.links(len(pairs))
+    return joint
 
 
 class JointHmm:
@@ -80,6 +88,16 @@ class JointHmm:
             for n, forward, reverse in zip(group.numbers, *tables, strict=True):
                 found[n] = symmetrise(as_links(forward), as_links(reverse))
         return found
+
+    def aligner(self) -> StatisticalAligner:
+        """Return the trained models for use on other sentence pairs."""
+        table, (ahead, back) = self.table, self.models
+        kept = (ahead.lexicon >= LIKELY) | (back.lexicon >= LIKELY)
+        pairs = torch.stack([table.source, table.target])[:, kept]
+        forward, reverse = (
+            Direction(model.lexicon[kept], model.null, model.jumps) for model in self.models
+        )
+        return StatisticalAligner(table.source_words, table.target_words, pairs, forward, reverse)
 
 
 class Counts:

@@ -26,10 +26,12 @@ from models.alignment.align import (
     directions,
     encode,
     real,
+    statistical_aligner,
 )
 from models.alignment.chain import smoothed
 from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengths
 from models.alignment.score import GoldLinks
+from models.alignment.statistical import mixed
 from models.alignment.weights import UnitWeights, attention_shape, every_head, pooled, shifted
 from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import InputError
@@ -197,18 +199,35 @@ def tuning_weights(
 ) -> Iterator[tuple[dict[tuple[int, bool], UnitWeights], GoldLinks]]:
     """Yield the weights (L, 1 + H, J, I) of each pair by shift and marks, and its gold links.
 
-    Index 0 of the heads is their mean.
+    Index 0 of the heads is their mean. The statistical aligner has the share of the model's own
+    settings in all weights.
     """
-    ways = directions(translator, translator.alignment)
+    config = dataclasses.replace(translator.alignment, units="word")
+    ways = directions(translator, config)
+    aligner = statistical_aligner(ways[0], config)
+    tables = aligner and aligner.probabilities([(a.split(), b.split()) for a, b in pairs])
+    for n, weights_by in weights_of_ways(ways, pairs, max_batch_tokens):
+        table = tables[n] if tables else None
+        if table is not None:
+            weights_by = {
+                key: found._replace(weights=mixed(found.weights, table, config.statistical))
+                for key, found in weights_by.items()
+            }
+        yield weights_by, gold[n]
+
+
+def weights_of_ways(
+    ways: Sequence[Translator], pairs: Sequence[tuple[str, str]], max_batch_tokens: int
+) -> Iterator[tuple[int, dict[tuple[int, bool], UnitWeights]]]:
+    """Yield the number of each pair and its weights, the mean of the directions in `ways`."""
     if len(ways) == 1:
-        for n, weights_by in weights_of_pairs(ways[0], pairs, max_batch_tokens):
-            yield weights_by, gold[n]
+        yield from weights_of_pairs(ways[0], pairs, max_batch_tokens)
         return
     turned = [(target, source) for source, target in pairs]
     back = dict(weights_of_pairs(ways[1], turned, max_batch_tokens))
     for n, weights_by in weights_of_pairs(ways[0], pairs, max_batch_tokens):
         if n in back:
-            yield {key: mean(found, back[n][key]) for key, found in weights_by.items()}, gold[n]
+            yield n, {key: mean(found, back[n][key]) for key, found in weights_by.items()}
 
 
 def mean(forward: UnitWeights, reverse: UnitWeights) -> UnitWeights:

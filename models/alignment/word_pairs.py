@@ -39,8 +39,8 @@ class WordPairs(NamedTuple):
     groups: tuple[Group, ...]
     source: Tensor  # (K,) source word of each pair of words
     target: Tensor  # (K,)
-    source_words: int  # different ones
-    target_words: int
+    source_words: tuple[str, ...]  # different ones, normalised; a word's number is its place
+    target_words: tuple[str, ...]
 
     def turned(self) -> WordPairs:
         """Return the table with source and target exchanged."""
@@ -56,7 +56,7 @@ def word_pairs(pairs: Sequence[tuple[str, str]]) -> WordPairs:
     source, sources = numbered([pair[0] for pair in pairs])
     target, targets = numbered([pair[1] for pair in pairs])
     parts = list(same_lengths(source, target))
-    keys = [_keys(source, target, part, targets) for part in parts]
+    keys = [_keys(source, target, part, len(targets)) for part in parts]
     flat = np.concatenate([key.ravel() for key in keys] or [np.zeros(0, np.int64)])
     table, cells = np.unique(flat, return_inverse=True)
     groups, start = [], 0
@@ -65,12 +65,13 @@ def word_pairs(pairs: Sequence[tuple[str, str]]) -> WordPairs:
         sides = (torch.tensor([side[n] for n in part]) for side in (source, target))
         groups.append(Group(part, inside, *sides))
         start += key.size
-    which = torch.from_numpy(table // max(targets, 1)), torch.from_numpy(table % max(targets, 1))
+    size = max(len(targets), 1)
+    which = torch.from_numpy(table // size), torch.from_numpy(table % size)
     return WordPairs(tuple(groups), *which, sources, targets)
 
 
-def numbered(texts: Sequence[str]) -> tuple[list[list[int]], int]:
-    """Return the word numbers of texts, and the number of different words."""
+def numbered(texts: Sequence[str]) -> tuple[list[list[int]], tuple[str, ...]]:
+    """Return the word numbers of texts, and the different words."""
     known: dict[str, int] = {}
     written: dict[str, int] = {}
     numbers = []
@@ -81,7 +82,7 @@ def numbered(texts: Sequence[str]) -> tuple[list[list[int]], int]:
                 written[word] = known.setdefault(normalised(word), len(known))
             row.append(written[word])
         numbers.append(row)
-    return numbers, len(known)
+    return numbers, tuple(known)
 
 
 def normalised(word: str) -> str:

@@ -5,6 +5,7 @@ config.json          format number, model, tokenizer and search settings, vocabu
 model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
 labels.txt           labels of a classifier, one a line
+statistical.safetensors   hidden Markov models of word alignment, of `attn align train`
 card.md              model card
 
 The names below are imported on first use, so that listing bundles imports no torch.

@@ -12,14 +12,17 @@ import zipfile
 from pathlib import Path
 
 from models.bundle.digests import NAME as SUMS
-from models.bundle.settings import CARD, WEIGHTS
+from models.bundle.settings import CARD, STATISTICAL, WEIGHTS
 from models.bundle.settings import NAME as CONFIG
 from models.errors import DamagedError
 from models.files import replacing
 from models.labels import LABELS
 
 REQUIRED = (CONFIG, WEIGHTS)
-FILES = (CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS, WEIGHTS, SUMS)
+FILES = (
+    *(CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS),
+    *(STATISTICAL, WEIGHTS, SUMS),
+)
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MOST_BYTES_ELSE = 1 << 26
 BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # of zip archives

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.bundle.digests import add_digest, check_digests, write_files
 from models.bundle.precision import stored_as
 from models.bundle.settings import (
     CARD,
     FORMAT,
+    STATISTICAL,
     WEIGHTS,
     Precision,
     Shared,
@@ -19,6 +20,7 @@ from models.bundle.settings import (
     to_text,
 )
 from models.bundle.settings import NAME as CONFIG
+from models.bundle.statistical import read_statistical, statistical_bytes
 from models.bundle.weights import (
     Unfilled,
     bundle_weights,
@@ -37,6 +39,9 @@ from models.sources import vocabulary_sizes
 from models.tokenizer import Tokenizer
 from models.types import VocabularySizes
 
+if TYPE_CHECKING:
+    from models.alignment.statistical import StatisticalAligner
+
 
 class Bundle(NamedTuple):
     """A model in memory with its tokenizer and settings."""
@@ -46,6 +51,7 @@ class Bundle(NamedTuple):
     tokenizer_config: TokenizerConfig
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
+    statistical: StatisticalAligner | None = None
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -92,6 +98,7 @@ def save(
         **bundle.tokenizer.files(),
         CONFIG: to_text(settings).encode(),
         **({CARD: card.encode()} if card else {}),
+        **({STATISTICAL: statistical_bytes(bundle.statistical)} if bundle.statistical else {}),
         WEIGHTS: to_bytes(tensors),
     }
     write_files(folder, contents)
@@ -142,4 +149,5 @@ def read(folder: Path) -> Bundle:
         tokenizer_config,
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
+        read_statistical(folder),
     )

@@ -61,13 +61,8 @@ class Decoder(nn.Module, Generic[P, S]):
 
     @property
     def shown_layer(self) -> int:
-        """The layer, counted from 0, whose weights are shown if none is chosen by number.
-
-        It is the last but one of three or more, where alignment is best without tuning (Garg et
-        al. 2019), and the last of two, because the first attends before it has any context.
-        """
-        layers = self.attention_shape[0]
-        return layers - 2 if layers > 2 else layers - 1
+        """The layer, counted from 0, whose weights are shown if none is chosen by number."""
+        return default_layer(self.attention_shape[0])
 
     def advance(
         self,
@@ -84,3 +79,12 @@ class Decoder(nn.Module, Generic[P, S]):
         layers, counted from 0, whose heads' weights are returned, in the order of `heads`.
         """
         raise NotImplementedError
+
+
+def default_layer(layers: int) -> int:
+    """Return the layer, counted from 0, that is shown of so many.
+
+    It is the last but one of three or more, where alignment is best without tuning (Garg et al.
+    2019), and the last of two, because the first attends before it has any context.
+    """
+    return layers - 2 if layers > 2 else layers - 1

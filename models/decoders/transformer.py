@@ -17,7 +17,8 @@ from models.attention.few_queries import KeyValue
 from models.attention.multihead import CrossAttention, SelfAttention
 from models.attention.prefix import Prefix
 from models.config import ModelConfig
-from models.decoders.base import Decoder, DecoderOutput
+from models.decoders.alignment_layer import AlignmentLayer
+from models.decoders.base import Decoder, DecoderOutput, default_layer
 from models.dropout import Dropout
 from models.layers import Embedding, FeedForward, positions
 from models.types import Memory
@@ -28,11 +29,13 @@ class TransformerMemory(NamedTuple):
 
     layers: tuple[KeyValue, ...]
     mask: Tensor  # (B, S)
+    values: Tensor | None = None  # (B, S, D) of an alignment layer, if there is one
 
     def select(self, rows: Tensor) -> TransformerMemory:
         """Return the prepared memory of some sentences."""
         layers = tuple(layer.select(rows) for layer in self.layers)
-        return TransformerMemory(layers, self.mask.index_select(0, rows))
+        values = None if self.values is None else self.values.index_select(0, rows)
+        return TransformerMemory(layers, self.mask.index_select(0, rows), values)
 
 
 class TransformerState(NamedTuple):
@@ -55,13 +58,21 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         layers = [DecoderLayer(config) for _ in range(config.decoder_layers)]
         self.layers = nn.ModuleList(layers)
         self.norm = nn.LayerNorm(config.embedding)
-        self.attention_shape = (config.decoder_layers, config.heads)
+        self.aligner: AlignmentLayer | None = None
+        if config.alignment_layer:
+            self.aligner = AlignmentLayer(config.embedding, config.heads)
+        self.attention_shape = (config.decoder_layers + config.alignment_layer, config.heads)
+
+    @property
+    def shown_layer(self) -> int:
+        """The layer whose weights are shown by default; never the alignment layer."""
+        return default_layer(len(self.layers))
 
     def prepare(self, memory: Memory) -> TransformerMemory:
         """Compute keys and values of the memory for every layer."""
         crosses = [layer.cross_attention for layer in self.layers]
         layers = tuple(cross.prepare(memory.values, memory.mask) for cross in crosses)  # type: ignore
-        return TransformerMemory(layers, memory.mask)
+        return TransformerMemory(layers, memory.mask, memory.values if self.aligner else None)
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
         """Return the state of an empty prefix."""
@@ -77,17 +88,21 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
-        x = self.embedding(tokens)  # (R, T, D)
+        read = x = self.embedding(tokens)  # (R, T, D)
         before = state.layers[0].length if state.layers else 0
         x = self.dropout(x + positions(before, x.shape[1], x.shape[2], x.device))
         shown = [self.shown_layer] if want_weights else []
-        seen, found = [], {}
+        seen, found, states = [], {}, []
         for index, layer in enumerate(self.layers):
             past = state.layers[index] if before else None
             wanted = index in shown or index in want_heads
             x, cached, heads = layer(x, past, prepared.layers[index], prepared.mask, wanted)
             seen.append(cached)
+            states.append(x)
             found[index] = heads  # (R, H, T, S)
+        if self.aligner and len(self.layers) in want_heads:
+            assert prepared.values is not None
+            found[len(self.layers)] = self.aligner(read, states[0], prepared.values, prepared.mask)
         return DecoderOutput(
             self.norm(x),
             TransformerState(tuple(seen)),

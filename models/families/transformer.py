@@ -22,7 +22,7 @@ class Transformer(EncoderDecoder):
     Source: Vaswani et al. 2017.
     """
 
-    settings = ("encoder_layers", "heads", "attention_dropout", "max_source")
+    settings = ("encoder_layers", "heads", "attention_dropout", "max_source", "alignment_layer")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         refuse_attention_settings(config, "rnnsearch or luong")

@@ -26,6 +26,7 @@ class Translator(TorchModel, TextTranslator):
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
+        self.statistical = bundle.statistical
 
     def memory(self, sources: Sequence[EncodedText]) -> Memory:
         """Return the memory of encoded texts, padded to the longest."""

@@ -40,6 +40,7 @@ NORMS = (
     ("attention/layer_norm", "cross_norm"),
     ("ffn/layer_norm", "forward_norm"),
 )
+ALIGNER = "decoder.aligner."  # weights that only align
 ENCODER = {"self_attention": "attention", "self_norm": "attention_norm"}  # its names in a bundle
 SWITCHES = {  # of encoder and decoder
     "encoder": {"multi_query_attention": False, "pre_norm": True, "scale_embeddings": True},
@@ -69,7 +70,7 @@ def converted(
     positions: longest source or output in tokens. precision: fp32 or int8. Raises DamagedError if
     the weights do not fit the configuration.
     """
-    left = dict(weights)
+    left = {name: array for name, array in weights.items() if not name.startswith(ALIGNER)}
     variables = _settings(config) | _positions(positions, config.embedding)
     aliases = {"decoder/position_encodings/encodings": "encoder/position_encodings/encodings"}
     shapes = _shapes(config)

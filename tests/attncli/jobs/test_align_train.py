@@ -1,7 +1,8 @@
-"""`attn align train` in one go: from sentence pairs to a bundle that aligns."""
+"""`attn align train` in one go: from sentence pairs to a bundle that aligns and translates."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,28 @@ from attncli.embedded.grammar import generate
 from attncli.jobs import align_train as job
 from attncli.jobs.align_train import AlignerRun
 from models import load_translator
-from models.alignment import AlignConfig, align, diagonal, error_rate
+from models.alignment import (
+    AlignConfig,
+    GoldLinks,
+    align,
+    align_translations,
+    diagonal,
+    error_rate,
+    trials,
+)
+from models.alignment.align import statistical_aligner
+from models.bundle.archive import extract_archive, write_archive
+from models.errors import ModelError
 
-PAIRS = list(generate(80))
+PAIRS = list(generate(240))
 TEXTS = [(pair.source, pair.target) for pair in PAIRS]
 GOLD = [frozenset(pair.links) for pair in PAIRS]
 SETTINGS = (
     *("model.embedding=32", "model.hidden=32", "model.encoder_layers=1", "tokenizer.size=420"),
-    *("train.steps=4", "train.batch_tokens=600", "train.precision=fp32"),
+    *("model.decoder_layers=2", "train.steps=4", "train.batch_tokens=600"),
+    *("train.precision=fp32", "train.metric=loss"),
 )
+SHIPPED = "grammar-en-de"
 
 
 def write_texts(folder: Path) -> list[Path]:
@@ -30,40 +44,76 @@ def write_texts(folder: Path) -> list[Path]:
     return paths
 
 
-def command(files: list[Path], folder: Path, *more: str) -> list[str]:
+def command(files: list[Path], folder: Path, *more: str, settings: bool = True) -> list[str]:
     """Return the command line of a tiny run."""
-    options = [word for setting in SETTINGS for word in ("-s", setting)]
+    options = [word for setting in SETTINGS * settings for word in ("-s", setting)]
     return ["align", "train", *map(str, files), "-o", str(folder), *options, *more]
 
 
 @pytest.fixture(scope="module")
 def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a finished run."""
+    """Return the folder of a finished run that trained its own translator."""
     folder = tmp_path_factory.mktemp("aligner")
     assert run(command(write_texts(folder), folder / "run")) == 0
     return folder / "run"
 
 
-def test_the_bundle_aligns_by_the_settings_that_were_chosen(aligner: Path) -> None:
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run that took the shipped translator of one direction."""
+    folder = tmp_path_factory.mktemp("added")
+    more = ("--from", SHIPPED)
+    assert run(command(write_texts(folder), folder / "run", *more, settings=False)) == 0
+    return folder / "run"
+
+
+def test_the_bundle_translates_as_the_translator_that_it_was_made_from(added: Path) -> None:
+    sources = [source for source, _ in TEXTS[:40]]
+    before, after = load_translator(SHIPPED), load_translator(added)
+    texts = [one.hypotheses[0] for one in after.translate(sources)]
+    assert texts == [one.hypotheses[0] for one in before.translate(sources)]
+    stored = after.model.state_dict()
+    for name, tensor in before.model.state_dict().items():
+        assert stored[name].equal(tensor), name
+
+
+def test_the_bundle_aligns_better_than_its_parts(added: Path) -> None:
+    translator = load_translator(added)
+    config = translator.alignment
+    assert (config.layer, config.shift, config.statistical) == (3, 1, 0.5)
+    found = error_rate([one.links for one in align(translator, TEXTS)], GOLD)
+    floor = [diagonal(len(source.split()), len(target.split())) for source, target in TEXTS]
+    assert found < 0.12
+    assert found < 0.3 * error_rate(floor, GOLD)
+
+
+def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(aligner: Path) -> None:
     translator = load_translator(aligner)
     config = translator.alignment
-    assert (config.layer, config.shift, config.languages) == (1, 1, "en-de")
-    found = [one.links for one in align(translator, TEXTS)]
-    same = align(translator.for_direction("de"), TEXTS, config=config)
-    assert found == [one.links for one in same]
-    floor = [diagonal(len(source.split()), len(target.split())) for source, target in TEXTS]
-    assert error_rate(found, GOLD) < 0.7 * error_rate(floor, GOLD)
-
-
-def test_weights_are_the_mean_of_both_directions(aligner: Path) -> None:
-    translator = load_translator(aligner)
-    one_way = AlignConfig(**{**vars(translator.alignment), "languages": ""})
+    assert config.languages == "en-de"
+    one_way = replace(config, languages="", statistical=0.0)
     [both] = align(translator, TEXTS[:1])
     [ahead] = align(translator.for_direction("de"), TEXTS[:1], config=one_way)
     [back] = align(translator.for_direction("en"), [TEXTS[0][::-1]], config=one_way)
-    assert both.weights.allclose((ahead.weights + back.weights.T) / 2, atol=1e-5)
     [turned] = align(translator.for_direction("en"), [TEXTS[0][::-1]])
+    assert translator.statistical is not None
+    [table] = translator.statistical.probabilities([(ahead.source, ahead.target)])
+    assert table is not None
+    attention = (ahead.weights + back.weights.T) / 2
+    assert both.weights.allclose((attention + table) / 2, atol=1e-5)
     assert both.weights.allclose(turned.weights.T, atol=1e-5)
+
+
+def test_other_languages_are_aligned_without_the_statistics(aligner: Path) -> None:
+    translator = load_translator(aligner)
+    foreign = replace(translator.alignment, languages="en-fr")
+    assert statistical_aligner(translator.for_direction("de"), foreign) is None
+
+
+def test_a_share_of_statistics_that_a_model_does_not_have_is_refused() -> None:
+    translator = load_translator(SHIPPED)
+    with pytest.raises(ModelError, match="no statistical aligner"):
+        align(translator, TEXTS[:1], config=AlignConfig(statistical=0.5))
 
 
 def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,33 +126,85 @@ def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFix
     ]
 
 
+def test_translations_are_aligned_by_the_same_settings(added: Path) -> None:
+    translator = load_translator(added)
+    translations = translator.translate([source for source, _ in TEXTS[:5]])
+    pairs = [(one.source, one.text) for one in translations]
+    found = align_translations(translator, translations)
+    assert [one.links for one in found] == [one.links for one in align(translator, pairs)]
+
+
 def test_an_interrupted_run_ends_as_an_uninterrupted_one(aligner: Path, tmp_path: Path) -> None:
     files = write_texts(tmp_path)
     part = AlignerRun((tuple(map(str, files)),), "en-de", SETTINGS, tmp_path / "run")
 
     def stopping(stage: str, done: float, total: float) -> None:
-        if stage == "embedding linked tokens":
+        if done > 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         job.prepare(part, stopping)
-    assert part.links.exists() and not part.initial.exists()
+    assert part.pairs.exists() and not part.links.exists()
     assert run(command(files, part.path)) == 0
-    for name in ("model.safetensors", "alignment/links", "alignment/tuned.json"):
+    for name in ("model.safetensors", "statistical.safetensors", "alignment/result.json"):
         assert (part.path / name).read_bytes() == (aligner / name).read_bytes()
 
 
 def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
-    before = (aligner / "model.safetensors").read_bytes(), (aligner / "config.json").read_bytes()
+    before = [(aligner / name).stat().st_mtime_ns for name in ("model.safetensors", "config.json")]
     assert run(command([aligner.parent / "text.en", aligner.parent / "text.de"], aligner)) == 0
-    assert before[0] == (aligner / "model.safetensors").read_bytes()
-    assert before[1] == (aligner / "config.json").read_bytes()
+    after = [(aligner / name).stat().st_mtime_ns for name in ("model.safetensors", "config.json")]
+    assert before == after
 
 
-def test_other_files_are_refused(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path) -> None:
+    files = [added.parent / "text.en", added.parent / "text.de"]
+    before, links = (added / "model.safetensors").read_bytes(), added / "alignment/statistical"
+    time = links.stat().st_mtime_ns
+    for seed in ("2", "1"):
+        more = ("--from", SHIPPED, "--seed", seed)
+        assert run(command(files, added, *more, settings=False)) == 0
+        same = before == (added / "model.safetensors").read_bytes()
+        assert same == (seed == "1")
+    assert links.stat().st_mtime_ns == time
+
+
+def test_other_files_are_refused_by_name(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [aligner.parent / "text.de", aligner.parent / "text.en"]
     assert run(command(files, aligner)) == 1
-    assert "other files or settings" in capsys.readouterr().err
+    assert "other files" in capsys.readouterr().err
+
+
+def test_settings_that_differ_are_named_and_harmless_ones_are_not(
+    aligner: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [aligner.parent / "text.en", aligner.parent / "text.de"]
+    assert run(command(files, aligner, "-s", "train.log_every=7")) == 0
+    assert run(command(files, aligner, "-s", "train.lr=0.5")) == 1
+    assert "train.lr was" in capsys.readouterr().err
+
+
+def test_folders_of_other_content_and_settings_beside_a_translator_are_refused(
+    aligner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_texts(tmp_path)
+    run_of_train = aligner / "alignment" / "translator"
+    before = (run_of_train / "model.safetensors").read_bytes()
+    assert run(command(files, run_of_train)) == 1
+    assert "no aligner" in capsys.readouterr().err
+    assert before == (run_of_train / "model.safetensors").read_bytes()
+    assert run(command(files, tmp_path / "run", "--from", SHIPPED)) == 1
+    assert "leave out -s" in capsys.readouterr().err
+
+
+def test_a_translator_of_other_languages_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_texts(tmp_path)
+    more = ("--from", "everyday", "--languages", "en-ro")
+    assert run(command(files, tmp_path / "run", *more, settings=False)) == 1
+    assert "'ro'" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "alignment").exists()
 
 
 def test_a_dry_run_names_the_stages_and_writes_nothing(
@@ -110,7 +212,27 @@ def test_a_dry_run_names_the_stages_and_writes_nothing(
 ) -> None:
     files = write_texts(tmp_path)
     assert run(command(files, tmp_path / "run", "--dry-run")) == 0
-    assert capsys.readouterr().out.count("to do") == 4
+    assert capsys.readouterr().out.count(": to do") == 3
     assert not (tmp_path / "run").exists()
     assert run(command(files, aligner, "--dry-run")) == 0
-    assert capsys.readouterr().out.count("done") == 4
+    assert capsys.readouterr().out.count(": done") == 3
+
+
+def test_a_packed_aligner_aligns_alike(added: Path, tmp_path: Path) -> None:
+    write_archive(added, tmp_path / "a.zip")
+    (tmp_path / "a").mkdir()
+    extract_archive(tmp_path / "a.zip", tmp_path / "a")
+    found = [
+        [one.links for one in align(load_translator(folder), TEXTS[:9])]
+        for folder in (added, tmp_path / "a")
+    ]
+    assert found[0] == found[1]
+
+
+def test_tuning_with_gold_counts_the_statistics(added: Path) -> None:
+    translator = load_translator(added)
+    gold = [GoldLinks(links) for links in GOLD[:60]]
+    best = trials(translator, TEXTS[:60], gold)[0]
+    found = [one.links for one in align(translator, TEXTS[:60], config=best.config)]
+    assert best.config.statistical == 0.5
+    assert error_rate(found, GOLD[:60]) == pytest.approx(best.error_rate, abs=1e-6)

@@ -50,4 +50,4 @@ def test_case_and_punctuation_at_the_ends_of_a_word_do_not_matter() -> None:
     assert [normalised(word) for word in ("Hund,", "(Hund)", "l'an", "...", "U.S.")] == [
         *("hund", "hund", "l'an", "...", "u.s"),
     ]
-    assert word_pairs([("A dog, a dog", "x")]).source_words == 2
+    assert word_pairs([("A dog, a dog", "x")]).source_words == ("a", "dog")

@@ -1,0 +1,101 @@
+"""The statistical aligner gives new pairs the probabilities that its training pairs had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from attncli.embedded.grammar import generate
+from models.alignment.joint_hmm import HMM, MODEL1, JointHmm, trained
+from models.alignment.statistical import StatisticalAligner
+from models.alignment.word_pairs import MAX_WORDS
+from models.bundle.settings import STATISTICAL
+from models.bundle.statistical import as_tensor, as_words, read_statistical, write_statistical
+from models.errors import DamagedError
+
+TEXTS = [(pair.source, pair.target) for pair in generate(120)]
+WORDS = [(source.split(), target.split()) for source, target in TEXTS]
+
+
+@pytest.fixture(scope="module")
+def joint() -> JointHmm:
+    """Return the models of both directions."""
+    return trained(TEXTS)
+
+
+def tables(aligner: StatisticalAligner, pairs: list[tuple[list[str], list[str]]]) -> list[Tensor]:
+    """Return the link probabilities of pairs, which all have some."""
+    return [table for table in aligner.probabilities(pairs) if table is not None]
+
+
+def test_training_pairs_have_the_mean_posterior_of_both_models(joint: JointHmm) -> None:
+    found = tables(joint.aligner(), WORDS)
+    for group in joint.table.groups:
+        ahead, back = joint.posteriors(group, MODEL1 + HMM)
+        for n, mean in zip(group.numbers, (ahead.links + back.links.mT) / 2, strict=True):
+            torch.testing.assert_close(found[n], mean, atol=0.01, rtol=0)  # a pruned lexicon
+
+
+def test_a_pair_has_the_same_probabilities_alone_and_among_others(joint: JointHmm) -> None:
+    aligner = joint.aligner()
+    for pair, table in zip(WORDS[:20], tables(aligner, WORDS), strict=False):
+        [alone] = tables(aligner, [pair])
+        torch.testing.assert_close(alone, table, atol=1e-6, rtol=0)
+
+
+def test_the_turned_aligner_gives_the_transposed_probabilities(joint: JointHmm) -> None:
+    aligner = joint.aligner()
+    turned = tables(aligner.turned(), [(target, source) for source, target in WORDS])
+    for table, other in zip(tables(aligner, WORDS), turned, strict=True):
+        torch.testing.assert_close(table.T, other, atol=1e-6, rtol=0)
+
+
+def test_an_unknown_word_is_linked_by_its_neighbours(joint: JointHmm) -> None:
+    aligner = joint.aligner()
+    source, target = next(pair for pair in WORDS if len(pair[0]) == len(pair[1]) >= 4)
+    [known] = tables(aligner, [(source, target)])
+    place = int((known.diagonal()[1:-1] > 0.9).nonzero()[0]) + 1
+    changed = [w if n != place else "qwertz" for n, w in enumerate(source)]
+    other = [w if n != place else "uiopue" for n, w in enumerate(target)]
+    [table] = tables(aligner, [(changed, other)])
+    assert table[place].argmax() == place
+
+
+def test_pairs_without_words_or_with_too_many_have_no_probabilities(joint: JointHmm) -> None:
+    long = ["a"] * (MAX_WORDS + 1)
+    assert joint.aligner().probabilities([([], ["x"]), (long, ["x"]), (["x"], [])]) == [None] * 3
+    [table] = tables(trained([]).aligner(), [(["a", "b"], ["c"])])
+    assert table.shape == (1, 2) and bool(table.isfinite().all())
+
+
+def test_the_file_gives_the_aligner_back(joint: JointHmm, tmp_path: Path) -> None:
+    aligner = joint.aligner()
+    assert read_statistical(tmp_path) is None
+    write_statistical(aligner, tmp_path)
+    stored = read_statistical(tmp_path)
+    assert stored is not None and stored[:2] == aligner[:2]
+    for table, other in zip(tables(aligner, WORDS), tables(stored, WORDS), strict=True):
+        assert table.equal(other)
+    words = ("a", "ö\u2028x", "日本")
+    assert as_words(as_tensor(words)) == words
+
+
+def test_a_damaged_file_is_reported(joint: JointHmm, tmp_path: Path) -> None:
+    aligner = joint.aligner()
+    path = tmp_path / STATISTICAL
+    few = aligner._replace(target=aligner.target[:3])
+    turned = aligner._replace(pairs=aligner.pairs.flip(1))
+    negative = aligner._replace(
+        forward=aligner.forward._replace(jumps=-aligner.forward.jumps),
+    )
+    for bad in (few, turned, negative):
+        write_statistical(bad, tmp_path)
+        with pytest.raises(DamagedError):
+            read_statistical(tmp_path)
+    write_statistical(aligner, tmp_path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DamagedError):
+        read_statistical(tmp_path)
