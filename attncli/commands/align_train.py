@@ -76,9 +76,10 @@ def align_train(
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Train a word aligner from sentence pairs: one bundle that aligns and translates.
+    """Train a word aligner from sentence pairs alone.
 
-    Two statistical models, one for each direction, learn word links on which they agree; RUN has
+    The result is one bundle that aligns and translates. Two statistical models, one for each
+    direction, learn word links on which they agree; RUN has
     them in alignment/statistical/links. A translator is trained, or taken with --from. A further
     attention layer of it learns from the links to align, while its translations stay the same.
     The bundle aligns by the mean of this layer and the statistical models. No links made by people

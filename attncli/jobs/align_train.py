@@ -194,7 +194,7 @@ def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None
 
     pairs = texts_of(run)
     joint = trained(pairs, progress)
-    write_statistical(joint.aligner(), folder)
+    write_statistical(joint.tables(), folder)
     write_text(folder / run.links.name, "".join(map(pharaoh, joint.links(len(pairs)))))
 
 

@@ -10,9 +10,9 @@ import torch
 
 from models.alignment.align import align
 from models.alignment.expected import best_threshold
-from models.alignment.statistical import StatisticalAligner
 from models.bundle import Bundle, build, read, read_settings, save, sizes_of
 from models.bundle.about import read_about, read_card
+from models.bundle.statistical import StatisticalTables
 from models.config import AlignConfig
 from models.inference.translator import Translator
 from models.languages import parse_direction
@@ -21,7 +21,7 @@ STATISTICAL_SHARE = 0.5  # both kinds of probabilities count alike
 HEADING = "## Word alignment"
 
 
-def with_layer(folder: Path, statistical: StatisticalAligner | None) -> Bundle:
+def with_layer(folder: Path, statistical: StatisticalTables | None) -> Bundle:
     """Return the bundle of a translator with a new alignment layer and a statistical aligner."""
     bundle = read(folder)
     config = replace(bundle.model.config, alignment_layer=True)

@@ -11,6 +11,7 @@ learns to find words in long sentences.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -35,7 +36,8 @@ MOST_HELD_OUT = 400
 TOGETHER = (1, 1, 1, 2, 3, 4)  # sentence pairs of an example, one of these numbers each
 BATCH_TOKENS = 800  # of a batch, padding included
 MOST_TOKENS = 200_000  # of all examples; bounds the memory of the inputs
-EPOCHS = 5
+EPOCHS = 5  # or more, until LEAST_UPDATES
+LEAST_UPDATES = 200
 RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
 GUIDE = AttentionLossConfig(guide_shift=1, guide_null=True)
 
@@ -129,8 +131,9 @@ def inputs_of(
         left = MOST_TOKENS // len(ways)
         lengths = [max(len(one.source), len(one.target)) for one in encoded]
         fitting = [n if n <= translator.max_source_length else 0 for n in lengths]
-        for done, batch in enumerate(length_batches(fitting, max_tokens=BATCH_TOKENS)):
-            report("inputs of the alignment layer", number * len(pairs) + done, 0)
+        batches = list(length_batches(fitting, max_tokens=BATCH_TOKENS))
+        for done, batch in enumerate(batches, number * len(batches)):
+            report("inputs of the alignment layer", done, len(ways) * len(batches))
             left -= sum(lengths[n] for n in batch)
             if left < 0:
                 break
@@ -177,12 +180,13 @@ def fit(
 ) -> float:
     """Train a layer; leave it with the weights of the best epoch, and return their loss."""
     optimizer = torch.optim.Adam(layer.parameters(), RATE, betas=(0.9, 0.98))
-    total = EPOCHS * len(batches)
+    epochs = max(EPOCHS, math.ceil(LEAST_UPDATES / len(batches)))
+    total = epochs * len(batches)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda done: min((done + 1) / WARM_UP, 1 - done / total)
     )
     best, kept = float("inf"), {}
-    for epoch in range(EPOCHS):
+    for epoch in range(epochs):
         rng.shuffle(batches)
         for number, batch in enumerate(batches):
             report("training of the alignment layer", epoch * len(batches) + number, total)

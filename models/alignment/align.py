@@ -14,10 +14,11 @@ from torch import Tensor
 
 from models.alignment.chain import smoothed
 from models.alignment.links import Links, extract
-from models.alignment.statistical import StatisticalAligner, mixed
+from models.alignment.statistical import link_probabilities, mixed, turned
 from models.alignment.symmetrise import symmetrise
 from models.alignment.units import Units, units
 from models.alignment.weights import attention_shape, every_head, pooled, teacher_forced_weights
+from models.bundle.statistical import StatisticalTables
 from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ConfigurationError
 from models.inference.batching import length_batches, pad_pairs
@@ -135,14 +136,14 @@ def with_statistics(
     aligner = statistical_aligner(translator, config)
     if aligner is None:
         return found
-    tables = aligner.probabilities([(one.source, one.target) for one in found])
+    tables = link_probabilities(aligner, [(one.source, one.target) for one in found])
     return [
         one if one.note or table is None else one.reweighted(config, table)
         for one, table in zip(found, tables, strict=True)
     ]
 
 
-def statistical_aligner(translator: Translator, config: AlignConfig) -> StatisticalAligner | None:
+def statistical_aligner(translator: Translator, config: AlignConfig) -> StatisticalTables | None:
     """Return the statistical aligner in the direction of a model; None if it has no share.
 
     It links words, of the two languages that it was trained on. Raises ConfigurationError if the
@@ -160,7 +161,7 @@ def statistical_aligner(translator: Translator, config: AlignConfig) -> Statisti
     if not config.languages:
         return aligner
     source, target = parse_direction(config.languages)
-    return {target: aligner, source: aligner.turned()}.get(translator.to)
+    return {target: aligner, source: turned(aligner)}.get(translator.to)
 
 
 def align_translation(

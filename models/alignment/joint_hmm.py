@@ -15,9 +15,10 @@ from torch import Tensor
 from models.alignment.chain import Posterior, widths
 from models.alignment.hmm import DIAGONAL, HiddenMarkov
 from models.alignment.links import Links
-from models.alignment.statistical import LIKELY, Direction, StatisticalAligner
+from models.alignment.statistical import LIKELY
 from models.alignment.symmetrise import symmetrise
-from models.alignment.word_pairs import MAX_WORDS, Group, word_pairs
+from models.alignment.word_pairs import Group, word_pairs
+from models.bundle.statistical import MAX_WORDS, Direction, StatisticalTables
 
 MODEL1 = 5  # iterations of Model 1
 HMM = 4  # iterations of the hidden Markov models
@@ -89,7 +90,7 @@ class JointHmm:
                 found[n] = symmetrise(as_links(forward), as_links(reverse))
         return found
 
-    def aligner(self) -> StatisticalAligner:
+    def tables(self) -> StatisticalTables:
         """Return the trained models for use on other sentence pairs."""
         table, (ahead, back) = self.table, self.models
         kept = (ahead.lexicon >= LIKELY) | (back.lexicon >= LIKELY)
@@ -97,7 +98,7 @@ class JointHmm:
         forward, reverse = (
             Direction(model.lexicon[kept], model.null, model.jumps) for model in self.models
         )
-        return StatisticalAligner(table.source_words, table.target_words, pairs, forward, reverse)
+        return StatisticalTables(table.source_words, table.target_words, pairs, forward, reverse)
 
 
 class Counts:

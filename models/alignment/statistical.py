@@ -9,80 +9,63 @@ words that are likely in either direction. A word that was never seen is aligned
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.alignment.chain import forward_backward, steps_of, widths
 from models.alignment.hmm import SMALLEST
-from models.alignment.word_pairs import MAX_WORDS, normalised, same_lengths
+from models.alignment.word_pairs import normalised, same_lengths
+from models.bundle.statistical import MAX_WORDS, Direction, StatisticalTables
 
 LIKELY = 1e-4  # probability of a pair of words, in either direction, that is stored
 
 
-class Direction(NamedTuple):
-    """Trained hidden Markov model of one direction."""
+def turned(tables: StatisticalTables) -> StatisticalTables:
+    """Return the aligner from target to source."""
+    order = torch.argsort(tables.pairs[1] * len(tables.source) + tables.pairs[0])
+    forward, reverse = (
+        each._replace(lexicon=each.lexicon[order]) for each in (tables.reverse, tables.forward)
+    )
+    pairs = tables.pairs.flip(0)[:, order]
+    return StatisticalTables(tables.target, tables.source, pairs, forward, reverse)
 
-    lexicon: Tensor  # (K,) p(target word | source word) of each pair of words
-    null: Tensor  # (target words,) p(target word) without a source word
-    jumps: Tensor  # (2 MAX_WORDS + 1,) preference for each width
+
+def link_probabilities(
+    tables: StatisticalTables, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]
+) -> list[Tensor | None]:
+    """Return the link probabilities (J, I) of sentence pairs, each given as two lists of words.
+
+    None for a pair with an empty side or with more than MAX_WORDS words on a side.
+    """
+    found: list[Tensor | None] = [None] * len(pairs)
+    numbers = [
+        known_numbers([pair[side] for pair in pairs], words)
+        for side, words in enumerate((tables.source, tables.target))
+    ]
+    for part in same_lengths(*numbers):
+        source, target = (torch.tensor([side[n] for n in part]) for side in numbers)
+        cells, known = cells_of(tables, source, target)
+        ahead = posterior(tables.forward, cells, known, target)
+        back = posterior(tables.reverse, cells.mT, known.mT, source)
+        for n, table in zip(part, (ahead + back.mT) / 2, strict=True):
+            found[n] = table
+    return found
 
 
-class StatisticalAligner(NamedTuple):
-    """Lexicon and jumps of both directions, with the words that they are about."""
+def cells_of(tables: StatisticalTables, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the number of each pair of words (N, J, I), and True where it is stored.
 
-    source: tuple[str, ...]  # words, normalised
-    target: tuple[str, ...]
-    pairs: Tensor  # (2, K) numbers of a source and a target word, sorted
-    forward: Direction  # target words given source words
-    reverse: Direction
-
-    def turned(self) -> StatisticalAligner:
-        """Return the aligner from target to source."""
-        order = torch.argsort(self.pairs[1] * len(self.source) + self.pairs[0])
-        back, ahead = (
-            each._replace(lexicon=each.lexicon[order]) for each in (self.reverse, self.forward)
-        )
-        return StatisticalAligner(
-            self.target, self.source, self.pairs.flip(0)[:, order], back, ahead
-        )
-
-    def probabilities(
-        self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]
-    ) -> list[Tensor | None]:
-        """Return the link probabilities (J, I) of sentence pairs, each given as two lists of words.
-
-        None for a pair with an empty side or with more than MAX_WORDS words on a side.
-        """
-        found: list[Tensor | None] = [None] * len(pairs)
-        numbers = [
-            known_numbers([pair[side] for pair in pairs], words)
-            for side, words in enumerate((self.source, self.target))
-        ]
-        for part in same_lengths(*numbers):
-            sides = [torch.tensor([side[n] for n in part]) for side in numbers]
-            for n, table in zip(part, self._mean(*sides), strict=True):
-                found[n] = table
-        return found
-
-    def _mean(self, source: Tensor, target: Tensor) -> Tensor:
-        """Return link probabilities (N, J, I) of source (N, I) and target (N, J) words."""
-        cells, known = self._cells(source, target)
-        ahead = posterior(self.forward, cells, known, target)
-        back = posterior(self.reverse, cells.mT, known.mT, source)
-        return (ahead + back.mT) / 2
-
-    def _cells(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the number of each pair of words (N, J, I), and True where it is stored."""
-        size = len(self.target)
-        table = self.pairs[0] * size + self.pairs[1]  # (K,) ascending
-        keys = source[:, None, :] * size + target[:, :, None]  # (N, J, I)
-        if not len(table):
-            return torch.zeros_like(keys), torch.zeros_like(keys, dtype=torch.bool)
-        cells = torch.searchsorted(table, keys).clamp_max(len(table) - 1)
-        real = (source >= 0)[:, None, :] & (target >= 0)[:, :, None]
-        return cells, (table[cells] == keys) & real
+    source (N, I) and target (N, J): numbers of words, -1 for unknown ones.
+    """
+    size = len(tables.target)
+    stored = tables.pairs[0] * size + tables.pairs[1]  # (K,) ascending
+    keys = source[:, None, :] * size + target[:, :, None]  # (N, J, I)
+    if not len(stored):
+        return torch.zeros_like(keys), torch.zeros_like(keys, dtype=torch.bool)
+    cells = torch.searchsorted(stored, keys).clamp_max(len(stored) - 1)
+    real = (source >= 0)[:, None, :] & (target >= 0)[:, :, None]
+    return cells, (stored[cells] == keys) & real
 
 
 def known_numbers(texts: Sequence[Sequence[str]], words: Sequence[str]) -> list[list[int]]:

@@ -31,7 +31,7 @@ from models.alignment.align import (
 from models.alignment.chain import smoothed
 from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengths
 from models.alignment.score import GoldLinks
-from models.alignment.statistical import mixed
+from models.alignment.statistical import link_probabilities, mixed
 from models.alignment.weights import UnitWeights, attention_shape, every_head, pooled, shifted
 from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import InputError
@@ -205,7 +205,7 @@ def tuning_weights(
     config = dataclasses.replace(translator.alignment, units="word")
     ways = directions(translator, config)
     aligner = statistical_aligner(ways[0], config)
-    tables = aligner and aligner.probabilities([(a.split(), b.split()) for a, b in pairs])
+    tables = aligner and link_probabilities(aligner, [(a.split(), b.split()) for a, b in pairs])
     for n, weights_by in weights_of_ways(ways, pairs, max_batch_tokens):
         table = tables[n] if tables else None
         if table is not None:

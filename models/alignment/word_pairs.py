@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-MAX_WORDS = 200  # per side; longer sentence pairs have no links
+from models.bundle.statistical import MAX_WORDS  # longer sentence pairs have no links
+
 MARKS = re.compile(r"^\W+|\W+$")
 CELLS = 2**20  # of one group
 

@@ -1,9 +1,12 @@
-"""The statistical aligner of a bundle as a safetensors file: words as UTF-8 lines, and tensors."""
+"""Tables of the statistical aligner of a bundle, and their safetensors file.
+
+Words are stored as UTF-8 lines. `models.alignment.statistical` computes with the tables.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,31 +16,47 @@ from models.bundle.settings import STATISTICAL
 from models.errors import DamagedError
 from models.files import write_bytes
 
-if TYPE_CHECKING:  # models.alignment imports this package
-    from models.alignment.statistical import StatisticalAligner
-
+MAX_WORDS = 200  # per side of a sentence pair
 SIDES = ("source", "target")
 WAYS = ("forward", "reverse")
 
 
-def statistical_bytes(aligner: StatisticalAligner) -> bytes:
+class Direction(NamedTuple):
+    """Trained hidden Markov model of one direction."""
+
+    lexicon: Tensor  # (K,) p(target word | source word) of each pair of words
+    null: Tensor  # (target words,) p(target word) without a source word
+    jumps: Tensor  # (2 MAX_WORDS + 1,) preference for each width
+
+
+class StatisticalTables(NamedTuple):
+    """Lexicon and jumps of both directions, with the words that they are about."""
+
+    source: tuple[str, ...]  # words, normalised
+    target: tuple[str, ...]
+    pairs: Tensor  # (2, K) numbers of a source and a target word, sorted
+    forward: Direction  # target words given source words
+    reverse: Direction
+
+
+def statistical_bytes(tables: StatisticalTables) -> bytes:
     """Return the content of the file."""
     from safetensors.torch import save
 
-    tensors = {side: as_tensor(getattr(aligner, side)) for side in SIDES}
+    tensors = {side: as_tensor(getattr(tables, side)) for side in SIDES}
     for way in WAYS:
-        parts = getattr(aligner, way)._asdict()
+        parts = getattr(tables, way)._asdict()
         tensors |= {f"{way}.{name}": part for name, part in parts.items()}
-    tensors["pairs"] = aligner.pairs.int()
+    tensors["pairs"] = tables.pairs.int()
     return save({name: tensor.contiguous() for name, tensor in tensors.items()})
 
 
-def write_statistical(aligner: StatisticalAligner, folder: Path) -> None:
+def write_statistical(tables: StatisticalTables, folder: Path) -> None:
     """Write the file into an existing folder."""
-    write_bytes(folder / STATISTICAL, statistical_bytes(aligner))
+    write_bytes(folder / STATISTICAL, statistical_bytes(tables))
 
 
-def read_statistical(folder: Path) -> StatisticalAligner | None:
+def read_statistical(folder: Path) -> StatisticalTables | None:
     """Return the statistical aligner of a bundle; None if it has none.
 
     Raises DamagedError if the file cannot be read or if its parts do not fit each other.
@@ -50,32 +69,28 @@ def read_statistical(folder: Path) -> StatisticalAligner | None:
         return None
     check_digests(folder, [STATISTICAL])
     try:
-        aligner = from_tensors(load(path.read_bytes()))
-        check(aligner)
+        tables = from_tensors(load(path.read_bytes()))
+        check(tables)
     except (OSError, SafetensorError, ValueError, KeyError, RuntimeError) as error:
         raise DamagedError(
             f"{path} is damaged ({error})", "a file written by `attn align train`"
         ) from None
-    return aligner
+    return tables
 
 
-def from_tensors(tensors: dict[str, Tensor]) -> StatisticalAligner:
+def from_tensors(tensors: dict[str, Tensor]) -> StatisticalTables:
     """Return the aligner of stored tensors."""
-    from models.alignment.statistical import Direction, StatisticalAligner
-
     source, target = (as_words(tensors[side]) for side in SIDES)
     forward, reverse = (
         Direction(*(tensors[f"{way}.{name}"] for name in Direction._fields)) for way in WAYS
     )
-    return StatisticalAligner(source, target, tensors["pairs"].long(), forward, reverse)
+    return StatisticalTables(source, target, tensors["pairs"].long(), forward, reverse)
 
 
-def check(aligner: StatisticalAligner) -> None:
+def check(tables: StatisticalTables) -> None:
     """Raise ValueError if parts do not fit each other, or if a number is not a probability."""
-    from models.alignment.word_pairs import MAX_WORDS
-
-    sizes = len(aligner.source), len(aligner.target)
-    pairs = aligner.pairs
+    sizes = len(tables.source), len(tables.target)
+    pairs = tables.pairs
     if pairs.dim() != 2 or len(pairs) != 2:
         raise ValueError("pairs of words")
     for row, size in zip(pairs, sizes, strict=True):
@@ -84,7 +99,7 @@ def check(aligner: StatisticalAligner) -> None:
     keys = pairs[0] * sizes[1] + pairs[1]
     if not bool((keys[1:] > keys[:-1]).all()):
         raise ValueError("pairs of words in another order")
-    for direction, words in ((aligner.forward, sizes[1]), (aligner.reverse, sizes[0])):
+    for direction, words in ((tables.forward, sizes[1]), (tables.reverse, sizes[0])):
         wanted = {"lexicon": len(keys), "null": words, "jumps": 2 * MAX_WORDS + 1}
         for name, part in direction._asdict().items():
             if part.shape != (wanted[name],) or not bool(((part >= 0) & (part < torch.inf)).all()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from models.bundle.digests import add_digest, check_digests, write_files
 from models.bundle.precision import stored_as
@@ -20,7 +20,7 @@ from models.bundle.settings import (
     to_text,
 )
 from models.bundle.settings import NAME as CONFIG
-from models.bundle.statistical import read_statistical, statistical_bytes
+from models.bundle.statistical import StatisticalTables, read_statistical, statistical_bytes
 from models.bundle.weights import (
     Unfilled,
     bundle_weights,
@@ -39,9 +39,6 @@ from models.sources import vocabulary_sizes
 from models.tokenizer import Tokenizer
 from models.types import VocabularySizes
 
-if TYPE_CHECKING:
-    from models.alignment.statistical import StatisticalAligner
-
 
 class Bundle(NamedTuple):
     """A model in memory with its tokenizer and settings."""
@@ -51,7 +48,7 @@ class Bundle(NamedTuple):
     tokenizer_config: TokenizerConfig
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
-    statistical: StatisticalAligner | None = None
+    statistical: StatisticalTables | None = None
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:

@@ -22,6 +22,7 @@ from models.alignment import (
     trials,
 )
 from models.alignment.align import statistical_aligner
+from models.alignment.statistical import link_probabilities
 from models.bundle.archive import extract_archive, write_archive
 from models.errors import ModelError
 
@@ -97,7 +98,7 @@ def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(alig
     [back] = align(translator.for_direction("en"), [TEXTS[0][::-1]], config=one_way)
     [turned] = align(translator.for_direction("en"), [TEXTS[0][::-1]])
     assert translator.statistical is not None
-    [table] = translator.statistical.probabilities([(ahead.source, ahead.target)])
+    [table] = link_probabilities(translator.statistical, [(ahead.source, ahead.target)])
     assert table is not None
     attention = (ahead.weights + back.weights.T) / 2
     assert both.weights.allclose((attention + table) / 2, atol=1e-5)

@@ -10,10 +10,16 @@ from torch import Tensor
 
 from attncli.embedded.grammar import generate
 from models.alignment.joint_hmm import HMM, MODEL1, JointHmm, trained
-from models.alignment.statistical import StatisticalAligner
-from models.alignment.word_pairs import MAX_WORDS
+from models.alignment.statistical import link_probabilities, turned
 from models.bundle.settings import STATISTICAL
-from models.bundle.statistical import as_tensor, as_words, read_statistical, write_statistical
+from models.bundle.statistical import (
+    MAX_WORDS,
+    StatisticalTables,
+    as_tensor,
+    as_words,
+    read_statistical,
+    write_statistical,
+)
 from models.errors import DamagedError
 
 TEXTS = [(pair.source, pair.target) for pair in generate(120)]
@@ -26,13 +32,13 @@ def joint() -> JointHmm:
     return trained(TEXTS)
 
 
-def tables(aligner: StatisticalAligner, pairs: list[tuple[list[str], list[str]]]) -> list[Tensor]:
+def tables(aligner: StatisticalTables, pairs: list[tuple[list[str], list[str]]]) -> list[Tensor]:
     """Return the link probabilities of pairs, which all have some."""
-    return [table for table in aligner.probabilities(pairs) if table is not None]
+    return [table for table in link_probabilities(aligner, pairs) if table is not None]
 
 
 def test_training_pairs_have_the_mean_posterior_of_both_models(joint: JointHmm) -> None:
-    found = tables(joint.aligner(), WORDS)
+    found = tables(joint.tables(), WORDS)
     for group in joint.table.groups:
         ahead, back = joint.posteriors(group, MODEL1 + HMM)
         for n, mean in zip(group.numbers, (ahead.links + back.links.mT) / 2, strict=True):
@@ -40,21 +46,21 @@ def test_training_pairs_have_the_mean_posterior_of_both_models(joint: JointHmm) 
 
 
 def test_a_pair_has_the_same_probabilities_alone_and_among_others(joint: JointHmm) -> None:
-    aligner = joint.aligner()
+    aligner = joint.tables()
     for pair, table in zip(WORDS[:20], tables(aligner, WORDS), strict=False):
         [alone] = tables(aligner, [pair])
         torch.testing.assert_close(alone, table, atol=1e-6, rtol=0)
 
 
 def test_the_turned_aligner_gives_the_transposed_probabilities(joint: JointHmm) -> None:
-    aligner = joint.aligner()
-    turned = tables(aligner.turned(), [(target, source) for source, target in WORDS])
-    for table, other in zip(tables(aligner, WORDS), turned, strict=True):
+    aligner = joint.tables()
+    others = tables(turned(aligner), [(target, source) for source, target in WORDS])
+    for table, other in zip(tables(aligner, WORDS), others, strict=True):
         torch.testing.assert_close(table.T, other, atol=1e-6, rtol=0)
 
 
 def test_an_unknown_word_is_linked_by_its_neighbours(joint: JointHmm) -> None:
-    aligner = joint.aligner()
+    aligner = joint.tables()
     source, target = next(pair for pair in WORDS if len(pair[0]) == len(pair[1]) >= 4)
     [known] = tables(aligner, [(source, target)])
     place = int((known.diagonal()[1:-1] > 0.9).nonzero()[0]) + 1
@@ -66,13 +72,15 @@ def test_an_unknown_word_is_linked_by_its_neighbours(joint: JointHmm) -> None:
 
 def test_pairs_without_words_or_with_too_many_have_no_probabilities(joint: JointHmm) -> None:
     long = ["a"] * (MAX_WORDS + 1)
-    assert joint.aligner().probabilities([([], ["x"]), (long, ["x"]), (["x"], [])]) == [None] * 3
-    [table] = tables(trained([]).aligner(), [(["a", "b"], ["c"])])
+    assert (
+        link_probabilities(joint.tables(), [([], ["x"]), (long, ["x"]), (["x"], [])]) == [None] * 3
+    )
+    [table] = tables(trained([]).tables(), [(["a", "b"], ["c"])])
     assert table.shape == (1, 2) and bool(table.isfinite().all())
 
 
 def test_the_file_gives_the_aligner_back(joint: JointHmm, tmp_path: Path) -> None:
-    aligner = joint.aligner()
+    aligner = joint.tables()
     assert read_statistical(tmp_path) is None
     write_statistical(aligner, tmp_path)
     stored = read_statistical(tmp_path)
@@ -84,14 +92,14 @@ def test_the_file_gives_the_aligner_back(joint: JointHmm, tmp_path: Path) -> Non
 
 
 def test_a_damaged_file_is_reported(joint: JointHmm, tmp_path: Path) -> None:
-    aligner = joint.aligner()
+    aligner = joint.tables()
     path = tmp_path / STATISTICAL
     few = aligner._replace(target=aligner.target[:3])
-    turned = aligner._replace(pairs=aligner.pairs.flip(1))
+    backwards = aligner._replace(pairs=aligner.pairs.flip(1))
     negative = aligner._replace(
         forward=aligner.forward._replace(jumps=-aligner.forward.jumps),
     )
-    for bad in (few, turned, negative):
+    for bad in (few, backwards, negative):
         write_statistical(bad, tmp_path)
         with pytest.raises(DamagedError):
             read_statistical(tmp_path)
