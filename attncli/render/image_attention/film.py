@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 SIDE, GAP, LINE, SIZE = 384, 12, 24, 17
 WORD, LAST = 900, 1800  # milliseconds of a frame
 LIT = "#c2410c"  # colour of the current word
+LETTERS = (INK, PALE, PAPER, LIT)  # colours that every frame has exactly
 
 
 def gif(attention: AttentionMaps) -> bytes:
     """Return the frames as a GIF that repeats forever."""
-    frames = [frame(attention, word) for word in range(-1, len(attention.words))]
+    frames = [_of_256_colours(frame(attention, word)) for word in range(-1, len(attention.words))]
     times = [WORD] * (len(frames) - 1) + [LAST]
     buffer = io.BytesIO()
     frames[0].save(
@@ -31,6 +32,20 @@ def gif(attention: AttentionMaps) -> bytes:
         disposal=1,
     )
     return buffer.getvalue()
+
+
+def _of_256_colours(image: Image) -> Image:
+    """Return an image with a palette: the colours of the letters, and the best for the rest.
+
+    The colours are chosen from a sixteenth of the pixels, which takes a tenth of the time.
+    """
+    from PIL import Image, ImageColor
+
+    letters = [level for name in LETTERS for level in ImageColor.getrgb(name)]
+    few = image.resize((image.width // 4, image.height // 4)).quantize(256 - len(LETTERS))
+    colours = (few.getpalette() or [])[: 3 * (256 - len(LETTERS))]
+    few.putpalette(letters + colours)
+    return image.quantize(palette=few, dither=Image.Dither.FLOYDSTEINBERG)
 
 
 def frame(attention: AttentionMaps, word: int) -> Image:

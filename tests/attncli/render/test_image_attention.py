@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageColor
 from PIL.GifImagePlugin import GifImageFile
 
 from attncli.render.image_attention import WRITERS, writer_of
+from attncli.render.image_attention.film import LIT, SIDE
 from attncli.render.image_attention.maps import (
     DARK,
     AttentionMaps,
@@ -119,6 +120,17 @@ def test_a_frame_for_each_word_after_the_image() -> None:
         film.seek(number)
         frames.append(np.asarray(film.convert("RGB"), np.float32)[:384, :384].mean())
     assert frames[0] > 2 * max(frames[1:4]) and frames[4] == pytest.approx(frames[0], rel=0.05)
+
+
+def test_the_current_word_of_a_film_has_its_colour() -> None:
+    film = Image.open(io.BytesIO(WRITERS[".gif"](ATTENTION)))
+    lit = ImageColor.getrgb(LIT)
+    colours = []
+    for number in range(film.n_frames):
+        film.seek(number)
+        caption = film.convert("RGB").crop((0, SIDE, *film.size))
+        colours.append({colour for _, colour in caption.getcolors(1 << 20)})
+    assert [lit in found for found in colours] == [False] + [True] * len(WORDS)
 
 
 def test_arrays_come_back_without_pickle() -> None:
