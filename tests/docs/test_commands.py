@@ -2,9 +2,9 @@
 
 Each line runs in a new folder that holds the files it names (workplace.py); the lines of a tutorial
 run one after the other (test_tutorials.py). What a line needs beyond that is in the table ADDED:
-training gets tiny settings or `--dry-run`. Blocks of commands are fenced with ```sh, Python with
-```python. A word after the language says what a block needs: `box` the models in the box, `make` a
-Makefile (its targets are checked without running them), `copy` a copy of the repository
+training gets tiny settings or a light `--dry-run`. Blocks of commands are fenced with ```sh, Python
+with ```python. A word after the language says what a block needs: `box` the models in the box,
+`make` a Makefile (its targets are checked without running them), `copy` a copy of the repository
 (test_adding.py).
 """
 
@@ -27,11 +27,12 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 PAGES = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 SEPARATE = [page for page in PAGES if page.parent != TUTORIALS]  # their lines run one by one
+LIGHT = "--dry-run -s train.precision=fp32 -s train.batch_tokens=200"  # the estimate is timed soon
 NETWORK = "--encoder small-cnn"
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
-    (r"^attn train --images ", f"--dry-run {NETWORK}"),
-    (r"^attn train ", "--dry-run"),
+    (r"^attn train --images ", f"{LIGHT} {NETWORK}"),
+    (r"^attn train ", LIGHT),
     (r"^attn align train ", "--dry-run"),
     (
         r"^attn models compare .*--dry-run",
