@@ -13,7 +13,9 @@ from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
 from attncli.training.continuation import can_continue
 from attncli.training.data import Data, Progress, Report
+from attncli.training.distributed.evaluation import Evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
+from attncli.training.distributed.order import EVALUATE, ROUND, Order
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.settings import with_shards
 from attncli.training.distributed.world import ALONE, ProcessLost, World
@@ -163,7 +165,7 @@ def updates(
 ) -> Iterator[Event]:
     """Yield the events of the loop; log and save each before it is yielded."""
     config, data, saved = run.config.train, run.data.prepared, time.monotonic()
-    evaluate = evaluator(run, report)
+    evaluate = evaluator(run, report, world)
     for event in fit(
         run.state, data.examples, evaluate, config, run.dtype, data.reward_loss, world
     ):
@@ -184,7 +186,7 @@ def updates(
             raise Interrupted
 
 
-def evaluator(run: Run, report: Report) -> Evaluate | None:
+def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
     """Return the function that scores the current weights; None without a dev set."""
     dev, tokenizer = run.data.dev, run.data.prepared.tokenizer
     if dev is None:
@@ -192,9 +194,26 @@ def evaluator(run: Run, report: Report) -> Evaluate | None:
 
     def evaluate(state: State) -> Scores:
         with using(state.model, state.weights()):
-            return dev_scores(state.model, tokenizer, dev, run.config, report)
+            if world.size == 1:
+                return dev_scores(state.model, tokenizer, dev, run.config, report)
+            return divided_scores(
+                Evaluation(state.model, tokenizer, dev, run.config), report, world
+            )
 
     return evaluate
+
+
+def divided_scores(evaluation: Evaluation, report: Report, world: World) -> Scores:
+    """Return the scores of an evaluation that all processes compute together."""
+    world.announce(Order(EVALUATE))
+    rounds = evaluation.rounds(world, report)
+    try:
+        while True:
+            report(next(rounds))
+            world.announce(Order(ROUND))
+    except StopIteration as end:
+        scores: Scores = end.value
+        return scores
 
 
 def log_step(run: Run, event: Stepped) -> None:

@@ -42,6 +42,9 @@ class DevSet(Protocol):
     def encoded_by(self, model: EncoderDecoder, report: Report) -> DevSet:
         """Return the set with features of the model's current encoder; call this first."""
 
+    def some(self, numbers: list[int]) -> DevSet:
+        """Return the set with the sources of these numbers only; they increase."""
+
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batches for the loss, on the model's device."""
 

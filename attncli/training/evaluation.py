@@ -18,6 +18,7 @@ from models.errors import DamagedError
 from models.loss import LossSum
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
+from models.types import Batch
 
 
 def dev_scores(
@@ -29,11 +30,10 @@ def dev_scores(
     if config.train.metric == "loss":
         return Scores(loss, None)
     bundle = Bundle(model, tokenizer, config.tokenizer, config.search)
-    outputs = dev.outputs(bundle, str(_device(model)), report)
+    outputs = dev.outputs(bundle, str(device_of(model)), report)
     return dev.scores(loss, outputs, config.train)
 
 
-@torch.inference_mode()
 def dev_loss(
     model: EncoderDecoder,
     tokenizer: Tokenizer,
@@ -41,18 +41,25 @@ def dev_loss(
     report: Report = lambda share: None,
 ) -> float:
     """Return the negative log-likelihood per target token, in nats, without label smoothing."""
-    model, loss = model.eval(), LossSum(0.0)
     total, tokens = 0.0, 0
     for batch in dev.batches(tokenizer, model):
         report(0.0)
-        real = model.teacher_force(batch).features[batch.target_mask]  # (N, D)
-        wanted = batch.target_out[batch.target_mask]  # (N,)
-        _, nll = loss(real, wanted, model.output.weight, model.output.bias)
-        total, tokens = total + float(nll), tokens + len(wanted)
+        nll, count = batch_loss(model, batch)
+        total, tokens = total + nll, tokens + count
     return total / max(1, tokens)
 
 
-def _device(model: nn.Module) -> torch.device:
+@torch.inference_mode()
+def batch_loss(model: EncoderDecoder, batch: Batch) -> tuple[float, int]:
+    """Return the negative log-likelihood of a batch, in nats, and its number of target tokens."""
+    real = model.eval().teacher_force(batch).features[batch.target_mask]  # (N, D)
+    wanted = batch.target_out[batch.target_mask]  # (N,)
+    _, nll = LossSum(0.0)(real, wanted, model.output.weight, model.output.bias)
+    return float(nll), len(wanted)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Return the device of a model."""
     return next(model.parameters()).device
 
 

@@ -51,11 +51,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     config: its train.precision is fp32 or bf16.
     """
     is_auto = config.train.metric == "auto"
-    if is_auto:
-        config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
-    source = training_source(config.model.family)
-    search = source.search_settings(config.search, data.prepared.examples)
-    config = replace(config, search=search)
+    config = completed(config, data)
     state = fresh_state(config, data.prepared, device)
     _, warning = first_intact(folder, lambda path: checkpoint.restore(state, path))
     reopen(state.counters, config.train)
@@ -65,6 +61,15 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     loggers = open_loggers(config.train.chosen_loggers, logged)
     log = Log(folder.log, counters.log_bytes, loggers)
     return Run(folder, config, data, state, dtype, log, is_auto, warning)
+
+
+def completed(config: RunConfig, data: Data) -> RunConfig:
+    """Return the settings with the metric and the search that are chosen by the data."""
+    if config.train.metric == "auto":
+        config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
+    source = training_source(config.model.family)
+    search = source.search_settings(config.search, data.prepared.examples)
+    return replace(config, search=search)
 
 
 def with_metric(config: RunConfig, metric: str) -> RunConfig:

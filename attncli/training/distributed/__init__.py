@@ -5,6 +5,7 @@ shards     division of an update into a fixed number of parts
 tree       sum over these parts in a fixed order
 world      exchange of tensors between the processes; `Alone` for a single one
 order      what process 0 tells the others to do next
+evaluation  evaluations that all processes compute together
 meeting    start and end of the processes' work together
 stepper    updates of the weights by the sum over the shards
 follower   work of every process but number 0

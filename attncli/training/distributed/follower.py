@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
 
 from attncli.training import hardware
 from attncli.training.data import Prepared, UpdateBatches
+from attncli.training.distributed.evaluation import Evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import UPDATE
+from attncli.training.distributed.order import END, EVALUATE, UPDATE, Order
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ProcessGroup, ProcessLost
 from attncli.training.epoch import Epoch, start_epoch
+from attncli.training.evaluation import using
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.run import fresh_state
+from attncli.training.run import completed, fresh_state
 from attncli.training.sources import training_source
 from attncli.training.state import fill
 from attncli.training.tensor_file import from_bytes
@@ -63,22 +65,45 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     path = Path(invitation.folder)
     config = read_config(RunFolder(path))
     source = training_source(config.model.family)
-    prepared = source.load(config, path, lambda label, done, total: None).prepared
-    state = fresh_state(config, prepared, torch.device(device))
+    data = source.load(config, path, lambda label, done, total: None)
+    config = completed(config, data)
+    state = fresh_state(config, data.prepared, torch.device(device))
     world = meeting.join(invitation)
     if world is None:
         return
     fill(state, from_bytes(world.share(None)))
     dtype = hardware.DTYPES[invitation.precision]
-    obey(ShardedStepper(state, config.train, dtype, world), prepared, world)
+    stepper = ShardedStepper(state, config.train, dtype, world)
+    evaluation = None
+    if data.dev is not None:
+        evaluation = Evaluation(state.model, data.prepared.tokenizer, data.dev, config)
+    obey(stepper, data.prepared, evaluation, world)
 
 
-def obey(stepper: ShardedStepper, prepared: Prepared, world: ProcessGroup) -> None:
-    """Compute the updates that process 0 orders."""
-    epoch: Epoch | None = None
-    while (order := world.receive()).kind == UPDATE:
-        if epoch is None or epoch.number != order.epoch:
-            epoch = start_epoch(stepper.state.model, prepared.examples, stepper.config, order.epoch)
-        group = list(epoch.plan[order.batch : order.batch + order.batches])
-        reward_loss = prepared.reward_loss if order.by_reward else None
-        stepper.execute(order, UpdateBatches(epoch.examples, group, reward_loss))
+def obey(
+    stepper: ShardedStepper, prepared: Prepared, evaluation: Evaluation | None, world: ProcessGroup
+) -> None:
+    """Compute the updates and the rounds of evaluations that process 0 orders."""
+    state, epoch = stepper.state, None
+    rounds: Iterator[float] = iter(())
+    while (order := world.receive()).kind != END:
+        if order.kind == UPDATE:
+            epoch = current_epoch(epoch, order, stepper, prepared)
+            group = list(epoch.plan[order.batch : order.batch + order.batches])
+            reward_loss = prepared.reward_loss if order.by_reward else None
+            stepper.execute(order, UpdateBatches(epoch.examples, group, reward_loss))
+            continue
+        assert evaluation is not None
+        if order.kind == EVALUATE:
+            rounds = evaluation.rounds(world)
+        with using(state.model, state.weights()):
+            next(rounds, None)
+
+
+def current_epoch(
+    epoch: Epoch | None, order: Order, stepper: ShardedStepper, prepared: Prepared
+) -> Epoch:
+    """Return the epoch of an order: the one before, or a new one."""
+    if epoch is not None and epoch.number == order.epoch:
+        return epoch
+    return start_epoch(stepper.state.model, prepared.examples, stepper.config, order.epoch)

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 END, UPDATE, WAIT = 0, 1, 2  # kinds of orders
+EVALUATE, ROUND = 3, 4  # begin an evaluation; compute its next round
 
 
 class Order(NamedTuple):
-    """One order; all fields but `kind` describe an update."""
+    """One order; the fields after `kind` describe an update."""
 
     kind: int
     step: int = 0  # number of the update, from 1

@@ -48,6 +48,9 @@ class World(Protocol):
     def collect(self, values: Tensor) -> Tensor:
         """Return the values (N,) of every process, one after another, (W * N,)."""
 
+    def gather(self, content: bytes) -> list[bytes]:
+        """Return the bytes of every process."""
+
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in any order."""
 
@@ -74,6 +77,10 @@ class Alone:
     def collect(self, values: Tensor) -> Tensor:
         """Return the values."""
         return values
+
+    def gather(self, content: bytes) -> list[bytes]:
+        """Return the bytes."""
+        return [content]
 
     def add(self, values: Tensor) -> Tensor:
         """Return the values."""
@@ -153,6 +160,16 @@ class ProcessGroup:
         with self.losses():
             self.dist.all_gather(list(found.chunk(self.size)), values)
         return found
+
+    def gather(self, content: bytes) -> list[bytes]:
+        """Return the bytes of every process."""
+        lengths = self.collect(torch.tensor([len(content)])).tolist()
+        padded = torch.zeros(max(1, *lengths), dtype=torch.uint8)
+        padded[: len(content)] = torch.frombuffer(bytearray(content or b"\0"), dtype=torch.uint8)[
+            : len(content)
+        ]
+        rows = self.collect(padded).view(self.size, -1)
+        return [row[:n].numpy().tobytes() for row, n in zip(rows, lengths, strict=True)]
 
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in the order of the library."""

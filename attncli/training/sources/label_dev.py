@@ -47,6 +47,10 @@ class DevLabels:
         """Return the set itself: text needs no encoding in advance."""
         return self
 
+    def some(self, numbers: list[int]) -> DevLabels:
+        """Return the set with the texts of these numbers only."""
+        return DevLabels([self.texts[n] for n in numbers], [self.labels[n] for n in numbers])
+
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield texts with their labels, without texts that training excludes."""
         device = next(model.parameters()).device

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -51,6 +51,12 @@ class DevTexts:
     def encoded_by(self, model: EncoderDecoder, report: Report) -> DevTexts:
         """Return the set itself: text needs no encoding in advance."""
         return self
+
+    def some(self, numbers: list[int]) -> DevTexts:
+        """Return the set with the sources of these numbers only."""
+        sources = [self.sources[number] for number in numbers]
+        references = [[column[number] for number in numbers] for column in self.references]
+        return replace(self, sources=sources, references=references)
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield sources with their first references, without pairs that training excludes."""

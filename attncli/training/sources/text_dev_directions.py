@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import accumulate, islice, zip_longest
 
 from attncli.data.training_samples import ShownExample
 from attncli.training.config import TrainConfig
@@ -41,6 +41,16 @@ class DevDirections:
     def encoded_by(self, model: EncoderDecoder, report: Report) -> DevDirections:
         """Return the same set: texts do not depend on the model."""
         return self
+
+    def some(self, numbers: list[int]) -> DevDirections:
+        """Return the set with the sources of these numbers only, counted through all directions."""
+        starts = [0, *accumulate(map(len, self.parts))]
+        return DevDirections(
+            tuple(
+                part.some([n - start for n in numbers if start <= n < start + len(part)])
+                for part, start in zip(self.parts, starts, strict=False)
+            )
+        )
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batches of every direction."""

@@ -16,14 +16,16 @@ import pytest
 from attncli.jobs.train import train
 from attncli.training import snapshots
 from attncli.training.config import RunConfig
+from attncli.training.distributed import evaluation
 from attncli.training.distributed.follower import LeaderLost, follow
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Interrupted
 from attncli.training.log import read_log
+from attncli.training.sources.text_dev import DevTexts
 from models.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
-from tests.attncli.training.small import SMALL, Texts, small_config, write_texts
+from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="fork"),
@@ -107,13 +109,18 @@ def signal_self(number: signal.Signals) -> Callable[[], None]:
 
 
 def assert_equal_weights(one: Path, other: Path) -> None:
-    """Two runs have the same final weights, and the same losses and gradients in every update."""
+    """Two runs have the same final weights, gradients of every update, and dev scores."""
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
     losses = [
         [(r["step"], r["loss"], r["norm"]) for r in read_log(path / "log.jsonl") if "norm" in r]
         for path in (one, other)
     ]
     assert losses[0] == losses[1] and losses[0]
+    dev = [
+        [without_times(r) for r in read_log(path / "log.jsonl") if r["event"] == "dev"]
+        for path in (one, other)
+    ]
+    assert dev[0] == dev[1] and dev[0]
 
 
 def assert_independent_of_processes(config: RunConfig, place: Path, sizes: tuple[int, ...]) -> None:
@@ -125,7 +132,10 @@ def assert_independent_of_processes(config: RunConfig, place: Path, sizes: tuple
 
 
 VARIANTS = {
-    "transformer": ("transformer-nano", ["train.ema=0.9", "train.accumulate=2"]),
+    "transformer": (
+        "transformer-nano",
+        ["train.ema=0.9", "train.accumulate=2", "train.metric=bleu"],
+    ),
     "hard": ("rnnsearch-nano", ["model.attention.read=hard", "train.attention.reinforce=0.1"]),
 }
 
@@ -140,11 +150,32 @@ def test_two_processes_end_with_the_weights_of_one(
 
 
 def test_two_processes_reward_captions_as_one_does(tmp_path: Path) -> None:
-    changes = (*CAPTIONS, "train.steps=3", "train.self_critical_from=1")
+    changes = (*CAPTIONS, "train.steps=3", "train.self_critical_from=1", "train.metric=cider")
     files = small_captions.write_images(tmp_path)
     config = small_captions.small_config(files, *changes, preset="show-attend-tell-soft-nano")
     assert_independent_of_processes(config, tmp_path, (1, 2))
     assert any("reward" in record for record in read_log(tmp_path / "2" / "log.jsonl"))
+
+
+def test_every_process_decodes_a_part_of_the_dev_set(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "UNIT", 2)  # two rounds of 2 sources each for 6 sources
+    outputs, place = DevTexts.outputs, tmp_path / "decoded"
+    place.mkdir()
+
+    def noted(self: DevTexts, *others: Any) -> list[str]:
+        with (place / str(os.getpid())).open("a") as file:
+            file.writelines(source + "\n" for source in self.sources)
+        return outputs(self, *others)
+
+    monkeypatch.setattr(DevTexts, "outputs", noted)
+    config = small_config(texts, *FEW, "train.metric=bleu", "train.average=0")
+    assert train_in(2, config, tmp_path / "run") == [0, 0], errors(tmp_path / "run").read_text()
+    sources = [line.split("\t")[0] for line in texts.dev.read_text().splitlines()]
+    decoded = [file.read_text().splitlines() for file in place.iterdir()]
+    assert [len(lines) for lines in decoded] == [6, 6]  # 3 sources in each of 2 evaluations
+    assert sorted(decoded[0] + decoded[1]) == sorted(2 * sources)
 
 
 @pytest.mark.slow

@@ -1,0 +1,77 @@
+"""Evaluation divided among the processes of a run.
+
+All processes compute the same rounds in step. In a round of the loss each computes one batch; in a
+round of decoding, UNIT sources. The results are gathered in the order of the dev set, and are those
+of a single process: batches of the loss are divided as a whole, and the output for a source does
+not depend on its batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+
+from attncli.training.config import RunConfig
+from attncli.training.data import DevSet, Report
+from attncli.training.distributed.world import World
+from attncli.training.evaluation import batch_loss, device_of
+from attncli.training.events import Scores
+from models.bundle import Bundle
+from models.model import EncoderDecoder
+from models.tokenizer import Tokenizer
+
+UNIT = 128  # sources that a process decodes in a round
+
+Rounds = Generator[float, None, Scores]  # yields the share done before each round
+
+
+class Evaluation(NamedTuple):
+    """What is evaluated; every process has its own copy of the model."""
+
+    model: EncoderDecoder
+    tokenizer: Tokenizer
+    dev: DevSet
+    config: RunConfig
+
+    def rounds(self, world: World, report: Report = lambda share: None) -> Rounds:
+        """Yield before each round; return the scores in process 0, and the loss in the others.
+
+        report: is called while the dev set is encoded. A round is computed by all processes
+        together, so nothing may interrupt one of them inside it.
+        """
+        one = self._replace(dev=self.dev.encoded_by(self.model, report))
+        loss = yield from one._loss(world)
+        if self.config.train.metric == "loss":
+            return Scores(loss, None)
+        outputs = yield from one._outputs(world)
+        if world.number:
+            return Scores(loss, None)
+        return one.dev.scores(loss, outputs, self.config.train)
+
+    def _loss(self, world: World) -> Generator[float, None, float]:
+        total, tokens = 0.0, 0
+        batches = iter(self.dev.batches(self.tokenizer, self.model))
+        while group := list(islice(batches, world.size)):
+            yield 0.0
+            found = torch.zeros(2, dtype=torch.float64)
+            if world.number < len(group):
+                found[:] = torch.tensor(batch_loss(self.model, group[world.number]))
+            for nll, count in world.collect(found).view(-1, 2)[: len(group)].tolist():
+                total, tokens = total + nll, tokens + int(count)
+        return total / max(1, tokens)
+
+    def _outputs(self, world: World) -> Generator[float, None, list[str]]:
+        bundle = Bundle(self.model, self.tokenizer, self.config.tokenizer, self.config.search)
+        device, outputs = str(device_of(self.model)), [""] * len(self.dev)
+        for start in range(0, len(outputs), UNIT * world.size):
+            yield start / len(outputs)
+            end = min(start + UNIT * world.size, len(outputs))
+            numbers = list(range(start + world.number, end, world.size))
+            found = self.dev.some(numbers).outputs(bundle, device, lambda share: None)
+            for number, content in enumerate(world.gather(json.dumps(found).encode())):
+                outputs[start + number : end : world.size] = json.loads(content)
+        return outputs
