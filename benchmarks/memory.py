@@ -3,6 +3,7 @@
     python benchmarks/memory.py train --work WORK --pairs 100000 1000000 10000000
     python benchmarks/memory.py train --work WORK --pairs 100000000 --short --parts 4 \\
         --step 100000000
+    python benchmarks/memory.py read --work WORK --pairs 100000000
     python benchmarks/memory.py translate --work WORK -m MODEL --megabytes 1 10 100
 
 Pairs are generated: two of 20,000 random phrases each, the same in every run. `train` prepares them
@@ -10,7 +11,8 @@ and trains a small Transformer for a few updates. `translate` translates files o
 with --full N, all but N of 1,000 lines consist of 1,000 spaces, which the model does not read, so
 that a large file takes little time. With --short, a side is two words, so that 100 million pairs
 take less time. With --parts N, the corpus is N links to one file. With --step N, the batches of the
-first N pairs of an epoch are then read, without a model, as training reads them. Memory is sampled
+first N pairs of an epoch are then read, without a model, as training reads them. `read` does the
+same with a whole epoch of prepared pairs of 2 to 8 random tokens on each side. Memory is sampled
 every 0.1 s over the process and its children: resident memory, which includes the mapped pages of
 files, and the part of it that no file backs.
 """
@@ -36,7 +38,8 @@ READ = "import sys; from benchmarks.memory import read_batches; read_batches(*sy
 WORDS, PHRASES, LETTERS = 5000, 20_000, "abdefgiklmnoprstu"
 BLANK = " " * 1000
 CHUNK = 100_000  # lines generated at a time
-MEGABYTE = 10**6
+MEGABYTE = MILLION = 10**6
+FIRST_TOKEN = 4  # lower ids are marks
 SETTINGS = {"train.steps": 3, "train.batch_tokens": 2048, "tokenizer.size": 2000}
 SHORT = {
     **SETTINGS,
@@ -58,7 +61,7 @@ class Peak(NamedTuple):
 def main() -> None:
     """Parse the command line and measure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("part", choices=("train", "translate"))
+    parser.add_argument("part", choices=("train", "read", "translate"))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--pairs", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--short", action="store_true", help="two words on each side")
@@ -70,13 +73,17 @@ def main() -> None:
     parser.add_argument("-m", "--model", type=Path)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
+    dev = given.work / "dev.tsv"
+    write_pairs(dev, 100, seed=2)
     if given.part == "train":
-        dev = given.work / "dev.tsv"
-        write_pairs(dev, 100, seed=2)
         for count in given.pairs:
             train(given.work, count, dev, given)
             if given.step:
                 step(given.work, count, given.step)
+    elif given.part == "read":
+        for count in given.pairs:
+            prepare(given.work, count, dev)
+            step(given.work, count, count)
     else:
         for size in given.megabytes:
             translate(given.work, size, given.model.resolve(), given.full)
@@ -102,6 +109,26 @@ def train(work: Path, count: int, dev: Path, given: argparse.Namespace) -> None:
         arguments += ["--set", f"{name}={value}"]
     seconds, peak = run_measured([LAUNCH, *arguments])
     report(f"train {count:,} pairs", text.stat().st_size * given.parts, seconds, peak)
+
+
+def prepare(work: Path, count: int, dev: Path) -> None:
+    """Train on a few pairs, and replace the prepared corpus of the run by a large one."""
+    from attncli.data.token_writing import SideWriter, TokenRows
+    from models.bundle.digests import write_digests
+
+    run = work / f"run-{count}"
+    shutil.rmtree(run, ignore_errors=True)
+    arguments = ["train", str(dev), "--dev", str(dev), "-o", str(run), *TRAIN]
+    run_measured([LAUNCH, *arguments, "-s", "train.steps=1", "-s", "tokenizer.size=400"])
+    rng = numpy.random.default_rng(1)
+    for side in ("source", "target"):
+        writer = SideWriter(run / "data", side, numpy.dtype("<u2"))
+        for start in range(0, count, MILLION):
+            lengths = rng.integers(2, 9, min(MILLION, count - start))
+            ids = rng.integers(FIRST_TOKEN, 400, lengths.sum(), numpy.uint32)
+            writer.add_rows(TokenRows(ids, lengths))
+        writer.close()
+    write_digests(run / "data")
 
 
 def step(work: Path, count: int, pairs: int) -> None:
