@@ -227,7 +227,7 @@ def train(
         start_processes(processes, context)
     where = open_device(rank, OpenOptions(device, threads))
     if dry_run:
-        _dry_run(config, where)
+        _dry_run(config, where, processes, rank)
     else:
         _train(config, output or own or default_folder(config), where, rank)
 
@@ -235,11 +235,13 @@ def train(
 train.command_class = TrainCommand  # type: ignore[attr-defined]
 
 
-def _dry_run(config: RunConfig, device: str) -> None:
+def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None:
     from attncli.jobs import train as job  # imports torch
 
     with Display(config.train) as display, memory_advice(config.train):
-        found = job.dry_run(config, device=device, progress=display.progress)
+        found = job.dry_run(
+            config, device=device, progress=display.progress, processes=processes, rank=rank
+        )
     print(described(found))
 
 
@@ -333,14 +335,17 @@ def stopping() -> Iterator[Stop]:
 
 def described(found: Estimate) -> str:
     """Return the results of a dry run, one per line."""
+    each = together = ""
+    if found.processes > 1:
+        each, together = " per process", f"; {found.processes} processes, network not counted"
     return "\n".join(
         [
             f"parameters        {found.parameters:,}",
             f"vocabulary        {found.vocabulary}",
             f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)",
             f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens",
-            f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB",
-            f"estimated time    {described_time(found.timing)}",
+            f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}",
+            f"estimated time    {described_time(found.timing)}{together}",
         ]
     )
 

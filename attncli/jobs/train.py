@@ -130,10 +130,22 @@ def precision(folder: RunFolder, config: RunConfig, data: Data, device: torch.de
     return decision
 
 
-def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:
-    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept."""
+def dry_run(
+    config: RunConfig,
+    *,
+    device: str,
+    progress: Progress,
+    processes: int = 1,
+    rank: Rank = Rank(),  # noqa: B008  # it cannot change
+) -> estimate.Estimate:
+    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept.
+
+    processes: number of processes that the run would have. rank: of this process, number 0; the
+    others, which `torchrun` may have started, have nothing to do.
+    """
     check_buildable(config)
-    return estimate.estimate(config, torch.device(device), progress)
+    with Meeting(rank):
+        return estimate.estimate(config, torch.device(device), progress, max(processes, rank.size))
 
 
 def fingerprints(config: RunConfig) -> dict[str, str]:

@@ -14,6 +14,8 @@ from torch import Tensor
 from attncli.data.batching import gather
 from attncli.training.config import RunConfig
 from attncli.training.data import Progress
+from attncli.training.distributed.settings import divided
+from attncli.training.distributed.shards import split
 from attncli.training.epoch import batches_of
 from attncli.training.hardware import DTYPES
 from attncli.training.precision import decided
@@ -28,6 +30,7 @@ from models.types import Batch
 SAMPLE_ROWS = 4  # sentences of a batch that are computed; memory is extrapolated from them
 SLICES = 3  # slices of logits that the loss holds at a time
 BACKWARD = 2  # factor on the memory of the forward pass, for gradients and fragmentation
+SUMS = 3  # gradients of shards that a process holds while they are summed
 PROCESS = 300 * 2**20  # bytes of Python and torch, counted on a CPU
 
 
@@ -41,12 +44,21 @@ class Estimate(NamedTuple):
     left_out: int
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
-    memory_bytes: int  # of the largest update; on a CPU, of the whole process
+    memory_bytes: int  # of the largest update of a process; on a CPU, of the whole process
     timing: Timing
+    processes: int = 1
 
 
-def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Estimate:
-    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept."""
+def estimate(
+    config: RunConfig, device: torch.device, progress: Progress, processes: int = 1
+) -> Estimate:
+    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept.
+
+    The updates that are timed are computed in this process; several processes are assumed to
+    divide their time, without that of the network.
+    """
+    if processes > 1:
+        config = divided(config, processes)
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
         prepared = source.load(config, Path(name), progress).prepared
@@ -54,7 +66,9 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
         state = fresh_state(config, prepared, device)
         plan = batches_of(prepared.examples, config.train)
         dtype = DTYPES[decided(config, prepared, device).config.train.precision]
-        batches = [gather(prepared.examples, numbers, device) for numbers in _extremes(plan)]
+        shared, shards = prepared.examples.shared, max(1, config.train.shards)
+        largest = [max(split(numbers, shards, shared), key=len) for numbers in _extremes(plan)]
+        batches = [gather(prepared.examples, numbers, device) for numbers in largest]
         return Estimate(
             parameters=state.model.parameter_count(),
             vocabulary=source.describe_vocabulary(sizes),
@@ -65,8 +79,12 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             target_tokens=target_tokens(prepared.examples),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
             + fixed_bytes(state)
+            + (SUMS * learned_bytes(state) if config.train.shards else 0)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
-            timing=timing(state, prepared, config.train, dtype),  # last: it changes the state
+            timing=timing(  # last: it changes the state
+                state, prepared, config.train, dtype, processes
+            ),
+            processes=processes,
         )
 
 
@@ -78,11 +96,16 @@ def _extremes(plan: Sequence[np.ndarray]) -> list[np.ndarray]:
 def fixed_bytes(state: State) -> int:
     """Return the bytes of weights, gradients, Adam's two moments, moving average and logits."""
     weights = sum(p.numel() * p.element_size() for p in state.model.parameters())
-    learned = sum(p.numel() * p.element_size() for p in state.learned.values())
+    learned = learned_bytes(state)
     copies = 3 + (state.average is not None)  # of the learned parameters
     output = state.model.output.weight
     rows = max(1, SLICE_ELEMENTS // len(output))
     return weights + copies * learned + output.numel() * 4 + SLICES * 4 * rows * len(output)
+
+
+def learned_bytes(state: State) -> int:
+    """Return the bytes of the parameters that are trained."""
+    return sum(p.numel() * p.element_size() for p in state.learned.values())
 
 
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:

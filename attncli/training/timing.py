@@ -32,8 +32,13 @@ class Timing(NamedTuple):
         return self.updates * self.per_update
 
 
-def timing(state: State, prepared: Prepared, config: TrainConfig, dtype: torch.dtype) -> Timing:
-    """Train for a few updates, which changes the state, and return the time of a run."""
+def timing(
+    state: State, prepared: Prepared, config: TrainConfig, dtype: torch.dtype, processes: int = 1
+) -> Timing:
+    """Train for a few updates, which changes the state, and return the time of a run.
+
+    processes: number of processes that divide the time of an update.
+    """
     events = fit(state, prepared.examples, None, config, dtype, prepared.reward_loss)
     steps = [event for event in itertools.islice(events, UNTIMED + TIMED) if type(event) is Stepped]
     timed = steps[UNTIMED:] or steps
@@ -41,7 +46,7 @@ def timing(state: State, prepared: Prepared, config: TrainConfig, dtype: torch.d
     per_epoch = -(-len(batches) // config.accumulate)
     per_token = sum(step.seconds for step in timed) / sum(step.tokens for step in timed)
     tokens = target_tokens(prepared.examples) / per_epoch  # of an update, on average
-    per_update = per_token * tokens
+    per_update = per_token * tokens / processes
     updates = updates_left(config, per_epoch=per_epoch, per_update=per_update)
     return Timing(per_update, per_epoch, updates)
 

@@ -18,6 +18,11 @@ def with_shards(folder: RunFolder, config: RunConfig, processes: int) -> RunConf
     if processes == 1:
         return config
     stored = read_config(folder).train.shards if folder.config.exists() else 0
+    return divided(config, processes, stored)
+
+
+def divided(config: RunConfig, processes: int, stored: int = 0) -> RunConfig:
+    """Return the settings of several processes with a number of shards: given, stored or usual."""
     shards = config.train.shards or stored or usual_shards(processes)
     if shards < processes:
         raise ConfigurationError(

@@ -9,11 +9,13 @@ import pytest
 import torch
 
 from attncli.embedded.grammar import generate
+from attncli.jobs.train import dry_run
 from attncli.training.epoch import start_epoch
 from attncli.training.run import fresh_state
 from attncli.training.settings import settings
 from attncli.training.sources import training_source
 from attncli.training.timing import timing
+from models.errors import ModelError
 from tests.attncli.training.small import SMALL
 
 
@@ -38,3 +40,21 @@ def test_the_estimate_counts_the_batches_of_an_epoch(sort: str, tmp_path: Path) 
     state = fresh_state(config, prepared, torch.device("cpu"))
     expected = len(start_epoch(state.model, prepared.examples, config.train, 0).plan)
     assert timing(state, prepared, config.train, torch.float32).per_epoch == expected
+
+
+def test_several_processes_divide_time_and_memory(tmp_path: Path) -> None:
+    config = settings([unequal_pairs(tmp_path)], [], "transformer-nano", [*SMALL])
+    one, four = (
+        dry_run(config, device="cpu", progress=unseen, processes=count) for count in (1, 4)
+    )
+    assert (one.processes, four.processes) == (1, 4)
+    assert (one.batches, one.target_tokens) == (four.batches, four.target_tokens)
+    assert four.timing.per_epoch == one.timing.per_epoch
+    assert four.timing.per_update < one.timing.per_update
+    with pytest.raises(ModelError, match="3 processes for train.shards=2"):
+        config = settings([], [], "transformer-nano", [*SMALL, "train.shards=2"])
+        dry_run(config, device="cpu", progress=unseen, processes=3)
+
+
+def unseen(label: str, done: float, total: float) -> None:
+    """Show no progress."""
