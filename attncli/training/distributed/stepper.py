@@ -9,8 +9,10 @@ number is known only then.
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, autograd
 
@@ -19,6 +21,7 @@ from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
 from attncli.training.data import UpdateBatches
 from attncli.training.distributed.order import UPDATE, Order
+from attncli.training.distributed.overlap import OverlappedSum
 from attncli.training.distributed.shards import blocks, seed_of, split
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
 from attncli.training.distributed.world import ALONE, World
@@ -105,40 +108,53 @@ class ShardedStepper(Stepper):
         """Return the sums over all shards of all processes, and their gradient as one vector."""
         shards, seed = self.config.shards, self.config.seed
         parts = [split(batch, shards, update.examples.shared) for batch in update.group]
-        own = TreeSum()
+        own, overlapped = TreeSum(), None
+        if self.config.fast_reduce:
+            overlapped = OverlappedSum(self.trained(), self.world)
+        last = max((shard for shard in self.block if any(len(p[shard]) for p in parts)), default=-1)
         table = torch.zeros(shards, len(ShardSums._fields), dtype=torch.float64)
         for shard in self.block:
             torch.manual_seed(seed_of(seed, order.step, shard))
-            sums = self.shard_sums(update._replace(group=[part[shard] for part in parts]))
+            group = [part[shard] for part in parts if len(part[shard])]
+            sums = self.shard_sums(
+                update._replace(group=group), overlapped if shard == last else None
+            )
             table[shard] = torch.tensor(sums, dtype=torch.float64)
-            if not self.config.fast_reduce:
+            if not overlapped:
                 own.add(Subtree(0, shard, self.take_gradient()))
         torch.manual_seed(seed_of(seed, order.step, shards))  # what follows is the same everywhere
+        gradient = overlapped.total() if overlapped else sum_in_order(own, shards, self.world)
         table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
-        if self.config.fast_reduce:
-            gradient = self.world.add(self.take_gradient())
-        else:
-            gradient = sum_in_order(own, shards, self.world)
         return ShardSums(*table.sum(0).tolist()), gradient
 
-    def shard_sums(self, shard: UpdateBatches) -> ShardSums:
-        """Add the gradients of a shard; return its sums. shard: its part of each batch."""
+    def shard_sums(
+        self, shard: UpdateBatches, overlapped: OverlappedSum | None = None
+    ) -> ShardSums:
+        """Add the gradients of a shard; return its sums.
+
+        shard: its part of each batch. overlapped: sends the gradients during the last backward
+        pass, for the last shard of this process.
+        """
         self.state.model.train()
-        examples, parts, reward_loss = shard
         sums = ShardSums()
-        for numbers in filter(len, parts):
-            batch = gather(examples, numbers, self.device)
-            if reward_loss is None:
-                tokens, reward = int(batch.target_mask.sum()), 0.0
-                loss, nll = self.gradients(batch, tokens=1)
-            else:
-                with self.products():
-                    found = reward_loss(self.state.model, batch, numbers)
-                autograd.backward(found.loss)
-                loss, nll, tokens = float(found.loss.detach()), found.nll, found.tokens
-                reward = found.reward * len(numbers)
-            sums = sums.plus(loss, nll, tokens, reward, len(numbers))
+        for left, numbers in zip(reversed(range(len(shard.group))), shard.group, strict=True):
+            with nullcontext() if left or not overlapped else overlapped.last_backward():
+                sums = sums.plus(*self.batch_sums(shard, numbers))
         return sums
+
+    def batch_sums(self, shard: UpdateBatches, numbers: np.ndarray) -> ShardSums:
+        """Add the gradients of some examples of a batch; return their sums."""
+        batch = gather(shard.examples, numbers, self.device)
+        if shard.reward_loss is None:
+            tokens = int(batch.target_mask.sum())
+            loss, nll = self.gradients(batch, tokens=1)
+            return ShardSums(loss, nll, tokens, 0.0, len(numbers))
+        with self.products():
+            found = shard.reward_loss(self.state.model, batch, numbers)
+        autograd.backward(found.loss)
+        reward = found.reward * len(numbers)
+        loss = float(found.loss.detach())
+        return ShardSums(loss, found.nll, found.tokens, reward, len(numbers))
 
     def trained(self) -> list[Tensor]:
         """Return the parameters that have a gradient now: a frozen encoder has none."""

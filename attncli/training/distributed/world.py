@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -22,6 +22,13 @@ from models.errors import ResourceError
 
 class ProcessLost(ResourceError):
     """Another process of the run ended, or did not answer in time."""
+
+
+class Pending(Protocol):
+    """An exchange that was begun."""
+
+    def wait(self) -> None:
+        """Wait until it is complete; raise ProcessLost if it fails."""
 
 
 class World(Protocol):
@@ -50,6 +57,9 @@ class World(Protocol):
 
     def gather(self, content: bytes) -> list[bytes]:
         """Return the bytes of every process."""
+
+    def start_adding(self, values: Tensor) -> Pending:
+        """Begin to replace the values by their sum over all processes, in any order."""
 
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in any order."""
@@ -82,12 +92,31 @@ class Alone:
         """Return the bytes."""
         return [content]
 
+    def start_adding(self, values: Tensor) -> Pending:
+        """Leave the values as they are."""
+        return self
+
+    def wait(self) -> None:
+        """Do nothing: nothing was begun."""
+
     def add(self, values: Tensor) -> Tensor:
         """Return the values."""
         return values
 
 
 ALONE = Alone()
+
+
+class Adding(NamedTuple):
+    """A sum over all processes that was begun."""
+
+    group: ProcessGroup
+    work: Any  # of torch.distributed
+
+    def wait(self) -> None:
+        """Wait until the sum is complete."""
+        with self.group.losses():
+            self.work.wait()
 
 
 class ProcessGroup:
@@ -170,6 +199,11 @@ class ProcessGroup:
         ]
         rows = self.collect(padded).view(self.size, -1)
         return [row[:n].numpy().tobytes() for row, n in zip(rows, lengths, strict=True)]
+
+    def start_adding(self, values: Tensor) -> Pending:
+        """Begin to replace the values by their sum over all processes; see `World`."""
+        with self.losses():
+            return Adding(self, self.dist.all_reduce(values, async_op=True))
 
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in the order of the library."""
