@@ -295,6 +295,12 @@ class SearchConfig:
         "constant of the length limit, in tokens: max_ratio times source length plus max_extra",
         at_most=MAX_SLOTS,
     )
+    split_above: int = option(
+        40,
+        "texts with more tokens than this are translated sentence by sentence (0: never); training "
+        "sets the longest source where sources of more than 40 tokens are usual",
+        at_most=MAX_SLOTS,
+    )
     max_caption: int = option(
         60, "longest caption in tokens, end token included", least=1, at_most=MAX_SLOTS
     )

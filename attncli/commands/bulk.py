@@ -26,7 +26,6 @@ from attncli.commands.translate import (
     Normalise,
     PrecisionName,
     Scores,
-    SplitAbove,
 )
 from attncli.data.glossary import read_glossary
 from attncli.jobs.line_plans import EVERYDAY
@@ -85,7 +84,6 @@ def translate(
     keep_tags: KeepTags = False,
     glossary: GlossaryFile = None,
     long: Long = EVERYDAY.long_lines,
-    split_above: SplitAbove = None,
     normalise: Normalise = EVERYDAY.normalise,
     copy: Copy = EVERYDAY.copy,
     capitals: Capitals = EVERYDAY.capitals,
@@ -118,7 +116,7 @@ def translate(
         read_mode=hard_decode,
         format=format,
         scores=scores,
-        lines={**lines, **({} if split_above is None else {"split_above": split_above})},
+        lines=lines,
         keep_tags=keep_tags,
         glossary=[list(term) for term in terms],
         max_batch_tokens=max_batch_tokens,
@@ -156,7 +154,7 @@ def classify(
     run(task, paths, work.kind(), work)
 
 
-@with_settings("max_ratio", "max_extra")
+@with_settings("max_ratio", "max_extra", "split_above")
 def caption(
     paths: Paths,
     *,

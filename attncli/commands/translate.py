@@ -63,14 +63,6 @@ Long = Annotated[
     LongLines,
     typer.Option("--long", help="Lines too long for the model: split at sentence ends, or refuse."),
 ]
-SplitAbove = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="Translate texts with more tokens than this sentence by sentence (0: never). "
-        "Default: 40; documents: 1.",
-    ),
-]
 Normalise = Annotated[
     bool,
     typer.Option(
@@ -160,7 +152,6 @@ def translate(
     picture: PictureFile = None,
     pairs: Chosen = None,
     long: Long = "split",
-    split_above: SplitAbove = None,
     normalise: Normalise = True,
     copy: Copy = True,
     capitals: Capitals = True,
@@ -182,7 +173,8 @@ def translate(
 
     Spacing and apostrophes are normalised, and the output keeps the spaces at the ends of its line.
     Lines without letters are copied. Lines in capitals are translated in lower case if the model
-    does not know capitals. Lines of more than 40 tokens are translated sentence by sentence.
+    does not know capitals. Documents, and lines of more than --split-above tokens, are translated
+    sentence by sentence.
 
     With --nbest above 1, text is "index ||| output ||| score", index from 0. TSV is source, output
     and score. JSON lines hold the source and, for each output, text, score, log_prob, tokens and
@@ -246,6 +238,8 @@ def translate(
         if terms:
             translator = translator.with_glossary(terms)
         usual = DOCUMENT if document else EVERYDAY
+        if "split_above" in overrides:
+            usual = replace(usual, split_above=None)
         translate = partial(
             translate_lines,
             translator=translator,
@@ -256,7 +250,6 @@ def translate(
                 normalise=normalise,
                 copy=copy,
                 capitals=capitals,
-                split_above=usual.split_above if split_above is None else split_above,
             ),
             max_batch_tokens=max_batch_tokens,
             aligner=_tag_aligner(translator) if keep_tags or document else None,

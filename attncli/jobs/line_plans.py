@@ -21,6 +21,7 @@ from models.limits import LINE_TAGS
 
 if TYPE_CHECKING:
     from attncli.tags import TaggedLine
+    from models.config import SearchConfig
 
 LongLines = Literal["split", "refuse"]
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
@@ -34,16 +35,19 @@ class LineOptions:
     normalise: bool = False  # spaces and apostrophes; the output keeps the line's outer spaces
     copy: bool = False  # lines without letters, and addresses, pass unchanged
     capitals: bool = False  # lines in capitals the model does not know are translated in lower case
-    split_above: int = 0  # tokens; a longer line is translated sentence by sentence; 0: never
+    # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
+    split_above: int | None = 0
     same_end: bool = False  # an output ends without a full stop if its line has none
 
 
-EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=40)
+EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=None)
 DOCUMENT = replace(EVERYDAY, split_above=1, same_end=True)  # sentence by sentence
 
 
 class MeasuresTexts(Protocol):
     """Interface of a model that measures the length of texts."""
+
+    search: SearchConfig
 
     @property
     def max_source_length(self) -> int:
@@ -131,11 +135,12 @@ def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> Li
     """Split the texts of a plan at sentence ends, and further where the model needs it."""
     most, note = model.max_source_length, ""
     length = max(map(model.source_length, plan.parts))
+    above = model.search.split_above if options.split_above is None else options.split_above
     if length > most:
         note = f"line {plan.line.number} has {length} tokens and the model takes {most}"
         if options.long_lines == "refuse":
             return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
-    elif not 0 < options.split_above < length:
+    elif not 0 < above < length:
         return plan
     from attncli.data.split import sentences, split
 
@@ -144,7 +149,7 @@ def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> Li
 
     parts = []
     for text in plan.parts:
-        cut = 0 < options.split_above < model.source_length(text)
+        cut = 0 < above < model.source_length(text)
         for sentence in sentences(text) if cut else [text]:
             parts += split(sentence, fits)
     return plan._replace(parts=parts, note=note and f"{note}; translated in {len(parts)} parts")

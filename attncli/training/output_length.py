@@ -1,4 +1,4 @@
-"""The limit on the length of outputs, from the lengths of the training pairs.
+"""Limits on the lengths of outputs and of whole texts, from the lengths of the training pairs.
 
 limit(S) = max_ratio S + max_extra        S source tokens, end mark included
 """
@@ -17,11 +17,29 @@ MARGIN = 1.2  # factor on the lengths observed
 
 
 def fit_limits(search: SearchConfig, sources: np.ndarray, targets: np.ndarray) -> SearchConfig:
-    """Return search settings whose length limit fits the training pairs.
+    """Return search settings whose limits fit the training pairs.
 
-    sources, targets (N,): lengths in tokens. The limit is never below the default one. Settings
+    sources, targets (N,): lengths in tokens. The limits are never below the default ones. Settings
     that differ from their defaults were set by the user, and are returned unchanged.
     """
+    return fit_output_length(fit_whole_texts(search, sources), sources, targets)
+
+
+def fit_whole_texts(search: SearchConfig, sources: np.ndarray) -> SearchConfig:
+    """Return search settings that do not split texts as long as the usual training source.
+
+    A model of long sources, such as a summariser, has to read a text as a whole.
+    """
+    default = SearchConfig.split_above
+    if search.split_above != default or float(np.median(sources)) <= default:
+        return search
+    return replace(search, split_above=int(sources.max()))
+
+
+def fit_output_length(
+    search: SearchConfig, sources: np.ndarray, targets: np.ndarray
+) -> SearchConfig:
+    """Return search settings whose length limit fits the training pairs."""
     default = SearchConfig()
     if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
         return search

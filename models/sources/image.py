@@ -18,7 +18,7 @@ class ImageSource(Source):
     shared_weights = "encoder.body."
     ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
     unused_settings = (
-        *("search.max_ratio", "search.max_extra"),
+        *("search.max_ratio", "search.max_extra", "search.split_above"),
         *("tokenizer.joint", "tokenizer.target_kind"),
     )
 

@@ -12,12 +12,18 @@ from sacrebleu.metrics.bleu import BLEU
 from attncli import app
 from attncli.embedded.grammar import Pair
 from attncli.jobs import loading
-from attncli.jobs.evaluate import read_system, read_test_set, translate_test_set
+from attncli.jobs.evaluate import (
+    evaluate_texts,
+    read_system,
+    read_test_set,
+    translate_test_set,
+)
 from attncli.scoring import translations as scoring
 from attncli.scoring.translations import EvaluationSet, LengthRanges, Scoring, System
 from models import load_translator
 from models.config import SearchConfig
 from models.errors import ModelError
+from models.types import Hypothesis, Translation
 from tests.upper_model import Upper, opened
 
 SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
@@ -57,6 +63,26 @@ def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
     assert ter.value == sacrebleu.corpus_ter(outputs, references).score
     assert bleu.signature.startswith("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert [score.metric for score in (bleu, chrf, ter)] == ["BLEU", "chrF2", "TER"]
+
+
+class Repeating(Upper):
+    """Answers every text with a loop."""
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        return Translation(text, (Hypothesis("walk " * 8, -0.5, -2.0, (), ()),))
+
+
+def test_a_loop_is_reported_unless_a_reference_of_its_line_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loading, "open_translator", lambda path, options: Repeating())
+    table = tmp_path / "commands.tsv"
+    table.write_text(f"go\ton\t{'walk ' * 8}\ngo far\twalk\twalk on\nwait\twalk walk\n")
+    evaluate_texts([table], models=[tmp_path])
+    assert "outputs with a repetition loop: 2" in capsys.readouterr().err
+    table.write_text(f"go\t{'walk ' * 8}\n")
+    evaluate_texts([table], models=[tmp_path])
+    assert "loop" not in capsys.readouterr().err
 
 
 def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,15 @@ def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Transla
     assert len(outcome.parts) == 3 and not outcome.note
     [whole] = outcomes([text], tiny_translator, LineOptions(split_above=200))
     assert len(whole.parts) == 1
+
+
+def test_the_model_says_how_long_a_line_it_reads_whole(tiny_translator: Translator) -> None:
+    text = " ".join([PLAIN, "He ran.", "I ran."])
+    assert tiny_translator.search.split_above == 40  # as bundles of earlier versions
+    for most, parts in ((5, 3), (200, 1), (0, 1)):
+        search = replace(tiny_translator.search, split_above=most)
+        [outcome] = outcomes([text], tiny_translator.with_search(search), EVERYDAY)
+        assert len(outcome.parts) == parts
 
 
 def test_sentences_end_at_sentence_ends_only() -> None:
