@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
+WORKERS := -n auto --maxprocesses 8 --dist loadfile  # a process for each core
 
 .PHONY: help install install-checked demo test test-all check wheel format torture bench clean
 
@@ -50,10 +51,10 @@ box: $(READY)  ## Translate, caption a drawn scene and draw attention with the m
 	  $(RUN)/attn caption runs/scene.png --show; fi
 
 test: $(READY)  ## Run the tests
-	$(RUN)/python -m pytest
+	$(RUN)/python -m pytest $(WORKERS)
 
 test-all: $(READY)  ## Run the tests, including slow ones
-	$(RUN)/python -m pytest -m 'slow or not slow'
+	$(RUN)/python -m pytest $(WORKERS) -m 'slow or not slow'
 
 torture: $(READY)  ## Attack the program for some minutes: kills, full disks, hostile input
 	OMP_NUM_THREADS=1 $(RUN)/python -m tests.torture
