@@ -12,8 +12,9 @@ it is summed from the profiler's records. Time is processor time on a CPU. The l
 of one (B, T, S, H) tensor. `--part score` measures the score alone: keys are prepared before, and
 nothing is read.
 
-`--before` compares with another revision. Every round runs both revisions, each in a process of its
-own; the table has medians over the rounds of the median of a process.
+`--before` compares with another revision; `--onednn` then applies to this revision alone. Every
+round runs both revisions, each in a process of its own; the table has medians over the rounds of
+the median of a process.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Cost(NamedTuple):
 
 
 def main() -> None:
-    """Measure and print the table."""
+    """Parse the command line and measure."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--batch", type=int, default=64)
     options.add_argument("--queries", type=int, default=30)
@@ -64,13 +65,26 @@ def main() -> None:
     options.add_argument("--device", default="cpu")
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--part", choices=PARTS, default="pass")
+    options.add_argument(
+        "--onednn", action="store_true", help="products as with train.products=onednn"
+    )
     options.add_argument("--time-only", action="store_true", help="print the times alone")
     options.add_argument("--before", type=Path, help="working tree of another revision")
     options.add_argument("--rounds", type=int, default=5, help="with --before")
     given = options.parse_args()
     if given.before:
         compare(given)
-        return
+    elif given.onednn:
+        from models.products import onednn_products  # earlier revisions lack it
+
+        with onednn_products():
+            measure(given)
+    else:
+        measure(given)
+
+
+def measure(given: argparse.Namespace) -> None:
+    """Measure and print the costs of this revision."""
     torch.set_num_threads(given.threads)
     device = torch.device(given.device)
     torch.manual_seed(1)
@@ -132,19 +146,20 @@ def compare(given: argparse.Namespace) -> None:
     print(f"| {given.part} of | before, ms | after, ms | ratio |\n|---|---:|---:|---:|")
     for name in given.scores:
         sides: tuple[list[float], list[float]] = [], []
+        onednn = ["--onednn"] if given.onednn else []
         for _ in range(given.rounds):
-            for tree, times in zip((given.before, HERE.parents[1]), sides, strict=True):
-                times.append(milliseconds(given, name, tree))
+            sides[0].append(milliseconds(given, name, given.before, []))
+            sides[1].append(milliseconds(given, name, HERE.parents[1], onednn))
         old, new = map(statistics.median, sides)
         print(f"| {name} | {old:.2f} | {new:.2f} | {old / new:.2f} |", flush=True)
 
 
-def milliseconds(given: argparse.Namespace, score: str, tree: Path) -> float:
+def milliseconds(given: argparse.Namespace, score: str, tree: Path, more: list[str]) -> float:
     """Return the time of a score in the program of a tree, measured in a process of its own."""
     names = ("batch", "queries", "slots", "size", "repeats", "threads", "part")
     options = [f"--{name}={getattr(given, name)}" for name in names]
     done = subprocess.run(
-        [sys.executable, str(HERE), *options, "--time-only", "--scores", score],
+        [sys.executable, str(HERE), *options, *more, "--time-only", "--scores", score],
         env={**os.environ, "PYTHONPATH": str(tree.resolve())},
         stdout=subprocess.PIPE,
         check=True,
