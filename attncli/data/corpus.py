@@ -51,7 +51,7 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
         yield CorpusPair(source, tuple(references))
 
 
-def first_pairs(paths: Sequence[Path | str]) -> Iterator[tuple[str, str]]:
+def source_target_pairs(paths: Sequence[Path | str]) -> Iterator[tuple[str, str]]:
     """Yield each source of a corpus with its first reference; see `read_pairs`."""
     path = Path(paths[0])
     if len(paths) > 1:

@@ -64,7 +64,7 @@ class WindowedExamples:
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths (n,) of the sources and targets of the first window: a sample of the corpus."""
-        return self.window(0).lengths
+        return self.select(self.pieces(0), self.epoch, 0).lengths
 
     @property
     def shared(self) -> None:

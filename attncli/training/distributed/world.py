@@ -193,11 +193,8 @@ class ProcessGroup:
     def gather(self, content: bytes) -> list[bytes]:
         """Return the bytes of every process."""
         lengths = self.collect(torch.tensor([len(content)])).tolist()
-        padded = torch.zeros(max(1, *lengths), dtype=torch.uint8)
-        padded[: len(content)] = torch.frombuffer(bytearray(content or b"\0"), dtype=torch.uint8)[
-            : len(content)
-        ]
-        rows = self.collect(padded).view(self.size, -1)
+        padded = bytearray(content).ljust(max(1, *lengths), b"\0")
+        rows = self.collect(torch.frombuffer(padded, dtype=torch.uint8)).view(self.size, -1)
         return [row[:n].numpy().tobytes() for row, n in zip(rows, lengths, strict=True)]
 
     def start_adding(self, values: Tensor) -> Pending:

@@ -191,7 +191,7 @@ def write_corpus(
     are left out. See `write_pairs`.
     """
     dropped = token_writing.write_pairs(
-        (pair for pair in corpus.first_pairs(files) if pair[0] not in held),
+        (pair for pair in corpus.source_target_pairs(files) if pair[0] not in held),
         tokenizer,
         folder,
         max_length=max_length,
@@ -230,7 +230,7 @@ def sampled_lines(
     source: list[str] = []
     target: list[str] = []
     rng, total = random.Random(seed), 0
-    for text, translation in corpus.first_pairs(data.train):
+    for text, translation in corpus.source_target_pairs(data.train):
         if text in held:
             continue
         total += 1

@@ -19,10 +19,10 @@ from attncli.data.compression import BLOCK
 from attncli.data.corpus import (
     CorpusPair,
     fingerprint,
-    first_pairs,
     open_text,
     read_pairs,
     reference_columns,
+    source_target_pairs,
 )
 from attncli.data.streams import check_inputs
 from models.errors import ModelError
@@ -96,19 +96,19 @@ def test_files_written_end_to_end_are_one(
 
 
 @pytest.mark.parametrize("content", ["a\tb\nc\td\te\n\tf", "a ||| b\nc|||d ||| e", "\ta\n|||\tb"])
-def test_first_pairs_are_sources_and_first_references(content: str, tmp_path: Path) -> None:
+def test_pairs_of_texts_are_sources_and_first_references(content: str, tmp_path: Path) -> None:
     path = write(tmp_path / "table", content)
     expected = [(pair.source, pair.references[0]) for pair in read_pairs([path])]
-    assert list(first_pairs([path])) == expected
+    assert list(source_target_pairs([path])) == expected
     files = [write(tmp_path / name, f"{name}\n{name}") for name in "xyz"]
-    assert list(first_pairs(files)) == [("x", "y")] * 2
+    assert list(source_target_pairs(files)) == [("x", "y")] * 2
 
 
 @pytest.mark.parametrize("content", ["", "a\tb\nc\n", "a ||| b\nc", "a", "a\tb\nc ||| d\n"])
-def test_first_pairs_are_refused_as_all_pairs_are(content: str, tmp_path: Path) -> None:
+def test_pairs_of_texts_are_refused_as_rows_are(content: str, tmp_path: Path) -> None:
     path = write(tmp_path / "table", content)
     with pytest.raises(ModelError) as refused:
-        list(first_pairs([path]))
+        list(source_target_pairs([path]))
     assert str(refused.value) == refusal([path])
 
 
