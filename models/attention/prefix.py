@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,6 +55,11 @@ class Prefix(NamedTuple):
         """Return some hypotheses, in the given order."""
         keys, values = (p.index_select(0, rows) for p in (self.slots.keys, self.slots.values))
         return Prefix(Slots(keys, values, self.length), self.length)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Prefix]) -> Prefix:
+        """Return the rows of several prefixes of one length."""
+        return cls.of(KeyValue.joined([part.seen for part in parts]))
 
     def extended(self, new: KeyValue) -> Prefix:
         """Return these slots followed by new ones.

@@ -31,19 +31,20 @@ def length_batches(
 
     max_tokens: limit of a batch's padded size, examples x longest, in tokens; one example may
     exceed it alone. max_count: limit of the examples in a batch. longest_first: return the batch of
-    the longest examples first, so that a lack of memory shows at once.
+    the longest examples first, so that a lack of memory shows at once; and fill the batches from
+    the longest example on, so that the one that is not full has the shortest examples.
     """
     batches: list[list[int]] = []
     batch: list[int] = []
-    for index in sorted((i for i, n in enumerate(lengths) if n), key=lambda i: lengths[i]):
-        too_large = max_tokens is not None and (len(batch) + 1) * lengths[index] > max_tokens
+    known = (index for index, length in enumerate(lengths) if length)
+    for index in sorted(known, key=lambda i: -lengths[i] if longest_first else lengths[i]):
+        longest = max(lengths[index], lengths[batch[0]] if batch else 0)
+        too_large = max_tokens is not None and (len(batch) + 1) * longest > max_tokens
         if batch and (too_large or len(batch) == max_count):
             batches.append(batch)
             batch = []
         batch.append(index)
-    if batch:
-        batches.append(batch)
-    return batches[::-1] if longest_first else batches
+    return [*batches, batch] if batch else batches
 
 
 def windows(examples: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -46,24 +46,28 @@ class FinishedBatch(NamedTuple):
 
 @dataclass
 class Outputs:
-    """Outputs of the sentences of a batch; they stay on the device until `lists`."""
+    """Outputs of sentences; they stay on the device until `lists`."""
 
-    sentences: int
     config: SearchConfig
     parts: list[tuple[list[int], FinishedBatch]] = field(default_factory=list)
 
     def add(self, sentences: list[int], finished: FinishedBatch) -> None:
-        """Add the hypotheses of some sentences, given their indices in the batch."""
+        """Add the hypotheses of some sentences, given their numbers."""
         self.parts.append((sentences, finished))
 
-    def lists(self) -> list[list[Finished]]:
-        """Return the best `config.nbest` hypotheses of each sentence, best first."""
-        found: list[list[Finished]] = [[] for _ in range(self.sentences)]
+    def in_order(self) -> list[list[Finished]]:
+        """Return the best hypotheses of all sentences, which are numbered from 0."""
+        found = dict(self.lists())
+        return [found[number] for number in range(len(found))]
+
+    def lists(self) -> list[tuple[int, list[Finished]]]:
+        """Return the number and the best `config.nbest` hypotheses of each sentence, best first."""
+        found = []
         for sentences, finished in self.parts:
             for sentence, *parts in zip(
                 sentences, *(part.tolist() for part in finished[1:]), strict=True
             ):
-                found[sentence] = self._best(*parts)
+                found.append((sentence, self._best(*parts)))
         return found
 
     def _best(

@@ -76,7 +76,7 @@ def sample(
 
     A sentence whose outputs have all ended leaves the batch, so that the others decode faster.
     """
-    samples, outputs = begin(limits, keys, config, memory.mask.device), Outputs(len(limits), config)
+    samples, outputs = begin(limits, keys, config, memory.mask.device), Outputs(config)
     prepared, state = backend.start(memory)
     sentences = torch.arange(len(limits), device=memory.mask.device)
     state = state.select(sentences.repeat_interleave(config.nbest))
@@ -89,7 +89,7 @@ def sample(
             continue
         outputs.add(*finished(samples, [n for n, one in enumerate(going) if not one]))
         if not any(going):
-            return outputs.lists()
+            return outputs.in_order()
         kept = [n for n, one in enumerate(going) if one]
         state = state.select(samples.select(kept))
         prepared = prepared.select(torch.tensor(kept, device=samples.ids.device))

@@ -13,6 +13,7 @@ which sentences are done.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -51,13 +52,23 @@ def search(
 class Beams:
     """Live hypotheses of the sentences that are still being searched: K rows each."""
 
-    sentences: list[int]  # (B,) index in the batch of each group of rows; -1: an unused place
+    sentences: list[int]  # (B,) number of the sentence of each group of rows; -1: an unused place
     limits: list[int]  # (B,) maximum output length in tokens, end mark included
     log_probs: Tensor  # (B, K)
     ids: Tensor  # (B, K, t) output so far, start mark first
     state: Any  # decoder state of B * K rows
     prepared: Any  # prepared memory of B sentences
     finished: FinishedBatch  # the best of each sentence
+
+    @property
+    def length(self) -> int:
+        """Tokens of each hypothesis so far, start mark included."""
+        return self.ids.shape[2]
+
+    @property
+    def live(self) -> int:
+        """Number of sentences that are still being searched."""
+        return len(self.sentences) - self.sentences.count(UNUSED)
 
 
 class Candidates(NamedTuple):
@@ -71,10 +82,19 @@ def beam_search(
     backend: Backend, memory: HasMask, limits: list[int], width: int, config: SearchConfig
 ) -> list[list[Finished]]:
     """Search all sentences of a memory at once with a beam of `width`."""
+    beams = begin(backend, memory, limits, range(len(limits)), width)
+    found = dict(advance(backend, beams, width, config))
+    return [found[number] for number in range(len(limits))]
+
+
+def begin(
+    backend: Backend, memory: HasMask, limits: list[int], numbers: Sequence[int], width: int
+) -> Beams:
+    """Return the beams before the first token. numbers: of the sentences, in the outputs."""
     prepared, state = backend.start(memory)
-    count, device, alpha = len(limits), memory.mask.device, config.length_penalty
-    beams = Beams(
-        sentences=list(range(count)),
+    count, device = len(limits), memory.mask.device
+    return Beams(
+        sentences=list(numbers),
         limits=list(limits),
         log_probs=torch.zeros(count, 1, device=device),
         ids=torch.full((count, 1, 1), START, device=device),
@@ -82,8 +102,23 @@ def beam_search(
         prepared=prepared,
         finished=FinishedBatch.empty(count, width, device),
     )
-    outputs = Outputs(count, config)
-    while beams.sentences:
+
+
+def never(beams: Beams) -> bool:
+    """Return False: the search continues to its end."""
+    return False
+
+
+def advance(
+    backend: Backend,
+    beams: Beams,
+    width: int,
+    config: SearchConfig,
+    pause: Callable[[Beams], bool] = never,
+) -> list[tuple[int, list[Finished]]]:
+    """Search until all sentences are over or `pause` is true; return numbers and outputs."""
+    alpha, outputs = config.length_penalty, Outputs(config)
+    while beams.sentences and not pause(beams):
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
         length = beams.ids.shape[2]  # tokens after this step, end mark included
         at_limit = [limit <= length for limit in beams.limits]

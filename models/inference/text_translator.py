@@ -226,14 +226,21 @@ class TextTranslator(TrainedModel):
         for index in empty:
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = len(empty), [len(source.ids) for source in sources]
-        for batch in length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True):
-            chosen = [sources[index] for index in batch]
-            found = self._search(chosen, config)
-            done += len(batch)
+        batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
+        for found in self._searched(sources, batches, config):
+            done += len(found)
             on_batch(done)
-            for index, source, outputs in zip(batch, chosen, found, strict=True):
+            for index, outputs in found:
                 hypotheses = tuple(map(self._hypothesis, outputs))
-                yield index, Translation(source.text, hypotheses, source.to)
+                yield index, Translation(sources[index].text, hypotheses, sources[index].to)
+
+    def _searched(
+        self, sources: Sequence[EncodedText], batches: list[list[int]], config: SearchConfig
+    ) -> Iterator[list[tuple[int, list[Finished]]]]:
+        """Yield indices of sources and their best outputs; batches: indices of the sources."""
+        for batch in batches:
+            found = self._search([sources[index] for index in batch], config)
+            yield list(zip(batch, found, strict=True))
 
 
 def _report(on_batch: Callable[[int], None], before: int, done: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -11,6 +11,7 @@ from models.config import SearchConfig
 from models.inference.batching import pad
 from models.inference.constrained import constrained_search, with_phrases
 from models.inference.hypotheses import Finished, length_limit
+from models.inference.joined_search import JoinedSearch
 from models.inference.search import search
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
@@ -45,3 +46,21 @@ class Translator(TorchModel, TextTranslator):
             return constrained_search(self.model, memory, limits[number], phrases[number], config)
 
         return with_phrases(found, phrases, search_again)
+
+    def _searched(
+        self, sources: Sequence[EncodedText], batches: list[list[int]], config: SearchConfig
+    ) -> Iterator[list[tuple[int, list[Finished]]]]:
+        """Yield indices and outputs; the last sentences of all batches are searched together."""
+        if config.method == "sample" or self.glossary is not None:
+            yield from super()._searched(sources, batches, config)
+            return
+        searches = JoinedSearch(self.model, config)
+        for batch in batches:
+            with torch.inference_mode(), packed_weights(self.model):
+                chosen = [sources[index] for index in batch]
+                limits = [length_limit(len(each.ids), config) for each in chosen]
+                found = searches.add(self.memory(chosen), limits, batch)
+            yield found
+        with torch.inference_mode(), packed_weights(self.model):
+            found = searches.finish()
+        yield found

@@ -91,7 +91,8 @@ def test_batches_hold_every_sentence_once_within_the_budget() -> None:
     assert [i for batch in batches for i in batch] == order
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= 12
-    assert length_batches(lengths, max_tokens=12, longest_first=True) == batches[::-1]
+    longest_first = length_batches(lengths, max_tokens=12, longest_first=True)
+    assert longest_first == [[6], [1], [4, 5, 0], [7, 2]]
     assert [len(batch) for batch in length_batches(lengths, max_count=3)] == [3, 3, 1]
 
 
