@@ -82,7 +82,7 @@ def test_a_loop_is_reported_unless_a_reference_of_its_line_has_it(
     assert "outputs with a repetition loop: 2" in capsys.readouterr().err
     table.write_text(f"go\t{'walk ' * 8}\n")
     evaluate_texts([table], models=[tmp_path])
-    assert "loop" not in capsys.readouterr().err
+    assert "repetition" not in capsys.readouterr().err
 
 
 def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
