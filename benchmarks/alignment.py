@@ -302,7 +302,7 @@ def translation(tatoeba: Path, work: Path) -> None:
     rows = test.read_text("utf-8").splitlines()
     sources.write_text("".join(f"{row.partition(chr(9))[0]}\n" for row in rows), "utf-8")
     bundle = ["-m", str(work / "aligner-1"), "--to", "fr"]
-    attn("translate", *bundle, "-o", str(outputs), *ALIGNER, str(sources))
+    attn("translate", *bundle, *ALIGNER, "-i", str(sources), "-o", str(outputs))
     translator = ["-m", TRANSLATOR, "--to", "fr", "--hypotheses", str(outputs)]
     attn("evaluate", *translator, *ALIGNER, str(test))
 

@@ -128,19 +128,29 @@ def inputs_of(
     for number, translator in enumerate(ways):
         turned = [pair.turned() for pair in pairs] if number else pairs
         encoded = [encode(translator, pair.source, pair.target) for pair in turned]
-        left = MOST_TOKENS // len(ways)
-        lengths = [max(len(one.source), len(one.target)) for one in encoded]
-        fitting = [n if n <= translator.max_source_length else 0 for n in lengths]
-        batches = list(length_batches(fitting, max_tokens=BATCH_TOKENS))
+        batches = list(
+            length_batches(lengths_of(translator, encoded, len(ways)), max_tokens=BATCH_TOKENS)
+        )
         for done, batch in enumerate(batches, number * len(batches)):
             report("inputs of the alignment layer", done, len(ways) * len(batches))
-            left -= sum(lengths[n] for n in batch)
-            if left < 0:
-                break
             found.append(
                 captured(translator, [encoded[n] for n in batch], [turned[n].guide for n in batch])
             )
     return found
+
+
+def lengths_of(translator: Translator, encoded: Sequence[Encoded], ways: int) -> list[int]:
+    """Return the length of each pair in tokens; 0 for those that are left out.
+
+    These are too long for the model, or beyond the share of MOST_TOKENS of one of so many ways.
+    """
+    lengths, total = [], 0
+    for pair in encoded:
+        length = max(len(pair.source), len(pair.target))
+        total += length
+        fits = len(pair.source) <= translator.max_source_length and total <= MOST_TOKENS // ways
+        lengths.append(length if fits else 0)
+    return lengths
 
 
 @torch.no_grad()

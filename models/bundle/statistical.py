@@ -102,8 +102,11 @@ def check(tables: StatisticalTables) -> None:
     for direction, words in ((tables.forward, sizes[1]), (tables.reverse, sizes[0])):
         wanted = {"lexicon": len(keys), "null": words, "jumps": 2 * MAX_WORDS + 1}
         for name, part in direction._asdict().items():
-            if part.shape != (wanted[name],) or not bool(((part >= 0) & (part < torch.inf)).all()):
+            fits = part.shape == (wanted[name],) and part.is_floating_point()
+            if not (fits and bool(((part >= 0) & (part < torch.inf)).all())):
                 raise ValueError(name)
+        if not bool((direction.jumps > 0).all()):
+            raise ValueError("jumps of probability 0")
 
 
 def as_tensor(words: tuple[str, ...]) -> Tensor:
@@ -113,4 +116,4 @@ def as_tensor(words: tuple[str, ...]) -> Tensor:
 
 def as_words(content: Tensor) -> tuple[str, ...]:
     """Return the words of bytes (M,)."""
-    return tuple(bytes(content.to(torch.uint8).tolist()).decode("utf-8").split("\n")[:-1])
+    return tuple(bytes(content.to(torch.uint8).flatten().tolist()).decode("utf-8").split("\n")[:-1])
