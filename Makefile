@@ -57,7 +57,7 @@ test-all: $(READY)  ## Run the tests, including slow ones
 	$(RUN)/python -m pytest $(WORKERS) -m 'slow or not slow'
 
 torture: $(READY)  ## Attack the program for some minutes: kills, full disks, hostile input
-	OMP_NUM_THREADS=1 $(RUN)/python -m tests.torture
+	$(RUN)/python -m tests.torture
 
 check: $(READY)  ## Check style and types
 	$(RUN)/ruff check .

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that wait spend time of the worker's limit
 
 from tests.torture.campaign import ATTACKS, Campaign
 from tests.torture.worker import Result
