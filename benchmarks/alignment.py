@@ -297,13 +297,19 @@ def spread(found: dict[str, Found], gold: Sequence[PairLinks]) -> str:
 
 
 def translation(tatoeba: Path, work: Path) -> None:
-    """Print the scores of the translator and of the bundle that was made from it."""
-    test, sources, outputs = tatoeba / "eng-fra.test.tsv", work / "test.en", work / "test.fr"
+    """Compare the outputs of the translator and of the bundle made from it; print their scores."""
+    test, sources = tatoeba / "eng-fra.test.tsv", work / "test.en"
     rows = test.read_text("utf-8").splitlines()
     sources.write_text("".join(f"{row.partition(chr(9))[0]}\n" for row in rows), "utf-8")
-    bundle = ["-m", str(work / "aligner-1"), "--to", "fr"]
-    attn("translate", *bundle, *ALIGNER, "-i", str(sources), "-o", str(outputs))
-    translator = ["-m", TRANSLATOR, "--to", "fr", "--hypotheses", str(outputs)]
+    models = {"translator": TRANSLATOR, "bundle": str(work / "aligner-1")}
+    outputs = {name: work / f"test.{name}.fr" for name in models}
+    for name, model in models.items():
+        options = ["-m", model, "--to", "fr", "-i", str(sources), "-o", str(outputs[name])]
+        attn("translate", *options, *ALIGNER)
+    texts = [path.read_text("utf-8").splitlines() for path in outputs.values()]
+    same = sum(a == b for a, b in zip(*texts, strict=True))
+    print(f"outputs of the bundle that equal those of the translator: {same:,} of {len(rows):,}")
+    translator = ["-m", TRANSLATOR, "--to", "fr", "--hypotheses", str(outputs["bundle"])]
     attn("evaluate", *translator, *ALIGNER, str(test))
 
 
