@@ -44,6 +44,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.bundle"],
     ["models.images"],
     ["models.inference"],
+    ["models.onnx"],
     ["models.alignment"],
     ["models"],
     ["attncli.escapes", "attncli.plurals"],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from attncli import console
 from attncli.jobs import installed as models
+from attncli.jobs.export import Program
+from attncli.jobs.export import export as write_export
 from attncli.jobs.installed import Packing
 from attncli.render.columns import size
 from models.bundle.about import About
@@ -77,20 +79,23 @@ def export(
     model: Model,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder to write.")],
     *,
-    to: Annotated[Literal["ctranslate2"], typer.Option(help="Program that will run the model.")],
-    precision: Annotated[ComputePrecision, typer.Option(help="Precision of the weights.")] = "fp32",
+    to: Annotated[Program, typer.Option(help="Program that will run the model.")],
+    precision: Annotated[
+        ComputePrecision, typer.Option(help="Precision of the weights; int8 for ctranslate2 only.")
+    ] = "fp32",
 ) -> None:
-    """Write a text Transformer for another program.
+    """Write a model for another program.
 
-    The folder has the model, the SentencePiece model of its tokens, and the model card. The docs
-    show a program that runs it: docs/translate.md, "A model for other programs".
+    ctranslate2 takes text Transformers; onnx every translator, captioner and classifier, with the
+    attention weights as an output (extra: pip install 'attn[onnx]'). The folder has the model, the
+    SentencePiece model of its tokens, and the model card; for onnx a Python program that runs it,
+    too. docs/export.md describes both.
 
     Example:
       attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
+      attn models export photos photos-onnx --to onnx
     """
-    from models.inference.ctranslate2.export import export
-
-    export(find_model(model), folder, precision)
+    write_export(find_model(model), folder, to, precision)
     console.say(f"wrote {folder}, a model for {to}")
 
 

@@ -79,6 +79,9 @@ class _Blocks:
 
     def groups(self) -> Iterator[slice]:
         """Yield groups of sentences whose hidden units for one query fit a block."""
+        if torch.compiler.is_compiling():  # sizes are unknown
+            yield slice(None)
+            return
         sentences = max(1, BLOCK_ELEMENTS // max(1, self.keys[0].numel()))
         for start in range(0, len(self.keys), sentences):
             yield slice(start, start + sentences)
@@ -141,11 +144,12 @@ class _Blocks:
 
 
 def _can_factorise(query: Tensor, keys: Tensor) -> bool:
-    """Return True if the product of exponentials is exact enough; False outside the processor.
+    """Return True if the product of exponentials is exact enough.
 
-    The host would have to wait for another device to learn the largest element.
+    It is False outside the processor, where the host would have to wait to learn the largest
+    element, and in a traced graph, which does not know it.
     """
-    if keys.device.type != "cpu":
+    if keys.device.type != "cpu" or torch.compiler.is_compiling():
         return False
     return max(float(part.detach().abs().amax()) for part in (query, keys)) <= LARGEST
 

@@ -30,7 +30,7 @@ class FeedForwardEnergy(torch.autograd.Function):
         ctx.save_for_backward(query, keys, energy, *layers)
         with torch.autocast(keys.device.type, enabled=False):
             v, maps = energy.to(keys.dtype), [layer.to(keys.dtype) for layer in layers]
-            parts = query.to(keys.dtype).split(_queries_at_once(keys), 1)
+            parts = query.to(keys.dtype).split(_queries_at_once(query, keys), 1)
             return torch.cat([_activations(part, keys, maps)[-1] @ v for part in parts], 1)
 
     @staticmethod
@@ -40,7 +40,7 @@ class FeedForwardEnergy(torch.autograd.Function):
         with torch.autocast(keys.device.type, enabled=False), torch.no_grad():
             maps = [layer.to(keys.dtype) for layer in layers]
             total = _Gradients(keys, energy.to(keys.dtype), maps)
-            size = _queries_at_once(keys)
+            size = _queries_at_once(query, keys)
             parts = query.to(keys.dtype).split(size, 1), grads[0].to(keys.dtype).split(size, 1)
             of_query = [total.add(part, grad) for part, grad in zip(*parts, strict=True)]
         found = [torch.cat(of_query, 1), total.keys, total.energy, *total.maps]
@@ -73,7 +73,9 @@ class _Gradients:
         return inner.sum(2)
 
 
-def _queries_at_once(keys: Tensor) -> int:
+def _queries_at_once(query: Tensor, keys: Tensor) -> int:
+    if torch.compiler.is_compiling():  # the number of elements is unknown
+        return query.shape[1]
     return max(1, CHUNK_ELEMENTS // max(1, keys.numel()))
 
 

@@ -10,7 +10,12 @@ import re
 SPACES = re.compile(
     "[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+"
 )  # neither tabs nor line separators
-APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\uff07", "'"))
+APOSTROPHE_SIGNS = "\u2019\u02bc\uff07"
+REPLACEMENTS = (  # of a text without spaces at its ends: `normalise`, for other programs
+    (SPACES.pattern, " "),
+    (f"[{APOSTROPHE_SIGNS}]", "'"),
+)
+APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
 STOPS = tuple(".!?…:;。！？")
 TAIL = re.compile(r"\W*$")
 ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]+", re.IGNORECASE)

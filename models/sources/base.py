@@ -17,6 +17,7 @@ class Source:
     ability: ClassVar[str]  # for messages: "reads texts"
     runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
     shared_weights: ClassVar[str] = ""  # prefix of weights that models may share; empty: none
+    graph_inputs: ClassVar[str] = ""  # module:Class, inputs of ONNX graphs; empty: no export
     ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
     unused_settings: ClassVar[tuple[str, ...]] = ()  # of search and tokenizer, without effect
 

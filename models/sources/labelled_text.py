@@ -15,6 +15,7 @@ class LabelledTextSource(Source):
     task = "classify"
     ability = "classifies texts"
     runner = "models.inference.classifier:Classifier"
+    graph_inputs = "models.onnx.inputs:LabelledTokenIds"
     ensemble = "models.inference.ensemble_classifier:EnsembleClassifier"
     unused_settings = (
         *("search", "tokenizer.joint", "tokenizer.target_kind"),

@@ -14,5 +14,6 @@ class TextSource(Source):
     task = "translate"
     ability = "reads texts"
     runner = "models.inference.translator:Translator"
+    graph_inputs = "models.onnx.inputs:TokenIds"
     ensemble = "models.inference.ensemble_translator:EnsembleTranslator"
     unused_settings = ("search.max_caption",)

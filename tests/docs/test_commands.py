@@ -5,7 +5,7 @@ run one after the other (test_tutorials.py). What a line needs beyond that is in
 training gets tiny settings or a light `--dry-run`. Blocks of commands are fenced with ```sh, Python
 with ```python. A word after the language says what a block needs: `box` the models in the box,
 `make` a Makefile (its targets are checked without running them), `copy` a copy of the repository
-(test_adding.py).
+(test_adding.py), any other word a package.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^python ", "--help"),
 )
 CLUSTERS = ("ray", "pyspark")  # packages that an example needs
+EXTRAS = {"onnx": ("onnxscript", "onnxruntime"), **{name: (name,) for name in CLUSTERS}}
 COMMAND = re.compile(r"^(?:    |\$ )?(?:attn|python|pip|make) .*", re.M)
 
 
@@ -70,11 +71,11 @@ TABLES = [(page.name, text) for page in PAGES for _, text in blocks(page, "toml"
 
 @pytest.mark.parametrize(
     "line",
-    [line for line in LINES if line.needs in ("", "box")],
+    [line for line in LINES if line.needs in ("", "box", *EXTRAS)],
     ids=lambda line: f"{line.page}: {line.text}",
 )
 def test_a_command_line_runs(line: Line, workplace: Path) -> None:
-    require_models(line.needs)
+    require(line.needs)
     text = with_additions(line.text)
     if " -o runs/en-de " in text:
         shutil.rmtree(workplace / "runs/en-de")
@@ -99,6 +100,13 @@ def test_every_command_is_in_a_block_that_a_test_runs(page: Path) -> None:
     assert COMMAND.findall(text) == []
 
 
+def require(needs: str) -> None:
+    """Skip a block whose package is missing; expect a failure if its model is missing."""
+    require_models(needs)
+    for package in EXTRAS.get(needs, ()):
+        pytest.importorskip(package)
+
+
 def with_additions(text: str) -> str:
     """Return the line with what the table adds to it."""
     text = next((f"{text} {more}" for pattern, more in ADDED if re.search(pattern, text)), text)
@@ -114,9 +122,7 @@ def with_additions(text: str) -> str:
     ids=lambda example: f"{example.page} {example.needs}".strip(),
 )
 def test_a_python_example_runs(example: Line, workplace: Path) -> None:
-    require_models(example.needs)
-    if example.needs in CLUSTERS:
-        pytest.importorskip(example.needs)
+    require(example.needs)
     exec(compile(example.text, example.page, "exec"), {"__name__": "__main__"})
 
 

@@ -1,0 +1,1 @@
+"""Models as ONNX graphs for other programs."""

@@ -1,0 +1,150 @@
+"""A model as a folder of ONNX graphs, with everything that another program needs to run it.
+
+encoder.onnx         inputs -> memory.*, and the first state.*
+decoder_step.onnx    tokens, memory.*, state.* -> logits, attention, next.*
+model.onnx           in place of both for a classifier: inputs -> logits, attention
+config.json          inputs and outputs of each graph, special ids, lengths, how inputs are made
+*.model, labels.txt  SentencePiece models, labels of a classifier
+example.py           a program that runs the model, with its search in greedy.py
+card.md              the model card
+
+A row of a step is an output of one input. A beam needs the rows of memory and state repeated.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from models.bundle import Bundle, read
+from models.bundle.settings import CARD
+from models.bundle.settings import NAME as CONFIG
+from models.encoders.intra import IntraEncoder
+from models.errors import ConfigurationError
+from models.files import write_folder
+from models.inference.engines import ComputePrecision
+from models.model import EncoderDecoder
+from models.onnx.graphs import MEMORY, NEXT, STATE, EncoderGraph, StepGraph, WholeGraph
+from models.onnx.inputs import GraphInputs
+from models.onnx.recurrence import with_onnx_recurrence
+from models.onnx.trace import Traced, check_packages, traced
+from models.sources import source_of
+from models.tokenizer import END, NEVER_OUTPUT, PAD, START, UNKNOWN
+
+FORMAT = 1
+
+
+def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:
+    """Write the model of a bundle as ONNX graphs into a new folder.
+
+    Raises ModelError if the folder exists, the bundle is damaged, a package is missing, or the
+    model cannot be written as graphs.
+    """
+    check_packages()
+    if precision != "fp32":
+        raise ConfigurationError(f"precision {precision} of ONNX graphs", "fp32")
+    if folder.exists() or folder.is_symlink():
+        raise ConfigurationError(f"{folder} exists", "a new folder", "remove it first")
+    opened = read(bundle)
+    inputs = inputs_of(opened.model)
+    graphs = graphs_of(opened.model, inputs)
+    card = bundle / CARD
+    files = {
+        **{f"{name}.onnx": graph.content for name, graph in graphs.items()},
+        **opened.tokenizer.files(),
+        **_examples(inputs),
+        CONFIG: _text(described(opened, inputs, graphs)),
+        **({CARD: card.read_bytes()} if card.is_file() else {}),
+    }
+
+    def fill(place: Path) -> None:
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+
+    write_folder(folder, fill)
+
+
+def inputs_of(model: EncoderDecoder) -> GraphInputs:
+    """Return the inputs of a model's graphs; ConfigurationError if it cannot be exported."""
+    source = source_of(model.config.family)
+    if not source.graph_inputs:
+        raise ConfigurationError(
+            f"a model of family {model.config.family}, which {source.ability}, for ONNX",
+            "a kind of input that names its graph inputs",
+        )
+    if model.read_mode == "hard sample":
+        raise ConfigurationError(
+            "hard attention that samples (model.attention.read_decode = sample), for ONNX",
+            "read_decode argmax or expected, or soft attention",
+        )
+    if isinstance(model.encoder, IntraEncoder):
+        raise ConfigurationError(
+            "model.encoder_attention = intra, a loop over the source, for ONNX",
+            "model.encoder_attention = none",
+        )
+    module, _, name = source.graph_inputs.partition(":")
+    inputs: GraphInputs = getattr(importlib.import_module(module), name)()
+    return inputs
+
+
+def graphs_of(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Traced]:
+    """Return the graphs of a model by name."""
+    model = with_onnx_recurrence(model)
+    if inputs.one_step:
+        return {"model": traced(WholeGraph(model, inputs))}
+    step = traced(StepGraph(model, inputs))
+    wanted = [port.name for port in step.inputs if port.name != "tokens"]
+    return {"encoder": traced(EncoderGraph(model, inputs, wanted)), "decoder_step": step}
+
+
+def described(bundle: Bundle, inputs: GraphInputs, graphs: dict[str, Traced]) -> dict[str, Any]:
+    """Return the content of the config.json."""
+    family = bundle.model.config.family
+    return {
+        "format": FORMAT,
+        "task": source_of(family).task,
+        "family": family,
+        "graphs": {name: _ports(graph) for name, graph in graphs.items()},
+        **(_of_steps(graphs["decoder_step"]) if "decoder_step" in graphs else {}),
+        "tokens": {"pad": PAD, "unknown": UNKNOWN, "start": START, "end": END},
+        "never_output": list(NEVER_OUTPUT),
+        "tokenizer": _tokenizers(bundle),
+        **inputs.describe(bundle),
+    }
+
+
+def _ports(graph: Traced) -> dict[str, Any]:
+    """Return name, type and shape of each input and output."""
+    sides = {"inputs": graph.inputs, "outputs": graph.outputs}
+    return {side: [port._asdict() for port in ports] for side, ports in sides.items()}
+
+
+def _of_steps(step: Traced) -> dict[str, Any]:
+    """Return the names of the memory, and of each state with that of the state after it."""
+    names = [port.name for port in step.inputs]
+    states = [name for name in names if name.startswith(f"{STATE}.")]
+    return {
+        "memory": [name for name in names if name.startswith(f"{MEMORY}.")],
+        "state": {name: name.replace(STATE, NEXT, 1) for name in states},
+    }
+
+
+def _tokenizers(bundle: Bundle) -> dict[str, str]:
+    """Return the SentencePiece model of each side."""
+    source, *target = (name for name in bundle.tokenizer.files() if name.endswith(".model"))
+    return {"source": source, "target": target[0] if target else source}
+
+
+def _examples(inputs: GraphInputs) -> dict[str, bytes]:
+    """Return the programs of the folder: the last one is example.py."""
+    *others, last = inputs.examples
+    place = resources.files("models.onnx.examples")
+    names = {**{name: name for name in others}, last: "example"}
+    return {f"{new}.py": (place / f"{name}.py").read_bytes() for name, new in names.items()}
+
+
+def _text(config: dict[str, Any]) -> bytes:
+    return (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode()

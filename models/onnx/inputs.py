@@ -1,0 +1,124 @@
+"""Inputs of a model's graphs: one class per kind of input, which the source names.
+
+A class states the names of the inputs, example inputs for tracing, how the model encodes them, and
+what a program must know to make them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from models.bundle import Bundle
+from models.config import ModelConfig
+from models.encoders.image import ImageEncoder
+from models.inference.hypotheses import caption_limit
+from models.inference.normalise import REPLACEMENTS
+from models.labels import LABELS
+from models.limits import OUTPUT_TOKENS
+from models.model import EncoderDecoder
+from models.tokenizer import END
+from models.types import Memory
+
+
+class GraphInputs:
+    """Inputs of the graphs of one kind of model."""
+
+    names: ClassVar[tuple[str, ...]]
+    one_step: ClassVar[bool] = False  # True if the model predicts a single token: a label
+    examples: ClassVar[tuple[str, ...]]  # programs in models/onnx/examples that run the graphs
+
+    def example(self, config: ModelConfig, batch: int, length: int) -> tuple[Tensor, ...]:
+        """Return inputs of a batch; length: of a text in tokens."""
+        raise NotImplementedError
+
+    def encode(self, model: EncoderDecoder, *given: Tensor) -> Memory:
+        """Return the memory of inputs."""
+        raise NotImplementedError
+
+    def describe(self, bundle: Bundle) -> dict[str, Any]:
+        """Return settings that a program needs to make the inputs and to end the outputs."""
+        raise NotImplementedError
+
+
+class TokenIds(GraphInputs):
+    """Ids (B, S) of texts with their mask."""
+
+    names = ("ids", "mask")
+    examples: ClassVar[tuple[str, ...]] = ("greedy", "translate")
+
+    def example(self, config: ModelConfig, batch: int, length: int) -> tuple[Tensor, ...]:
+        """Return texts of this length; the last one has a padded token."""
+        mask = torch.ones(batch, length, dtype=torch.bool)
+        mask[-1, -1] = False
+        return torch.full((batch, length), END), mask
+
+    def encode(self, model: EncoderDecoder, *given: Tensor) -> Memory:
+        """Return the memory of ids (B, S) and mask (B, S)."""
+        ids, mask = given
+        return model.encode(ids, mask)
+
+    def describe(self, bundle: Bundle) -> dict[str, Any]:
+        """Return how texts become ids, and the greatest lengths."""
+        search, tokenizer = bundle.search, bundle.tokenizer
+        return {
+            "normalise": REPLACEMENTS,
+            "ends_source": True,
+            "languages": {
+                language: tokenizer.language_id(language)
+                for language in bundle.tokenizer_config.languages
+            },
+            "max_source": bundle.model.config.max_source,
+            "max_output": {
+                "ratio": search.max_ratio,
+                "extra": search.max_extra,
+                "most": OUTPUT_TOKENS,
+            },
+        }
+
+
+class LabelledTokenIds(TokenIds):
+    """Ids (B, S) of texts with their mask, for a label."""
+
+    one_step = True
+    examples = ("classify",)
+
+    def describe(self, bundle: Bundle) -> dict[str, Any]:
+        """Return how texts become ids, and the file of the labels."""
+        return {
+            "normalise": REPLACEMENTS,
+            "ends_source": False,
+            "max_source": bundle.model.config.max_source,
+            "labels": LABELS,
+        }
+
+
+class Pixels(GraphInputs):
+    """Pixels (B, 3, h, w) of images, from 0 to 1."""
+
+    names = ("pixels",)
+    examples = ("greedy", "caption")
+
+    def example(self, config: ModelConfig, batch: int, length: int) -> tuple[Tensor, ...]:
+        """Return random images."""
+        return (torch.rand(batch, 3, config.image.size, config.image.size),)
+
+    def encode(self, model: EncoderDecoder, *given: Tensor) -> Memory:
+        """Return the memory of images; every cell is real."""
+        (pixels,), encoder = given, model.encoder
+        assert isinstance(encoder, ImageEncoder)
+        rows, columns = encoder.grid
+        cells = pixels.new_ones(pixels.shape[0], rows * columns, dtype=torch.bool)
+        return model.encode(pixels, cells)
+
+    def describe(self, bundle: Bundle) -> dict[str, Any]:
+        """Return how images become pixels, the grid of cells, and the greatest length."""
+        encoder, image = bundle.model.encoder, bundle.model.config.image
+        assert isinstance(encoder, ImageEncoder)
+        return {
+            "image": {"size": image.size, "fit": image.fit},
+            "grid": list(encoder.grid),
+            "max_output": {"most": caption_limit(bundle.search)},
+        }

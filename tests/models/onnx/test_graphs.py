@@ -1,0 +1,161 @@
+"""ONNX graphs of every family compute in onnxruntime what the model computes in torch."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+pytest.importorskip("onnxscript", reason="the extra attn[onnx] is not installed")
+pytest.importorskip("onnxruntime", reason="the extra attn[onnx] is not installed")
+
+from models.bundle import build
+from models.config import AttentionConfig, ModelConfig
+from models.encoders.padded_rnn import CELLS, PaddedRnn
+from models.errors import ConfigurationError
+from models.model import EncoderDecoder
+from models.onnx.export import graphs_of, inputs_of
+from models.onnx.graphs import Graph, Sizes
+from models.onnx.recurrence import OnnxRecurrence
+from models.onnx.trace import traced
+from models.registry import names
+from models.types import VocabularySizes
+from tests.models.onnx.running import check_label, check_steps, run
+from tests.models.small import FIRST_WORD, IMAGES, VOCABULARY, small_config, sources
+
+FAST = ("rnnsearch", "transformer")  # the other families take another minute
+PRESETS = {
+    "seq2seq": "seq2seq-small",
+    "rnnsearch": "rnnsearch-nano",
+    "luong": "luong-small",
+    "transformer": "transformer-nano",
+    "captioner": "show-attend-tell-hard-nano",
+    "captioner-transformer": "captioner-transformer-nano",
+    "classifier": "self-attentive-small",
+    "classifier-transformer": "classifier-transformer-small",
+}
+SHAPES = ((1, 1), (4, 11))  # sentences and tokens, none of them those of the trace
+SCORES = ("additive", "location", "location_aware", "ffn", "cosine", "general")
+PARTS: list[dict[str, Any]] = [
+    *({"score": name} for name in SCORES),
+    {"score": "additive", "coverage": True},
+    {"score": "general", "window": "local_m", "heads": 2},
+    {"window": "local_p"},
+    {"normalise": "sparsemax"},
+    {"normalise": "entmax15"},
+]
+
+
+def check_graphs(config: ModelConfig) -> None:
+    """Compare all graphs of a model with random weights, for several sizes."""
+    model = model_of(config)
+    inputs = inputs_of(model)
+    graphs = {name: graph.content for name, graph in graphs_of(model, inputs).items()}
+    for sentences, length in SHAPES:
+        given: tuple[Tensor, ...] = sources(*[max(1, length - n) for n in range(sentences)])
+        if inputs.names == ("pixels",):
+            given = (torch.rand(sentences, 3, IMAGES.size, IMAGES.size),)
+        if inputs.one_step:
+            check_label(model, inputs, graphs["model"], given)
+        else:
+            tokens = torch.randint(FIRST_WORD, VOCABULARY, (sentences, 4))
+            check_steps(model, inputs, graphs, given, tokens)
+
+
+def model_of(config: ModelConfig) -> EncoderDecoder:
+    model = build(config, VocabularySizes(VOCABULARY, VOCABULARY, False))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    return model.eval()
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow])
+        for name in names("family")
+    ],
+)
+def test_graphs_of_a_family_equal_torch_for_other_sizes(family: str) -> None:
+    check_graphs(small_config(PRESETS[family]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_graphs_of_every_attention_equal_torch(parts: dict[str, Any]) -> None:
+    attention = AttentionConfig(**{"score": "dot", "positions": 200, **parts})
+    config = dataclasses.replace(small_config("luong-small"), max_source=200)
+    check_graphs(dataclasses.replace(config, attention=attention))
+
+
+class RecurrenceGraph(Graph):
+    """Recurrent layers alone."""
+
+    inputs = ("x", "mask")
+
+    def __init__(self, layers: nn.Module, size: int) -> None:
+        super().__init__()
+        self.layers, self.size = layers, size
+
+    def example(self, sizes: Sizes) -> tuple[Tensor, ...]:
+        mask = torch.ones(sizes.batch, sizes.length, dtype=torch.bool)
+        return torch.zeros(sizes.batch, sizes.length, self.size), mask
+
+    def outputs(self, given: tuple[Tensor, ...]) -> dict[str, Tensor]:
+        values, final = self.layers(*given)
+        return {"values": values, "final": final}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_recurrent_layers_equal_torch_on_sentences_of_several_lengths(
+    cell: str, bidirectional: bool
+) -> None:
+    layers: PaddedRnn = CELLS[cell](3, 4, 2, batch_first=True, bidirectional=bidirectional)
+    content = traced(RecurrenceGraph(OnnxRecurrence(layers), 3)).content
+    mask = torch.arange(6) < torch.tensor([[6], [1], [4]])
+    x = torch.randn(3, 6, 3)
+    found = run(content, {"x": x.numpy(), "mask": mask.numpy()})
+    with torch.no_grad():
+        values, final = layers(x, mask)
+    torch.testing.assert_close(torch.from_numpy(found["values"]), values)
+    torch.testing.assert_close(torch.from_numpy(found["final"]), final)
+
+
+@cache
+def unsupported() -> dict[str, ModelConfig]:
+    hard = small_config("show-attend-tell-hard-nano")
+    sampling = dataclasses.replace(hard.attention, read_decode="sample")
+    return {
+        "encoder_attention = intra": dataclasses.replace(
+            small_config("rnnsearch-nano"), encoder_attention="intra"
+        ),
+        "that samples": dataclasses.replace(hard, attention=sampling),
+    }
+
+
+@pytest.mark.parametrize("message", unsupported())
+def test_a_model_that_has_no_graph_is_refused(message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        inputs_of(model_of(unsupported()[message]))
+
+
+class LoopGraph(RecurrenceGraph):
+    """A loop over the tokens of the example."""
+
+    def __init__(self) -> None:
+        super().__init__(nn.Identity(), 2)
+
+    def outputs(self, given: tuple[Tensor, ...]) -> dict[str, Tensor]:
+        return {"last": [slot * 2 for slot in given[0].unbind(1)][-1]}
+
+
+def test_a_graph_of_one_length_only_is_refused_in_one_line() -> None:
+    with pytest.raises(ConfigurationError, match="LoopGraph cannot be traced") as caught:
+        traced(LoopGraph())
+    assert "\n" not in str(caught.value)
