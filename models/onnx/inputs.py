@@ -6,7 +6,7 @@ what a program must know to make them.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
@@ -107,18 +107,20 @@ class Pixels(GraphInputs):
 
     def encode(self, model: EncoderDecoder, *given: Tensor) -> Memory:
         """Return the memory of images; every cell is real."""
-        (pixels,), encoder = given, model.encoder
-        assert isinstance(encoder, ImageEncoder)
-        rows, columns = encoder.grid
+        (pixels,), (rows, columns) = given, grid_of(model)
         cells = pixels.new_ones(pixels.shape[0], rows * columns, dtype=torch.bool)
         return model.encode(pixels, cells)
 
     def describe(self, bundle: Bundle) -> dict[str, Any]:
         """Return how images become pixels, the grid of cells, and the greatest length."""
-        encoder, image = bundle.model.encoder, bundle.model.config.image
-        assert isinstance(encoder, ImageEncoder)
+        image = bundle.model.config.image
         return {
             "image": {"size": image.size, "fit": image.fit},
-            "grid": list(encoder.grid),
+            "grid": list(grid_of(bundle.model)),
             "max_output": {"most": caption_limit(bundle.search)},
         }
+
+
+def grid_of(model: EncoderDecoder) -> tuple[int, int]:
+    """Return rows and columns of the cells of an image."""
+    return cast(ImageEncoder, model.encoder).grid

@@ -1,7 +1,8 @@
 """Tensors inside a decoder's state or prepared memory, by name.
 
 Both are NamedTuples of tensors, of tuples, and of further NamedTuples. The name of a tensor is the
-path to it: "recurrent", "layers.0.keys". A part that is None has no tensor.
+path to it: "recurrent", "layers.0.keys". A part that is None or a flag has no tensor, and is the
+same at every step.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def named_tensors(structure: Any, prefix: str) -> dict[str, Tensor]:
 
 def with_tensors(structure: Any, tensors: Iterator[Tensor]) -> Any:
     """Return a copy of a structure whose tensors are replaced, in the order of `named_tensors`."""
-    if structure is None:
-        return None
+    if structure is None or isinstance(structure, bool):
+        return structure
     if isinstance(structure, Tensor):
         return next(tensors)
     if isinstance(structure, Prefix):
@@ -45,7 +46,7 @@ def _walk(structure: Any, path: str) -> Iterator[tuple[str, Tensor]]:
         names = getattr(structure, "_fields", range(len(structure)))
         for name, part in zip(names, structure, strict=True):
             yield from _walk(part, f"{path}.{name}")
-    elif structure is not None:
+    elif structure is not None and not isinstance(structure, bool):
         raise ConfigurationError(
             f"{path} of type {type(structure).__name__} in the decoder", "tensors in its state"
         )

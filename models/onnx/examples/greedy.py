@@ -14,14 +14,14 @@ FOLDER = Path(__file__).parent
 CONFIG = json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))
 
 
-class Output(NamedTuple):
+class GreedyOutput(NamedTuple):
     """One output: token ids, and the attention to the source at each of them."""
 
     ids: list[int]  # without the end mark
     attention: list[numpy.ndarray]  # (S,) per token; empty if the model has no attention
 
 
-class Graph:
+class OnnxFile:
     """A graph as a function of named arrays."""
 
     def __init__(self, name: str) -> None:
@@ -38,14 +38,14 @@ class GreedySearch:
     """Search that takes the most probable token at each step."""
 
     def __init__(self) -> None:
-        self.encoder, self.step = Graph("encoder"), Graph("decoder_step")
+        self.encoder, self.step = OnnxFile("encoder"), OnnxFile("decoder_step")
 
-    def __call__(self, inputs: dict[str, Any], limits: Sequence[int]) -> list[Output]:
+    def __call__(self, inputs: dict[str, Any], limits: Sequence[int]) -> list[GreedyOutput]:
         """Return the output of each input. limits: greatest lengths, end mark included."""
         encoded, marks = self.encoder(inputs), CONFIG["tokens"]
         memory = {name: encoded[name] for name in CONFIG["memory"]}
         state = {name: encoded[name] for name in CONFIG["state"]}
-        outputs = [Output([], []) for _ in limits]
+        outputs = [GreedyOutput([], []) for _ in limits]
         tokens = numpy.full(len(limits), marks["start"], numpy.int64)
         live = set(range(len(limits)))
         length = 0
