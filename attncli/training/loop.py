@@ -128,7 +128,7 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
 def limit_reached(counters: Counters, config: TrainConfig) -> str:
     """Return why the run must end now, or ""."""
     if 0 < config.steps <= counters.step:
-        return f"{config.steps} updates done"
+        return f"{config.steps:,} updates done"
     if 0 < config.epochs <= counters.epoch:
         return f"{config.epochs} epochs done"
     if time_share(counters.elapsed, config) >= 1:

@@ -45,20 +45,34 @@ ADDED = (  # the first pattern that matches a line adds to it
 def test_a_tutorial_runs_from_top_to_bottom(page: Path, workplace: Path) -> None:
     if page.stem in FILES:
         FILES[page.stem](workplace)
+    printed = ""
     for language, needs, text in all_blocks(page):
         require_models(needs)
         if language == "python":
             exec(compile(text, page.name, "exec"), {"__name__": "__main__"})
         elif language == "sh":
-            for line in lines_of(text):
-                run(line)
+            printed = "".join(run(line) for line in lines_of(text))
+        elif language == "text":
+            assert headers(text) <= headers(printed), "columns that the program does not print"
 
 
-def run(line: str) -> None:
-    """Run a command line with what the table adds to it; it must succeed."""
+def run(line: str) -> str:
+    """Run a command line with what the table adds to it; it must succeed; return its output."""
     added = next((more for pattern, more in ADDED if re.search(pattern, line)), "")
     done = shell.run(f"{line} {added}")
     assert done.status == 0 and "Traceback" not in done.err, f"{line} {added}\n{done.err}"
+    return done.out
+
+
+def headers(text: str) -> set[tuple[str, ...]]:
+    """Return the names of the columns of each table of scores or times in a text."""
+    rows = {tuple(re.split(" {2,}", line.strip())) for line in text.splitlines()}
+    return {row for row in rows if not {"BLEU", "dev BLEU", "AER", "ms/update"}.isdisjoint(row)}
+
+
+def test_columns_are_recognised_in_a_page_and_in_an_output() -> None:
+    assert headers("       BLEU  chrF2\nfirst  97.8  99.0\n") == {("BLEU", "chrF2")}
+    assert headers("update 325  dev BLEU 54.5\nparameters        3,157,368\n") == set()
 
 
 @pytest.mark.parametrize(("page", "name"), RECIPES.items())
