@@ -21,10 +21,12 @@ import torch
 from torch import Tensor
 
 from attncli.data.guides import Guide, guide_table, piece_links
+from attncli.plurals import counted
 from models.alignment.align import Encoded, as_batch, encode
 from models.config import AttentionLossConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.transformer import TransformerDecoder
+from models.errors import ModelError
 from models.inference.batching import length_batches
 from models.inference.translator import Translator
 from models.loss import guide_loss, guide_targets
@@ -79,11 +81,17 @@ def train_layer(
     held = min(MOST_HELD_OUT, len(chosen) // HELD_OUT)
     held_out = inputs_of(ways, chosen[:held] or chosen, report)
     batches = inputs_of(ways, list(examples(chosen[held:], rng)), report)
+    if not batches:
+        raise ModelError(
+            f"{counted(len(pairs), 'sentence pair')} with links, each too long for the translator",
+            "sentence pairs that it can read",
+            "split them into sentences",
+        )
     layer = layer_of(ways[0])
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
         reset(layer)
-    return fit(layer, batches, held_out, rng, report)
+    return fit(layer, batches, held_out or batches, rng, report)
 
 
 def layer_of(translator: Translator) -> AlignmentLayer:
@@ -98,6 +106,8 @@ def reset(layer: AlignmentLayer) -> None:
     for matrix in (layer.query, layer.key):
         torch.nn.init.xavier_uniform_(matrix.weight)
         torch.nn.init.zeros_(matrix.bias)
+    for norm in (layer.token_norm, layer.state_norm, layer.memory_norm):
+        norm.reset_parameters()
 
 
 def examples(pairs: Sequence[LinkedPair], rng: random.Random) -> Iterator[LinkedPair]:

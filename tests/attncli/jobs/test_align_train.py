@@ -170,6 +170,13 @@ def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path)
     assert links.stat().st_mtime_ns == time
 
 
+def test_an_aligner_made_from_an_aligner_equals_it(added: Path, tmp_path: Path) -> None:
+    more = ("--from", str(added))
+    assert run(command(write_texts(tmp_path), tmp_path / "run", *more, settings=False)) == 0
+    for name in ("model.safetensors", "statistical.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (added / name).read_bytes()
+
+
 def test_other_files_are_refused_by_name(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [aligner.parent / "text.de", aligner.parent / "text.en"]
     assert run(command(files, aligner)) == 1
