@@ -275,10 +275,10 @@ def test_an_error_of_another_process_is_told_by_process_0(texts: Texts, tmp_path
 
 def test_a_process_that_does_not_answer_ends_the_run(texts: Texts, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    config = small_config(texts, *FEW, "train.wait_minutes=0.02")
+    config = small_config(texts, *FEW, "train.wait_minutes=0.05")
     stopped = at(1, 4, signal_self(signal.SIGSTOP))
     assert train_in(2, config, folder, before=stopped) == [1, -signal.SIGKILL]
-    assert said(folder).startswith("0: a process of this run did not answer within 1.2 s")
+    assert said(folder).startswith("0: a process of this run did not answer within 3 s")
     assert len(said(folder).splitlines()) == 1
 
 
