@@ -117,7 +117,7 @@ def languages_of(files: list[Path]) -> str:
 def _dry_run(run: AlignerRun) -> None:
     from attncli.jobs import align_train as job  # imports torch
 
-    job.check_start(run)
+    job.check(run)
     stages = {
         "statistical links": run.links.exists(),
         f"translator, {run.start or 'to train'}": run.start is not None or run.result.exists(),

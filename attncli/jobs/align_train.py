@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.data.guides import read_guides
+from attncli.jobs.align_translator import check_translator
 from attncli.training.config import RunConfig
 from attncli.training.corpora import CorpusConfig
 from attncli.training.data import Progress
 from attncli.training.folder import RunFolder
 from attncli.training.lock import NAME as LOCK
 from attncli.training.settings import settings
-from models.errors import ModelError, unknown_name
+from models.errors import ModelError
 from models.files import write_folder, write_text
 from models.parsing import parse_json
 
@@ -85,7 +86,7 @@ class Result(NamedTuple):
 
 def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
     """Do the stages before the translator; return its settings, or None if it is given."""
-    check_start(run)
+    check(run)
     write_stage_inputs(run)
     if not run.pairs.exists():
         write_pairs(run)
@@ -94,16 +95,8 @@ def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
     return None if run.start else translator_config(run)
 
 
-def translator_config(run: AlignerRun) -> RunConfig:
-    """Return the settings of the translator."""
-    corpus = CorpusConfig(run.languages, (str(run.pairs),))
-    return settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
-
-
-def check_start(run: AlignerRun) -> None:
+def check(run: AlignerRun) -> None:
     """Raise ModelError for a translator that cannot get an alignment layer."""
-    from models.bundle import read_settings
-
     if run.start is None:
         return
     if run.start.resolve() == run.path.resolve():
@@ -114,29 +107,13 @@ def check_start(run: AlignerRun) -> None:
             "one of them: the translator is used as it is",
             "leave out -s; to change the translator, train it with `attn train --from` first",
         )
-    stored = read_settings(run.start)
-    if (family := stored["model"].get("family", "transformer")) != "transformer":
-        raise ModelError(
-            f"{run.start} of family {family}", "a text Transformer", "choose another --from"
-        )
-    tokenizer = stored["tokenizer"]
-    known, trained = tokenizer.get("languages", ()), tokenizer.get("directions", ())
-    for language in CorpusConfig(run.languages).sides if known else ():
-        if language not in known:
-            raise unknown_name(f"language of the files for {run.start}", language, known)
-    for way in directions_of(run) if trained else ():
-        if way not in trained:
-            raise ModelError(
-                f"{run.start} was not trained from {way.replace('-', ' to ')}",
-                "a translator of both directions, or of a single one",
-                "choose another --from",
-            )
+    check_translator(run.start, run.languages)
 
 
-def directions_of(run: AlignerRun) -> tuple[str, str]:
-    """Return both directions of the languages, such as en-fr and fr-en."""
-    source, target = CorpusConfig(run.languages).sides
-    return f"{source}-{target}", f"{target}-{source}"
+def translator_config(run: AlignerRun) -> RunConfig:
+    """Return the settings of the translator."""
+    corpus = CorpusConfig(run.languages, (str(run.pairs),))
+    return settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
 
 
 def write_stage_inputs(run: AlignerRun) -> None:
