@@ -48,8 +48,8 @@ def test_a_prefix_is_reordered_by_select() -> None:
 def test_few_queries_equal_the_fused_kernel_on_short_and_long_memories() -> None:
     torch.manual_seed(1)
     attention = CrossAttention(12, 3, 0.0).eval()
-    for slots in (5, 40):
-        memory, x = torch.randn(2, slots, 12), torch.randn(2, 4, 12)
+    for slots, queries in ((5, 4), (40, 4), (5, 1), (120, 1)):
+        memory, x = torch.randn(2, slots, 12), torch.randn(2, queries, 12)
         mask = torch.arange(slots) < torch.tensor([[slots - 2], [slots]])
         expected = attention(x, attention.prepare(memory), mask)  # with gradients: fused
         with torch.inference_mode():
@@ -57,6 +57,6 @@ def test_few_queries_equal_the_fused_kernel_on_short_and_long_memories() -> None
             assert prepared.bias is not None
             assert torch.equal(prepared.bias, padding_bias(mask))
             torch.testing.assert_close(attention(x, prepared, mask), expected)
-            query = torch.randn(2, 3, 4, 4)
+            query = torch.randn(2, 3, queries, 4)
             weights = (query @ prepared.keys.mT / 2 + prepared.bias).softmax(-1)
             torch.testing.assert_close(attend_few(query, prepared), weights @ prepared.values)
