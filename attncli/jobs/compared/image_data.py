@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -38,11 +39,17 @@ def with_dev(base: RunConfig, folder: Path) -> DataConfig:
             f"no dev set: data.dev_share = {base.data.dev_share} of "
             f"{len(parts.train):,} captioned images",
             f"{LEAST} images or more, which select the weights",
-            "give --dev-captions FILE, or raise data.dev_share",
+            f"give --dev-captions FILE{_larger_share(len(parts.train))}",
         )
     written = {name: as_table(images) for name, images in parts._asdict().items()}
     train, dev = write_tables(folder, written)
     return replace(base.data, captions=str(train), dev_captions=str(dev))
+
+
+def _larger_share(images: int) -> str:
+    """Return the setting that holds enough images out, "" if that would be most of them."""
+    share = math.ceil(100 * LEAST / images) / 100
+    return f", or -s data.dev_share={share}" if share <= 0.5 else ""
 
 
 def as_table(images: Iterable[Captioned]) -> str:
