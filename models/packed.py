@@ -41,7 +41,8 @@ def packed_weights(*modules: nn.Module) -> Iterator[None]:
     """Compute all linear maps of some modules with packed weights while the block runs.
 
     The weights must not change in the block. Does nothing where gradients are needed, outside the
-    processor, and for types other than fp32.
+    processor, and for types other than fp32. Threads may share a module: the first one that leaves
+    its block ends the packing for all, which changes the speed only.
     """
     layers = [layer for module in modules for layer in module.modules() if can_pack(layer)]
     try:

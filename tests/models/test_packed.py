@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
@@ -43,6 +45,25 @@ def test_weights_that_a_fused_optimiser_changed_are_packed_again() -> None:
         assert not torch.allclose(expected, before, atol=0.1)
         with packed_weights(one):
             torch.testing.assert_close(one(x), expected)
+
+
+@packs
+def test_threads_that_search_with_one_model_do_not_disturb_each_other() -> None:
+    one, x = layer(), torch.randn(40, 256)
+
+    def largest_difference(_: int) -> float:
+        with torch.inference_mode():
+            differences = []
+            for _ in range(50):
+                with packed_weights(one):
+                    differences.append(float((one(x) - expected).abs().max()))
+        return max(differences)
+
+    with torch.inference_mode():
+        expected = one(x)
+    with ThreadPoolExecutor(4) as threads:
+        assert max(threads.map(largest_difference, range(4))) < 1e-5
+    assert "forward" not in one.__dict__
 
 
 def test_nothing_is_packed_where_gradients_are_needed() -> None:
