@@ -13,11 +13,11 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from models.errors import InputError, ResourceError
+from models.errors import ConfigurationError, InputError, ResourceError
 
 try:
     import fcntl
@@ -93,6 +93,23 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
+
+
+def check_new_folder(path: Path) -> None:
+    """Raise ConfigurationError if something exists at a path."""
+    if path.exists() or path.is_symlink():
+        raise ConfigurationError(f"{path} exists", "a new folder", "remove it first")
+
+
+def write_new_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a new folder with these files, completely or not at all."""
+    check_new_folder(path)
+
+    def fill(place: Path) -> None:
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+
+    write_folder(path, fill)
 
 
 def open_append(path: Path) -> BinaryIO:

@@ -24,7 +24,7 @@ from models.bundle.settings import CARD
 from models.bundle.settings import NAME as CONFIG
 from models.encoders.intra import IntraEncoder
 from models.errors import ConfigurationError
-from models.files import write_folder
+from models.files import check_new_folder, write_new_folder
 from models.inference.engines import ComputePrecision
 from models.model import EncoderDecoder
 from models.onnx.graphs import MEMORY, NEXT, STATE, EncoderGraph, StepGraph, WholeGraph
@@ -46,8 +46,7 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
     check_packages()
     if precision != "fp32":
         raise ConfigurationError(f"precision {precision} of ONNX graphs", "fp32")
-    if folder.exists() or folder.is_symlink():
-        raise ConfigurationError(f"{folder} exists", "a new folder", "remove it first")
+    check_new_folder(folder)
     opened = read(bundle)
     inputs = inputs_of(opened.model)
     graphs = graphs_of(opened.model, inputs)
@@ -59,12 +58,7 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
         CONFIG: _text(described(opened, inputs, graphs)),
         **({CARD: card.read_bytes()} if card.is_file() else {}),
     }
-
-    def fill(place: Path) -> None:
-        for name, content in files.items():
-            (place / name).write_bytes(content)
-
-    write_folder(folder, fill)
+    write_new_folder(folder, files)
 
 
 def inputs_of(model: EncoderDecoder) -> GraphInputs:

@@ -18,7 +18,7 @@ from models.bundle.settings import CARD, WEIGHTS, read_settings
 from models.bundle.settings import NAME as CONFIG
 from models.config import ModelConfig, SearchConfig
 from models.errors import ConfigurationError
-from models.files import write_folder
+from models.files import check_new_folder, write_new_folder
 from models.inference.ctranslate2.translator import table_size
 from models.inference.engines import ComputePrecision, unsuitable
 from models.settings import from_dict
@@ -34,15 +34,8 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
     """
     if reason := unsuitable(bundle):
         raise ConfigurationError(f"{reason} for CTranslate2", "a text Transformer")
-    if folder.exists() or folder.is_symlink():
-        raise ConfigurationError(f"{folder} exists", "a new folder", "remove it first")
-    files = _exported(bundle, precision)
-
-    def fill(place: Path) -> None:
-        for name, content in files.items():
-            (place / name).write_bytes(content)
-
-    write_folder(folder, fill)
+    check_new_folder(folder)
+    write_new_folder(folder, _exported(bundle, precision))
 
 
 def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
