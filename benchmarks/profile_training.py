@@ -22,7 +22,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,7 +81,7 @@ class Setup(NamedTuple):
 
     stepper: Stepper
     data: Generated
-    batches: list[np.ndarray]
+    batches: Sequence[np.ndarray]
 
     def update(self) -> None:
         """Make one update per batch."""
