@@ -22,6 +22,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
         "models.zoo",
         "models.tokenizer",
         "models.dropout",
+        "models.join",
         "models.linear",
         "models.transfer",
     ],
