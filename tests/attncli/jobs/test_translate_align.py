@@ -74,8 +74,9 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
         max_source_length = limit
         source_length = staticmethod(tiny_translator.source_length)
         stream = staticmethod(tiny_translator.stream)
+        search = SearchConfig()
 
-    outcomes = translate_lines([[line]], Short(), search=SearchConfig())
+    outcomes = translate_lines([[line]], Short(), search=Short.search)
     [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, AlignOverrides())])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments
