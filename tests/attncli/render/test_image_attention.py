@@ -124,12 +124,13 @@ def test_a_frame_for_each_word_after_the_image() -> None:
 
 def test_the_current_word_of_a_film_has_its_colour() -> None:
     film = Image.open(io.BytesIO(WRITERS[".gif"](ATTENTION)))
+    assert isinstance(film, GifImageFile)
     lit = ImageColor.getrgb(LIT)
     colours = []
     for number in range(film.n_frames):
         film.seek(number)
         caption = film.convert("RGB").crop((0, SIDE, *film.size))
-        colours.append({colour for _, colour in caption.getcolors(1 << 20)})
+        colours.append({colour for _, colour in caption.getcolors(1 << 20) or ()})
     assert [lit in found for found in colours] == [False] + [True] * len(WORDS)
 
 
