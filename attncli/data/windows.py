@@ -28,7 +28,7 @@ ORDER, BATCHES = 2, 3  # parts of random seeds: order of the shards, order of th
 OPEN = 2  # windows in memory, because an update may have batches of two
 
 
-class Piece(NamedTuple):
+class PairRange(NamedTuple):
     """Consecutive pairs of a direction: a shard, or a part of one."""
 
     direction: int
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
     stop: int
 
 
-Select = Callable[[Sequence[Piece], int, int], Examples]  # receives pieces, epoch and window
+Select = Callable[[Sequence[PairRange], int, int], Examples]  # receives pieces, epoch and window
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class WindowedExamples:
             self.opened[number] = self.select(self.pieces(number), self.epoch, number)
         return self.opened[number]
 
-    def pieces(self, number: int) -> list[Piece]:
+    def pieces(self, number: int) -> list[PairRange]:
         """Return the pairs of a window: an equal part of every direction."""
         return [
             piece
@@ -97,7 +97,7 @@ class WindowedExamples:
             )
         ]
 
-    def _stretch(self, place: int, start: int, stop: int) -> Iterator[Piece]:
+    def _stretch(self, place: int, start: int, stop: int) -> Iterator[PairRange]:
         """Yield positions `start` to `stop` of a direction's epoch, which may repeat its pairs."""
         pairs = self.directions[place].pairs
         shard = max(1, self.size // SHARDS)
@@ -111,7 +111,7 @@ class WindowedExamples:
                 length = min(shard, pairs - first)
                 here, last = max(start, position), min(end, position + length)
                 if here < last:
-                    yield Piece(place, first + here - position, first + last - position)
+                    yield PairRange(place, first + here - position, first + last - position)
                 position += length
             start = end
 

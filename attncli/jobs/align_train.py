@@ -74,7 +74,7 @@ class AlignerRun(NamedTuple):
         return self.stages / "result.json"
 
 
-class Result(NamedTuple):
+class LayerResult(NamedTuple):
     """The last stage: its inputs and its figures."""
 
     translator: str  # hash of its weights
@@ -180,18 +180,18 @@ def pharaoh(links: Links) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(links)) + "\n"
 
 
-def finished(run: AlignerRun) -> Result | None:
+def finished(run: AlignerRun) -> LayerResult | None:
     """Return the result if the bundle is that of this translator and seed; None otherwise."""
     from attncli.training.initial_model import weights_hash
 
     if not (run.result.exists() and (run.translator / "model.safetensors").exists()):
         return None
-    result = Result(**parse_json(run.result.read_text("utf-8")))
+    result = LayerResult(**parse_json(run.result.read_text("utf-8")))
     known = result.translator == weights_hash(run.translator) and result.seed == run.seed
     return result if known else None
 
 
-def finish(run: AlignerRun, device: str, progress: Progress) -> Result:
+def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     """Train the alignment layer, choose the threshold, and write the bundle."""
     from attncli.training import aligner_bundle as parts
     from attncli.training.alignment_layer import LinkedPair, train_layer
@@ -209,7 +209,7 @@ def finish(run: AlignerRun, device: str, progress: Progress) -> Result:
     progress("choice of the threshold", 0, 0)
     sample = random.Random(run.seed).sample(pairs, min(THRESHOLD_PAIRS, len(pairs)))
     config, expected = parts.alignment_of(translator, run.languages, sample)
-    result = Result(weights_hash(run.translator), run.seed, loss, config.threshold, expected)
+    result = LayerResult(weights_hash(run.translator), run.seed, loss, config.threshold, expected)
     parts.save_aligner(translator, config, run.translator, run.path)
     write_text(run.result, json.dumps(result._asdict(), indent=2) + "\n")
     return result

@@ -13,7 +13,7 @@ from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
 from attncli.training.continuation import can_continue
 from attncli.training.data import Data, Progress, Report
-from attncli.training.distributed.evaluation import Evaluation
+from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.order import EVALUATE, ROUND, Order
 from attncli.training.distributed.rank import Rank
@@ -209,13 +209,13 @@ def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
             if world.size == 1:
                 return dev_scores(state.model, tokenizer, dev, run.config, report)
             return divided_scores(
-                Evaluation(state.model, tokenizer, dev, run.config), report, world
+                DividedEvaluation(state.model, tokenizer, dev, run.config), report, world
             )
 
     return evaluate
 
 
-def divided_scores(evaluation: Evaluation, report: Report, world: World) -> Scores:
+def divided_scores(evaluation: DividedEvaluation, report: Report, world: World) -> Scores:
     """Return the scores of an evaluation that all processes compute together."""
     world.announce(Order(EVALUATE))
     rounds = evaluation.rounds(world, report)

@@ -43,7 +43,7 @@ LEAST_UPDATES = 200
 RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
 GUIDE = AttentionLossConfig(guide_shift=1, guide_null=True)
 
-Report = Callable[[str, int, int], None]  # stage, done, total
+StageReport = Callable[[str, int, int], None]  # stage, done, total
 
 
 class LinkedPair(NamedTuple):
@@ -70,7 +70,7 @@ class Inputs(NamedTuple):
 
 
 def train_layer(
-    ways: Sequence[Translator], pairs: Sequence[LinkedPair], seed: int, report: Report
+    ways: Sequence[Translator], pairs: Sequence[LinkedPair], seed: int, report: StageReport
 ) -> float:
     """Train the alignment layer of a model; return its loss on held-out pairs, in nats per token.
 
@@ -131,7 +131,7 @@ def joined(pairs: Sequence[LinkedPair]) -> LinkedPair:
 
 
 def inputs_of(
-    ways: Sequence[Translator], pairs: Sequence[LinkedPair], report: Report
+    ways: Sequence[Translator], pairs: Sequence[LinkedPair], report: StageReport
 ) -> list[Inputs]:
     """Compute the inputs of the layer for sentence pairs in every direction."""
     found: list[Inputs] = []
@@ -196,7 +196,7 @@ def fit(
     batches: list[Inputs],
     held_out: list[Inputs],
     rng: random.Random,
-    report: Report,
+    report: StageReport,
 ) -> float:
     """Train a layer; leave it with the weights of the best epoch, and return their loss."""
     optimizer = torch.optim.Adam(layer.parameters(), RATE, betas=(0.9, 0.98))

@@ -18,7 +18,7 @@ from models.alignment.links import Links
 from models.alignment.statistical import LIKELY
 from models.alignment.symmetrise import symmetrise
 from models.alignment.word_pairs import Group, word_pairs
-from models.bundle.statistical import MAX_WORDS, Direction, StatisticalTables
+from models.bundle.statistical import MAX_WORDS, HmmTables, StatisticalTables
 
 MODEL1 = 5  # iterations of Model 1
 HMM = 4  # iterations of the hidden Markov models
@@ -96,7 +96,7 @@ class JointHmm:
         kept = (ahead.lexicon >= LIKELY) | (back.lexicon >= LIKELY)
         pairs = torch.stack([table.source, table.target])[:, kept]
         forward, reverse = (
-            Direction(model.lexicon[kept], model.null, model.jumps) for model in self.models
+            HmmTables(model.lexicon[kept], model.null, model.jumps) for model in self.models
         )
         return StatisticalTables(table.source_words, table.target_words, pairs, forward, reverse)
 

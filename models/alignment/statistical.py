@@ -16,7 +16,7 @@ from torch import Tensor
 from models.alignment.chain import forward_backward, steps_of, widths
 from models.alignment.hmm import SMALLEST
 from models.alignment.word_pairs import normalised, same_lengths
-from models.bundle.statistical import MAX_WORDS, Direction, StatisticalTables
+from models.bundle.statistical import MAX_WORDS, HmmTables, StatisticalTables
 
 LIKELY = 1e-4  # probability of a pair of words, in either direction, that is stored
 
@@ -74,7 +74,7 @@ def known_numbers(texts: Sequence[Sequence[str]], words: Sequence[str]) -> list[
     return [[known.get(normalised(word), -1) for word in text] for text in texts]
 
 
-def posterior(model: Direction, cells: Tensor, known: Tensor, target: Tensor) -> Tensor:
+def posterior(model: HmmTables, cells: Tensor, known: Tensor, target: Tensor) -> Tensor:
     """Return p(a_j = i) (N, J, I). cells, known (N, J, I); target (N, J), -1 for unknown words."""
     if len(model.lexicon):
         links = torch.where(known, model.lexicon[cells], SMALLEST).clamp_min(SMALLEST)

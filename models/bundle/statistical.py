@@ -21,7 +21,7 @@ SIDES = ("source", "target")
 WAYS = ("forward", "reverse")
 
 
-class Direction(NamedTuple):
+class HmmTables(NamedTuple):
     """Trained hidden Markov model of one direction."""
 
     lexicon: Tensor  # (K,) p(target word | source word) of each pair of words
@@ -35,8 +35,8 @@ class StatisticalTables(NamedTuple):
     source: tuple[str, ...]  # words, normalised
     target: tuple[str, ...]
     pairs: Tensor  # (2, K) numbers of a source and a target word, sorted
-    forward: Direction  # target words given source words
-    reverse: Direction
+    forward: HmmTables  # target words given source words
+    reverse: HmmTables
 
 
 def statistical_bytes(tables: StatisticalTables) -> bytes:
@@ -82,7 +82,7 @@ def from_tensors(tensors: dict[str, Tensor]) -> StatisticalTables:
     """Return the aligner of stored tensors."""
     source, target = (as_words(tensors[side]) for side in SIDES)
     forward, reverse = (
-        Direction(*(tensors[f"{way}.{name}"] for name in Direction._fields)) for way in WAYS
+        HmmTables(*(tensors[f"{way}.{name}"] for name in HmmTables._fields)) for way in WAYS
     )
     return StatisticalTables(source, target, tensors["pairs"].long(), forward, reverse)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image_transformer import ImageTransformerEncoder
@@ -29,7 +31,7 @@ class CaptionerTransformer(EncoderDecoder):
         super().__init__(
             config,
             ImageTransformerEncoder(config),
-            TransformerDecoder(target, config),
+            TransformerDecoder(target, replace(config, alignment_layer=False)),
             Output(sizes.target, size, target if config.tied else None),
         )
         initialise(self)

@@ -29,7 +29,7 @@ UNIT = 128  # sources that a process decodes in a round
 Rounds = Generator[float, None, Scores]  # yields the share done before each round
 
 
-class Evaluation(NamedTuple):
+class DividedEvaluation(NamedTuple):
     """What is evaluated; every process has its own copy of the model."""
 
     model: EncoderDecoder

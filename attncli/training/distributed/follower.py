@@ -10,7 +10,7 @@ import torch
 
 from attncli.training import hardware
 from attncli.training.data import Prepared, UpdateBatches
-from attncli.training.distributed.evaluation import Evaluation
+from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.order import END, EVALUATE, UPDATE, Order
 from attncli.training.distributed.rank import Rank
@@ -76,12 +76,15 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     stepper = ShardedStepper(state, config.train, dtype, world)
     evaluation = None
     if data.dev is not None:
-        evaluation = Evaluation(state.model, data.prepared.tokenizer, data.dev, config)
+        evaluation = DividedEvaluation(state.model, data.prepared.tokenizer, data.dev, config)
     obey(stepper, data.prepared, evaluation, world)
 
 
 def obey(
-    stepper: ShardedStepper, prepared: Prepared, evaluation: Evaluation | None, world: ProcessGroup
+    stepper: ShardedStepper,
+    prepared: Prepared,
+    evaluation: DividedEvaluation | None,
+    world: ProcessGroup,
 ) -> None:
     """Compute the updates and the rounds of evaluations that process 0 orders."""
     state, epoch = stepper.state, None

@@ -10,7 +10,7 @@ import numpy as np
 from attncli.data.batching import Examples
 from attncli.data.mixture import Direction, Mixture, Variation, quotas_of
 from attncli.data.tokens import SelectedPairs, TokenPairs
-from attncli.data.windows import Piece, Select, WindowedExamples
+from attncli.data.windows import PairRange, Select, WindowedExamples
 from attncli.training.config import RunConfig
 from models.tokenizer import Tokenizer
 
@@ -48,7 +48,7 @@ def mixed(
     if sum(direction.pairs for direction in directions) <= config.data.shuffle_window:
         return Mixture.of(directions, tokenizer, variation)
 
-    def select(pieces: Sequence[Piece], epoch: int, window: int) -> Mixture:
+    def select(pieces: Sequence[PairRange], epoch: int, window: int) -> Mixture:
         parts = [directions[place].part(start, stop) for place, start, stop in pieces]
         seed = int(np.random.SeedSequence([variation.seed, window]).generate_state(1)[0])
         own = replace(variation, temperature=1.0, seed=seed)  # the parts have the right shares
@@ -66,6 +66,6 @@ def windowed(
     return WindowedExamples(tuple(directions), tuple(quotas.tolist()), size, seed, select)
 
 
-def numbers_of(pieces: Sequence[Piece]) -> np.ndarray:
+def numbers_of(pieces: Sequence[PairRange]) -> np.ndarray:
     """Return the numbers of the pairs of some pieces, (n,)."""
     return np.concatenate([np.arange(start, stop) for _, start, stop in pieces])

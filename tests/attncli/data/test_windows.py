@@ -11,7 +11,7 @@ import pytest
 from attncli.data.batching import cut
 from attncli.data.mixture import Direction, quotas_of
 from attncli.data.tokens import SelectedPairs, Side, TokenPairs
-from attncli.data.windows import Piece, WindowedExamples, WindowedPlan
+from attncli.data.windows import PairRange, WindowedExamples, WindowedPlan
 from attncli.training.sources import training_source
 from attncli.training.sources.text_variation import numbers_of
 from models.types import Batch
@@ -109,7 +109,9 @@ def test_every_window_has_the_directions_in_their_shares(weight: float) -> None:
 
 def test_pieces_are_parts_of_shards_of_a_sixteenth_of_a_window() -> None:
     pieces = windowed([direction(PAIRS)]).pieces(2)
-    assert all(isinstance(piece, Piece) and 0 < piece.stop - piece.start <= 10 for piece in pieces)
+    assert all(
+        isinstance(piece, PairRange) and 0 < piece.stop - piece.start <= 10 for piece in pieces
+    )
     assert [piece.start for piece in pieces] != sorted(piece.start for piece in pieces)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.training.distributed.evaluation import Evaluation
+from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.world import ALONE
 from attncli.training.evaluation import dev_scores
 from attncli.training.events import Scores
@@ -27,7 +27,7 @@ def test_the_scores_are_those_of_the_whole(metric: str, tmp_path: Path) -> None:
     model = fresh_state(config, data.prepared, torch.device("cpu")).model
     assert data.dev is not None
     parts = model, data.prepared.tokenizer, data.dev, config
-    rounds, shares = Evaluation(*parts).rounds(ALONE), []
+    rounds, shares = DividedEvaluation(*parts).rounds(ALONE), []
     scores: Scores | None = None
     while scores is None:
         try:
