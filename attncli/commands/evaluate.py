@@ -32,7 +32,7 @@ Files = Annotated[
     list[Path] | None,
     typer.Argument(
         help="Source and one or more references, or one TSV file; - is standard input. "
-        "With --hypotheses alone, all files are references.",
+        "With --hypotheses alone, all files are references; a table has sources, too.",
     ),
 ]
 Hypotheses = Annotated[

@@ -61,9 +61,9 @@ def source_target_pairs(paths: Sequence[Path | str]) -> Iterator[tuple[str, str]
         head = list(itertools.islice(lines, 1))
         lines = itertools.chain(head, lines)
         if not head or separator_of(head[0]) == BARS:
-            yield from ((source, target) for source, target, *_ in _rows(path, lines))
+            yield from ((source, target) for source, target, *_ in table_rows(path, lines))
             return
-        for number, line in enumerate(lines, 1):  # the usual case, in less time than `_rows`
+        for number, line in enumerate(lines, 1):  # the usual case, in less time than `table_rows`
             source, tab, others = line.partition("\t")
             if not tab:
                 raise _without(tab, path, number)
@@ -191,10 +191,14 @@ def _refuse_empty(paths: Sequence[Path], counts: list[int]) -> None:
 
 def _table(path: Path) -> Iterator[list[str]]:
     with open_text(path) as lines:
-        yield from _rows(path, lines)
+        yield from table_rows(path, lines)
 
 
-def _rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
+def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
+    """Yield the columns of each line of a table: a source and one or more references.
+
+    path: the file, for messages. Raises ModelError for a line of one column, and without lines.
+    """
     number, separator = 0, ""
     for number, line in enumerate(lines, 1):
         separator = separator or separator_of(line)

@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from attncli import console
 from attncli.console import ShowProgress
-from attncli.data.corpus import aligned, open_text, read_pairs, reference_columns
+from attncli.data.corpus import (
+    CorpusPair,
+    aligned,
+    open_text,
+    read_pairs,
+    reference_columns,
+    separator_of,
+    table_rows,
+)
 from attncli.data.lines import Line
 from attncli.data.streams import open_output
 from attncli.escapes import one_line
@@ -88,13 +96,23 @@ def path_for(save: Path, name: str) -> Path:
 
 def read_test_set(files: Sequence[Path]) -> EvaluationSet:
     """Read source and references, from a file each or from one table."""
-    pairs = list(read_pairs(files))
+    return _of_pairs(list(read_pairs(files)))
+
+
+def _of_pairs(pairs: Sequence[CorpusPair]) -> EvaluationSet:
     return EvaluationSet([pair.source for pair in pairs], reference_columns(pairs))
 
 
 def read_references(files: Sequence[Path], source: Path | None = None) -> EvaluationSet:
-    """Read references, and the source if its file is given."""
+    """Read references, and the source if its file is given.
+
+    files: a file for each reference, or one table of sources and references: a file whose first
+    line has several columns.
+    """
     rows = list(aligned([*filter(None, [source]), *files]))
+    if len(rows[0]) == 1 and separator_of(rows[0][0]) in rows[0][0]:
+        table = table_rows(files[0], (line for [line] in rows))
+        return _of_pairs([CorpusPair(text, tuple(others)) for text, *others in table])
     columns = [list(column) for column in zip(*rows, strict=True)]
     return EvaluationSet(columns[0], columns[1:]) if source else EvaluationSet([], columns)
 

@@ -303,6 +303,17 @@ def test_a_real_model_scores_as_its_translations(
     assert scores["BLEU"]["score"] == sacrebleu.corpus_bleu(outputs, [references]).score
 
 
+def test_a_table_alone_has_its_sources_in_the_first_column(
+    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = zip(SOURCES, REFERENCES, strict=True)
+    table = write(tmp_path / "x.tsv", [f"{source}\t{reference}" for source, reference in pairs])
+    output = write(tmp_path / "out", [text.upper() for text in SOURCES])
+    assert evaluated(capsys, "--hypotheses", output, table) == evaluated(
+        capsys, "--hypotheses", output, files[1]
+    )
+
+
 def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
