@@ -168,9 +168,10 @@ def test_a_finished_run_with_a_damaged_checkpoint_is_finished_again(
 
 def test_a_damaged_snapshot_is_refused(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, "train.average=2")
+    snapshot = RunFolder(tmp_path / "run").snapshot(10)
     with pytest.raises(Interrupted):
-        run(config, tmp_path / "run", after(16))
-    flip(RunFolder(tmp_path / "run").snapshot(10), 0.9)
+        run(config, tmp_path / "run", snapshot.exists)
+    flip(snapshot, 0.9)
     with pytest.raises(ModelError, match="snapshots/10.safetensors is damaged"):
         run(config, tmp_path / "run")
 
