@@ -13,7 +13,6 @@ import atexit
 import errno
 import functools
 import gc
-import importlib
 import inspect
 import os
 import re
@@ -30,6 +29,7 @@ from typer.core import TyperCommand, TyperGroup
 from attncli import __version__, console
 from attncli.conversion import convert_quickly
 from models.errors import ModelError
+from models.places import imported
 
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
@@ -180,8 +180,7 @@ def summary(name: str) -> str:
 
 def load_command(name: str) -> Any:
     """Import a command of the table and return it as a click command."""
-    module, _, attribute = COMMANDS[name].partition(":")
-    function = getattr(importlib.import_module(module), attribute)
+    function = imported(COMMANDS[name])
     about, example = _help_and_example(function)
     from attncli.help_page import HelpPage  # reads the settings classes
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = [  # each may import those above it in this list, and its own kind
-    ["models.errors", "attncli.own_models"],
+    ["models.errors", "models.places", "attncli.own_models"],
     ["models.heic", "models.inference.normalise", "models.limits", "models.parsing"],
     ["models.files", "models.registry"],
     ["models.settings", "models.products", "models.join"],
@@ -22,7 +22,6 @@ LAYERS = [  # each may import those above it in this list, and its own kind
         "models.zoo",
         "models.tokenizer",
         "models.dropout",
-        "models.join",
         "models.linear",
         "models.transfer",
     ],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions
+from models.places import imported
 
 COMPRESSED = (".gz", ".xz", ".zst")
 TEXT = "text"  # lines, which is no document format
@@ -50,7 +50,5 @@ def read_document(content: str, name: str, options: DocumentOptions) -> Document
 
     Raises ModelError for options that do not fit the content.
     """
-    module, _, function = FORMATS[name].read.partition(":")
-    read: Callable[[str, DocumentOptions], Document]
-    read = getattr(importlib.import_module(module), function)
+    read: Callable[[str, DocumentOptions], Document] = imported(FORMATS[name].read)
     return read(content, options)

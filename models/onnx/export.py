@@ -13,7 +13,6 @@ A row of a step is an output of one input. A beam needs the rows of memory and s
 
 from __future__ import annotations
 
-import importlib
 import json
 from importlib import resources
 from pathlib import Path
@@ -31,6 +30,7 @@ from models.onnx.graphs import MEMORY, NEXT, STATE, EncoderGraph, StepGraph, Who
 from models.onnx.inputs import GraphInputs
 from models.onnx.recurrence import with_onnx_recurrence
 from models.onnx.trace import Traced, check_packages, traced
+from models.places import imported
 from models.sources import source_of
 from models.tokenizer import END, NEVER_OUTPUT, PAD, START, UNKNOWN
 
@@ -79,8 +79,7 @@ def inputs_of(model: EncoderDecoder) -> GraphInputs:
             "model.encoder_attention = intra, a loop over the source, for ONNX",
             "model.encoder_attention = none",
         )
-    module, _, name = source.graph_inputs.partition(":")
-    inputs: GraphInputs = getattr(importlib.import_module(module), name)()
+    inputs: GraphInputs = imported(source.graph_inputs)()
     return inputs
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from models.errors import ConfigurationError
+from models.places import imported
 from models.types import VocabularySizes
 
 
@@ -27,7 +27,7 @@ class Source:
 
     def open(self, folder: Any, *, device: str = "cpu") -> Any:
         """Return the trained model in a folder, ready to use. Imports torch."""
-        return _imported(self.runner).read(folder, device=device)
+        return imported(self.runner).read(folder, device=device)
 
     def open_ensemble(self, folders: Sequence[Any], *, device: str = "cpu") -> Any:
         """Return the ensemble of the models in several folders. Imports torch.
@@ -40,9 +40,4 @@ class Source:
                 "one model: there are no ensembles of this kind",
             )
         members = [self.open(folder, device=device) for folder in folders]
-        return _imported(self.ensemble)(members, [str(folder) for folder in folders])
-
-
-def _imported(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+        return imported(self.ensemble)(members, [str(folder) for folder in folders])

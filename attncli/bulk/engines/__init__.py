@@ -6,12 +6,12 @@ its workers need them. It retries a shard whose worker dies, and ends its worker
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Part, Shard
+from models.places import imported
 
 Parts = Generator[Part, None, None]
 
@@ -32,6 +32,5 @@ class BulkEngine(Protocol):
 
 def bulk_engine(name: str) -> BulkEngine:
     """Return an engine by its name."""
-    module, _, function = ENGINES[name].partition(":")
-    found: BulkEngine = getattr(importlib.import_module(module), function)
+    found: BulkEngine = imported(ENGINES[name])
     return found

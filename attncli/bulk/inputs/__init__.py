@@ -6,7 +6,6 @@ joins the results of all shards where the job was started.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult
+from models.places import imported
 
 INPUTS = {  # name: module:class
     "lines": "attncli.bulk.inputs.lines:Lines",
@@ -54,8 +54,7 @@ class InputKind(Protocol):
 
 def input_kind(name: str) -> InputKind:
     """Return a kind of input by its name."""
-    module, _, kind = INPUTS[name].partition(":")
-    found: InputKind = getattr(importlib.import_module(module), kind)()
+    found: InputKind = imported(INPUTS[name])()
     return found
 
 

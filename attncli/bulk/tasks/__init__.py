@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from attncli.bulk.job import BulkJob
+from models.places import imported
 
 TASKS = {  # name: module:class
     "translate": "attncli.bulk.tasks.translate:TranslateTask",
@@ -45,6 +45,5 @@ class BulkTask(Protocol):
 
 def open_task(job: BulkJob) -> BulkTask:
     """Open the models of a job. This imports torch, or CTranslate2."""
-    module, _, name = TASKS[job.task].partition(":")
-    task: BulkTask = getattr(importlib.import_module(module), name)(job)
+    task: BulkTask = imported(TASKS[job.task])(job)
     return task

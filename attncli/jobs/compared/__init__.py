@@ -6,11 +6,11 @@ model. Nothing here imports torch before data are read.
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 
 from attncli.jobs.compared.base import ComparedSource
 from models.errors import ConfigurationError
+from models.places import imported
 from models.registry import source_name
 
 COMPARED = {  # kind of input (models/sources): module:Class
@@ -27,8 +27,7 @@ def find_compared_source(name: str) -> ComparedSource:
         raise ConfigurationError(
             f"a comparison of models whose input is {name}", f"models for {', '.join(COMPARED)}"
         )
-    module, _, class_name = COMPARED[name].partition(":")
-    source: ComparedSource = getattr(importlib.import_module(module), class_name)()
+    source: ComparedSource = imported(COMPARED[name])()
     return source
 
 

@@ -5,13 +5,13 @@ Each is registered in LOGGERS. Nothing here imports a tracker before a run opens
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from attncli.training.loggers.base import LoggedRun, Logger
 from models.errors import ModelError
+from models.places import imported
 
 
 class LoggerEntry(NamedTuple):
@@ -47,8 +47,4 @@ def open_loggers(names: Iterable[str], run: LoggedRun) -> list[Logger]:
     """Open the trackers of a run; see `check_loggers` for errors."""
     names = list(names)
     check_loggers(names)
-    found = []
-    for name in names:
-        module, _, class_name = LOGGERS[name].place.partition(":")
-        found.append(getattr(importlib.import_module(module), class_name)(run))
-    return found
+    return [imported(LOGGERS[name].place)(run) for name in names]

@@ -6,11 +6,11 @@ data are loaded.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from functools import cache
 
 from attncli.training.sources.base import TrainingSource
+from models.places import imported
 from models.registry import source_name
 
 SOURCES = {  # kind of input (models/sources): module:Class
@@ -23,8 +23,7 @@ SOURCES = {  # kind of input (models/sources): module:Class
 @cache
 def find_training_source(name: str) -> TrainingSource:
     """Return the training source of a kind of input."""
-    module, _, class_name = SOURCES[name].partition(":")
-    source: TrainingSource = getattr(importlib.import_module(module), class_name)()
+    source: TrainingSource = imported(SOURCES[name])()
     return source
 
 
