@@ -7,6 +7,7 @@ from pathlib import Path
 from attncli.training.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.state import Counters, State
+from attncli.training.word_aligner import guided_alignment
 from models.bundle.about import About
 from models.config import AlignConfig
 
@@ -37,14 +38,6 @@ def about(config: RunConfig, counters: Counters) -> About:
     """Return the facts for `attn models`: best dev score, and the languages if they are known."""
     score = "" if counters.best is None else f"{config.train.metric} {counters.best:.2f} (dev)"
     return About(languages=config.tokenizer.languages, score=score)
-
-
-def guided_alignment(config: RunConfig) -> AlignConfig:
-    """Return the alignment settings of a guided attention head; the defaults without one."""
-    loss = config.train.attention
-    if not (config.data.guides and loss.guide):
-        return AlignConfig()
-    return AlignConfig(layer=loss.guide_layer, head=loss.guide_head, shift=loss.guide_shift)
 
 
 def _initial_model(config: RunConfig) -> str:

@@ -7,7 +7,6 @@ import math
 import torch
 
 from attncli.render.plots import curves
-from attncli.training.card import guided_alignment
 from attncli.training.data import Report
 from attncli.training.evaluation import averaged, dev_scores, using
 from attncli.training.events import FinalModel
@@ -60,10 +59,10 @@ def save_average(run: Run, report: Report) -> FinalModel | None:
 
 
 def choose_head(run: Run) -> None:
-    """Store in the bundle which of several attention heads aligns best, if none was guided."""
+    """Store in the bundle which of several attention heads aligns best, if none is known."""
     decoder, dev = run.state.model.decoder, run.data.dev
     several = decoder.attends and math.prod(decoder.attention_shape) > 1
-    if dev is not None and several and guided_alignment(run.config) == AlignConfig():
+    if dev is not None and several and run.aligner.settings == AlignConfig():
         source = training_source(run.config.model.family)
         source.tune_alignment(run.folder.path, dev, device=str(run.device))
 

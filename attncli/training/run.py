@@ -22,6 +22,7 @@ from attncli.training.loggers.base import LoggedRun
 from attncli.training.resume import first_intact
 from attncli.training.sources import training_source
 from attncli.training.state import State
+from attncli.training.word_aligner import WordAligner, word_aligner
 from models.bundle import build, sizes_of
 from models.encoders.pretrained import pretrained_encoder
 from models.settings import to_dict
@@ -36,6 +37,7 @@ class Run(NamedTuple):
     state: State
     dtype: torch.dtype  # of matrix products
     log: Log
+    aligner: WordAligner
     metric_is_auto: bool = False  # True if train.metric was chosen from the dev data
     warning: str = ""  # about a damaged checkpoint
 
@@ -60,7 +62,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
     loggers = open_loggers(config.train.chosen_loggers, logged)
     log = Log(folder.log, counters.log_bytes, loggers)
-    return Run(folder, config, data, state, dtype, log, is_auto, warning)
+    return Run(folder, config, data, state, dtype, log, word_aligner(config), is_auto, warning)
 
 
 def completed(config: RunConfig, data: Data) -> RunConfig:

@@ -18,7 +18,6 @@ import torch
 from attncli.data.training_samples import SampledEvaluation, ShownExample
 from attncli.render.image_attention.page import STYLE
 from attncli.render.training_samples import samples_page
-from attncli.training.card import guided_alignment
 from attncli.training.evaluation import using
 from attncli.training.events import Evaluated
 from attncli.training.metrics import described, value_of
@@ -43,7 +42,7 @@ def save_samples(run: Run, event: Evaluated) -> None:
         run.data.prepared.tokenizer,
         run.config.tokenizer,
         run.config.search,
-        guided_alignment(run.config),
+        *run.aligner,
     )
     devices = [run.device] if run.device.type == "cuda" else []
     with torch.random.fork_rng(devices), using(model, run.state.weights()):

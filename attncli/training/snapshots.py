@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attncli.training import state as checkpoint
-from attncli.training.card import about, card, guided_alignment
+from attncli.training.card import about, card
 from attncli.training.evaluation import using
 from attncli.training.events import Evaluated
 from attncli.training.folder import RunFolder
@@ -65,9 +65,7 @@ def save_weights(run: Run, description: str) -> None:
 def save_model(run: Run, description: str) -> None:
     """Write the model with its current weights as the bundle of the run folder."""
     config, tokenizer = run.config, run.data.prepared.tokenizer
-    bundle = Bundle(
-        run.state.model, tokenizer, config.tokenizer, config.search, guided_alignment(config)
-    )
+    bundle = Bundle(run.state.model, tokenizer, config.tokenizer, config.search, *run.aligner)
     save_bundle(
         bundle,
         run.folder.path,

@@ -177,6 +177,36 @@ def test_an_aligner_made_from_an_aligner_equals_it(added: Path, tmp_path: Path) 
         assert (tmp_path / "run" / name).read_bytes() == (added / name).read_bytes()
 
 
+@pytest.mark.parametrize("start", ["added", "aligner"])
+def test_a_translator_trained_on_from_an_aligner_still_aligns(
+    start: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    aligner: Path = request.getfixturevalue(start)
+    files = write_texts(tmp_path)
+    table = tmp_path / "text.tsv"
+    table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:60]), "utf-8")
+    corpus = ["--corpus", f"en-de={table}"] if start == "aligner" else list(map(str, files))
+    light = (
+        "train.steps=2",
+        "train.batch_tokens=600",
+        "train.precision=fp32",
+        "data.dev_share=0.02",
+    )
+    options = [word for setting in light for word in ("-s", setting)]
+    folder = tmp_path / "on"
+    assert run(["train", *corpus, "--from", str(aligner), "-o", str(folder), *options]) == 0
+    before, after = load_translator(aligner), load_translator(folder)
+    assert before.model.state_dict().keys() == after.model.state_dict().keys()
+    assert not before.model.encoder.embedding.weight.equal(after.model.encoder.embedding.weight)
+    assert after.alignment == before.alignment
+    name = "statistical.safetensors"
+    assert (folder / name).read_bytes() == (aligner / name).read_bytes()
+    rates = [
+        error_rate([one.links for one in align(model, TEXTS)], GOLD) for model in (before, after)
+    ]
+    assert rates[1] < rates[0] + 0.05
+
+
 def test_other_files_are_refused_by_name(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [aligner.parent / "text.de", aligner.parent / "text.en"]
     assert run(command(files, aligner)) == 1
