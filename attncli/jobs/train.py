@@ -13,13 +13,12 @@ from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
 from attncli.training.continuation import can_continue
 from attncli.training.data import Data, Progress, Report
-from attncli.training.distributed.evaluation import DividedEvaluation
+from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import EVALUATE, ROUND, Order
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.settings import with_shards
 from attncli.training.distributed.world import ALONE, ProcessLost, World
-from attncli.training.evaluation import dev_scores, using
+from attncli.training.evaluation import using
 from attncli.training.events import (
     Ended,
     Evaluated,
@@ -163,7 +162,7 @@ def events(
     report = reporter(progress, stop_requested, world)
     try:
         yield from updates(run, report, stop_requested, world)
-        yield finish(run, report)
+        yield finish(run, report, world)
     except (Interrupted, ProcessLost):
         save_checkpoint(run)
         draw_curves(run)
@@ -206,26 +205,10 @@ def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
 
     def evaluate(state: State) -> Scores:
         with using(state.model, state.weights()):
-            if world.size == 1:
-                return dev_scores(state.model, tokenizer, dev, run.config, report)
-            return divided_scores(
-                DividedEvaluation(state.model, tokenizer, dev, run.config), report, world
-            )
+            evaluation = DividedEvaluation(state.model, tokenizer, dev, run.config)
+            return lead_evaluation(evaluation, report, world)
 
     return evaluate
-
-
-def divided_scores(evaluation: DividedEvaluation, report: Report, world: World) -> Scores:
-    """Return the scores of an evaluation that all processes compute together."""
-    world.announce(Order(EVALUATE))
-    rounds = evaluation.rounds(world, report)
-    try:
-        while True:
-            report(next(rounds))
-            world.announce(Order(ROUND))
-    except StopIteration as end:
-        scores: Scores = end.value
-        return scores
 
 
 def log_step(run: Run, event: Stepped) -> None:

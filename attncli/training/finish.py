@@ -8,7 +8,13 @@ import torch
 
 from attncli.render.plots import curves
 from attncli.training.data import Report
-from attncli.training.evaluation import averaged, dev_scores, using
+from attncli.training.distributed.evaluation import (
+    DividedEvaluation,
+    lead_evaluation,
+    send_weights,
+)
+from attncli.training.distributed.world import World
+from attncli.training.evaluation import averaged, using
 from attncli.training.events import FinalModel
 from attncli.training.log import read_log
 from attncli.training.metrics import improves, value_of
@@ -18,12 +24,15 @@ from attncli.training.sources import training_source
 from models.config import AlignConfig
 
 
-def finish(run: Run, report: Report) -> FinalModel:
-    """Select the best weights, or the average of the last snapshots if it scores better."""
+def finish(run: Run, report: Report, world: World) -> FinalModel:
+    """Select the best weights, or the average of the last snapshots if it scores better.
+
+    world: the processes that score the average.
+    """
     counters = run.state.counters
     # random numbers are restored, so that a run whose limits are raised continues as it would have
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
-        final = select(run, report)
+        final = select(run, report, world)
     draw_curves(run)
     remove_old(run.folder, counters.snapshots)  # a killed process may have left some
     counters.kept = final
@@ -31,25 +40,28 @@ def finish(run: Run, report: Report) -> FinalModel:
     return final
 
 
-def select(run: Run, report: Report) -> FinalModel:
+def select(run: Run, report: Report, world: World) -> FinalModel:
     """Return the final model; write it if it is not the bundle already."""
     counters, metric = run.state.counters, run.config.train.metric
     if run.data.dev is None:
         return FinalModel("last", None, counters.step)
     best = FinalModel("best", counters.best, counters.best_step, metric)
-    final = save_average(run, report) or best
+    final = save_average(run, report, world) or best
     choose_head(run)
     return final
 
 
-def save_average(run: Run, report: Report) -> FinalModel | None:
+def save_average(run: Run, report: Report, world: World) -> FinalModel | None:
     """Write the mean of the last snapshots as the bundle, if it scores better than the best."""
     steps, best, dev = run.state.counters.snapshots, run.state.counters.best, run.data.dev
     if dev is None or best is None or len(steps) < 2:
         return None
     mean = averaged([run.folder.snapshot(step) for step in steps])
+    send_weights(mean, world)
     with using(run.state.model, mean):
-        scores = dev_scores(run.state.model, run.data.prepared.tokenizer, dev, run.config, report)
+        tokenizer = run.data.prepared.tokenizer
+        evaluation = DividedEvaluation(run.state.model, tokenizer, dev, run.config)
+        scores = lead_evaluation(evaluation, report, world)
         run.log.write("average", {"of": steps, **scores.as_record()})
         value = value_of(scores, run.config.train.metric)
         if not improves(value, scores.loss, best, run.state.counters.best_loss):

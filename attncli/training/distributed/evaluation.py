@@ -14,12 +14,15 @@ from itertools import islice
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from attncli.training.config import RunConfig
 from attncli.training.data import DevSet, Report
+from attncli.training.distributed.order import EVALUATE, RECEIVE, ROUND, Order
 from attncli.training.distributed.world import World
-from attncli.training.evaluation import batch_loss, device_of
+from attncli.training.evaluation import batch_loss, dev_scores, device_of
 from attncli.training.events import Scores
+from attncli.training.tensor_file import to_bytes
 from models.bundle import Bundle
 from models.model import EncoderDecoder
 from models.tokenizer import Tokenizer
@@ -75,3 +78,25 @@ class DividedEvaluation(NamedTuple):
             for number, content in enumerate(world.gather(json.dumps(found).encode())):
                 outputs[start + number : end : world.size] = json.loads(content)
         return outputs
+
+
+def lead_evaluation(evaluation: DividedEvaluation, report: Report, world: World) -> Scores:
+    """Return the scores of an evaluation that all processes compute together; for process 0."""
+    if world.size == 1:
+        return dev_scores(*evaluation, report)
+    world.announce(Order(EVALUATE))
+    rounds = evaluation.rounds(world, report)
+    try:
+        while True:
+            report(next(rounds))
+            world.announce(Order(ROUND))
+    except StopIteration as end:
+        scores: Scores = end.value
+        return scores
+
+
+def send_weights(weights: dict[str, Tensor], world: World) -> None:
+    """Send the weights that the next evaluation scores to the other processes, which lack them."""
+    if world.size > 1:
+        world.announce(Order(RECEIVE))
+        world.share(to_bytes(weights))

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from attncli.training import hardware
 from attncli.training.data import Prepared, UpdateBatches
 from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import END, EVALUATE, UPDATE, Order
+from attncli.training.distributed.order import END, EVALUATE, RECEIVE, UPDATE, Order
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ProcessGroup, ProcessLost
@@ -89,18 +90,22 @@ def obey(
     """Compute the updates and the rounds of evaluations that process 0 orders."""
     state, epoch = stepper.state, None
     rounds: Iterator[float] = iter(())
+    received: dict[str, Tensor] = {}  # weights to evaluate in place of the state's
     while (order := world.receive()).kind != END:
         if order.kind == UPDATE:
             epoch = current_epoch(epoch, order, stepper, prepared)
             group = list(epoch.plan[order.batch : order.batch + order.batches])
             reward_loss = prepared.reward_loss if order.by_reward else None
             stepper.execute(order, UpdateBatches(epoch.examples, group, reward_loss))
-            continue
-        assert evaluation is not None
-        if order.kind == EVALUATE:
-            rounds = evaluation.rounds(world)
-        with using(state.model, state.weights()):
-            next(rounds, None)
+            received = {}
+        elif order.kind == RECEIVE:
+            received = from_bytes(world.share(None))
+        else:
+            assert evaluation is not None
+            if order.kind == EVALUATE:
+                rounds = evaluation.rounds(world)
+            with using(state.model, received or state.weights()):
+                next(rounds, None)
 
 
 def current_epoch(

@@ -35,6 +35,7 @@ pytestmark = [
 ]
 FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss", "train.shards=4")
 CAPTIONS = (*FEW[1:3], "train.shards=4")
+SCORED = ("dev", "average")  # events that have scores
 Before = Callable[[int, int], None]  # is called with process and update before each update
 
 
@@ -111,7 +112,7 @@ def signal_self(number: signal.Signals) -> Callable[[], None]:
 
 
 def assert_equal_weights(one: Path, other: Path) -> None:
-    """Two runs have the same final weights, gradients of every update, and dev scores."""
+    """Two runs have the same final weights, gradients of every update, and all scores."""
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
     losses = [
         [(r["step"], r["loss"], r["norm"]) for r in read_log(path / "log.jsonl") if "norm" in r]
@@ -119,7 +120,7 @@ def assert_equal_weights(one: Path, other: Path) -> None:
     ]
     assert losses[0] == losses[1] and losses[0]
     dev = [
-        [without_times(r) for r in read_log(path / "log.jsonl") if r["event"] == "dev"]
+        [without_times(r) for r in read_log(path / "log.jsonl") if r["event"] in SCORED]
         for path in (one, other)
     ]
     assert dev[0] == dev[1] and dev[0]
@@ -185,12 +186,12 @@ def test_every_process_decodes_a_part_of_the_dev_set(
         return outputs(self, *others)
 
     monkeypatch.setattr(DevTexts, "outputs", noted)
-    config = small_config(texts, *FEW, "train.metric=bleu", "train.average=0")
+    config = small_config(texts, *FEW, "train.metric=bleu")
     assert train_in(2, config, tmp_path / "run") == [0, 0], errors(tmp_path / "run").read_text()
     sources = [line.split("\t")[0] for line in texts.dev.read_text().splitlines()]
     decoded = [file.read_text().splitlines() for file in place.iterdir()]
-    assert [len(lines) for lines in decoded] == [6, 6]  # 3 sources in each of 2 evaluations
-    assert sorted(decoded[0] + decoded[1]) == sorted(2 * sources)
+    assert [len(lines) for lines in decoded] == [9, 9]  # 3 each in 2 evaluations and of the average
+    assert sorted(decoded[0] + decoded[1]) == sorted(3 * sources)
 
 
 @pytest.mark.slow
