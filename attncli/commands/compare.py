@@ -33,6 +33,7 @@ from attncli.commands.train import (
     DevLabels,
     Encoder,
     EncoderWeights,
+    From,
     Images,
     Labels,
     Set,
@@ -78,6 +79,7 @@ def compare(
     seeds: Seeds = 2,
     best: Best = 0,
     preset: Preset = None,
+    start: From = None,
     set: Set = None,
     format: FormatOption = "txt",
     dry_run: DryRun = False,
@@ -114,6 +116,10 @@ def compare(
     Captioners have no coverage penalty, so that hard attention can be used; presets as variants
     keep their own settings of both.
 
+    With --from, every variant starts from the weights of one trained model and keeps its
+    tokenizer, so variants can change only what needs no other weights: soft and hard, a window or
+    normaliser, settings of training.
+
     Each run is stored in VARIANT/seed-N in the output folder. The same command resumes an
     interrupted comparison. Further variants or seeds are added to the finished runs.
 
@@ -123,6 +129,7 @@ def compare(
       attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
+      attn models compare soft hard --from photos --images photos --captions captions.tsv
       attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
     """
     files = ComparedFiles(
@@ -134,7 +141,7 @@ def compare(
         ImageOptions(images, captions, dev_captions, encoder, encoder_weights),
         LabelFiles(labels, dev_labels),
     )
-    base = base_config(files, preset, set or [])
+    base = base_config(files, preset, set or [], start)
     check_inputs(files.inputs)
     usual = () if grid else compared_source(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])

@@ -11,7 +11,7 @@ from attncli.commands.train_files import DEV
 from attncli.jobs.compared import compared_sources
 from attncli.render.comparison import Format
 
-TRAIN, TEST, GOLD = "--train", "--test", "--gold"
+TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--from"
 CAPTIONS, LABELS = "--captions", "--labels"
 USUAL = "; ".join(f"{kind.outputs}: {' '.join(kind.variants)}" for kind in compared_sources())
 PRESETS = "; ".join(

@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
-from attncli.commands.compare_options import CAPTIONS, GOLD, LABELS, TEST, TRAIN
+from attncli.commands.compare_options import CAPTIONS, FROM, GOLD, LABELS, TEST, TRAIN
 from attncli.commands.train_files import DEV
 from attncli.jobs.compared import compared_source, compared_sources
 from attncli.jobs.compared.base import ComparedFiles, ComparedSource
 from attncli.plurals import counted
 from attncli.training.config import RunConfig
 from attncli.training.settings import settings
+from models.bundle.settings import family_of, read_settings
+from models.installed import find_model
 from models.zoo import model_config
 
 
-def base_config(files: ComparedFiles, preset: str | None, assigned: Sequence[str]) -> RunConfig:
-    """Return the settings that every variant changes."""
+def base_config(
+    files: ComparedFiles,
+    preset: str | None,
+    assigned: Sequence[str],
+    start: Path | None = None,
+) -> RunConfig:
+    """Return the settings that every variant changes. start: the initial model of all variants."""
     check_options(files)
-    kind = kind_of(files, preset)
+    kind = kind_of(files, preset, start)
     has_tables = any(path.suffix == ".toml" for path in files.train)
     usual = kind.preset if files.name_data else kind.demo_preset
-    defaults = [*kind.settings, *(() if files.name_data else kind.budget)]
+    of_kind = [each for each in kind.settings if not (start and each.startswith("model."))]
+    defaults = [*of_kind, *(() if files.name_data else kind.budget)]
     return settings(
         files.train,
         files.dev,
-        preset or (None if has_tables else usual),
+        preset or (None if has_tables or start else usual),
         [*defaults, *assigned],
+        start=start,
         images=files.images,
         labels=files.labels,
     )
 
 
-def kind_of(files: ComparedFiles, preset: str | None) -> ComparedSource:
-    """Return the kind of input that options or the preset name; the default is text."""
+def kind_of(files: ComparedFiles, preset: str | None, start: Path | None = None) -> ComparedSource:
+    """Return the kind of input that options, the initial model or the preset name.
+
+    The default is text. Files for another kind than that of the initial model are refused.
+    """
     kinds = compared_sources()
     named = [kind for kind in kinds if kind.is_named(files)]
+    if start:
+        own = compared_source(family_of(read_settings(find_model(start))))
+        if named and named[0] is not own:
+            raise _refused(
+                f"{start} is compared by {own.outputs}, the files by {named[0].outputs}", FROM
+            )
+        return own
     if not named and preset:
         return compared_source(model_config(preset).family)
     return [*named, *kinds][0]

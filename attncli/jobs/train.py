@@ -30,7 +30,7 @@ from attncli.training.events import (
 )
 from attncli.training.finish import draw_curves, finish
 from attncli.training.finished import finished_run
-from attncli.training.folder import RunFolder, claim, store_precision, with_stored_choices
+from attncli.training.folder import START, RunFolder, claim, store_precision, with_stored_choices
 from attncli.training.initial_model import weights_hash
 from attncli.training.interval import add_update, interval_record
 from attncli.training.lock import locked
@@ -151,7 +151,7 @@ def fingerprints(config: RunConfig) -> dict[str, str]:
     """Return a hash of each input of a run: its files, and the initial model."""
     found = training_source(config.model.family).fingerprints(config)
     if config.start_from:
-        found["start"] = weights_hash(Path(config.start_from))
+        found[START] = weights_hash(Path(config.start_from))
     return found
 
 

@@ -33,6 +33,8 @@ from models.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.parsing import parse_json
 from models.settings import from_dict
 
+START = "start"  # the initial model among the hashes of a run's inputs
+
 
 class RunFolder(NamedTuple):
     """The paths of a run."""
@@ -175,9 +177,9 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
     config = with_stored_choices(folder, config)
     found = differences(config, stored)
     found += [
-        f"the {part} data have changed"
-        for part in fingerprint
-        if inputs.get(part) != fingerprint[part]
+        "the initial model has changed" if part == START else f"the {part} data have changed"
+        for part in dict.fromkeys([*fingerprint, *inputs.keys() & {START}])
+        if inputs.get(part) != fingerprint.get(part)
     ]
     if found:
         shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")

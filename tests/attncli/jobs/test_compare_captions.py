@@ -22,9 +22,11 @@ from attncli.render.plots import FORMATS
 from attncli.training.config import run_config
 from attncli.training.events import Interrupted
 from attncli.training.sources import image_demo
+from models.bundle import read
 from models.errors import ModelError
 from tests.attncli.training.small import after
-from tests.attncli.training.small_captions import SMALL, Files, write_images
+from tests.attncli.training.small import run as train
+from tests.attncli.training.small_captions import SMALL, Files, small_config, write_images
 
 NANO = "show-attend-tell-soft-nano"
 STEPS = 4
@@ -150,6 +152,41 @@ def test_a_dry_run_with_best_counts_the_seeds_that_the_best_will_have(
     assert app.run([*words, "--dry-run"]) == 0  # the other variant needs no further seeds
     table, said = capsys.readouterr()
     assert table == "" and "finished before: 4 runs" in said
+
+
+@pytest.mark.usefixtures("undrawn", "no_pictures")
+def test_variants_start_from_the_weights_of_one_model(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A learning rate of almost 0 leaves them as they were."""
+    start, out = tmp_path / "start", tmp_path / "out"
+    train(small_config(files, "train.steps=2"), start)
+    words = [word for word in command(files, out, "soft", "hard") if word not in ("-p", NANO)]
+    words += ["-s", "train.lr=1e-12", "--seeds", "1"]
+    assert app.run([*words, "--from", str(start)]) == 0
+    weights = read(start).model.state_dict()
+    for variant in ("soft", "hard"):
+        found = read(out / variant / "seed-1").model
+        assert found.config.attention.read == variant
+        for name, tensor in found.state_dict().items():
+            assert tensor.allclose(weights[name], atol=1e-6), name
+    assert app.run([*words, "--from", str(start)]) == 0
+    assert app.run([*words, "-p", NANO]) == 1
+    assert "the initial model has changed" in capsys.readouterr().err
+    assert app.run([*words, "-p", NANO, "--from", str(start)]) == 1
+    assert "--preset" in capsys.readouterr().err
+    other = [{"hard": "general"}.get(word, word) for word in words]
+    assert app.run([*other, "--from", str(start)]) == 1
+    assert "variant general: " in capsys.readouterr().err
+
+
+def test_files_of_another_kind_than_the_initial_model_are_refused(
+    files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--images", str(files.images), "--captions", str(files.train)]
+    assert app.run(["models", "compare", "soft", *words, "--from", "grammar-en-de"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "grammar-en-de is compared by translations, the files by captions" in said
 
 
 @pytest.mark.usefixtures("undrawn", "no_pictures")

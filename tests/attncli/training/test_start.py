@@ -132,8 +132,9 @@ def test_the_model_to_begin_with_may_move_but_not_change(begun: Path, tmp_path: 
     run(settings([texts.train], [texts.dev], None, FEW, start=begun), tmp_path / "other")
     for name in ("model.safetensors", "SHA256SUMS"):
         shutil.copy(tmp_path / "other" / name, moved)
-    with pytest.raises(ModelError, match="the start data have changed"):
-        run(config, tmp_path / "run")
+    for other in (config, replace(config, start_from="")):
+        with pytest.raises(ModelError, match="the initial model has changed"):
+            run(other, tmp_path / "run")
     for name in ("model.safetensors", "SHA256SUMS"):
         shutil.copy(begun / name, moved)
     run(config, tmp_path / "run")
