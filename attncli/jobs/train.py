@@ -142,8 +142,8 @@ def dry_run(
     processes: number of processes that the run would have. rank: of this process, number 0; the
     others, which `torchrun` may have started, have nothing to do.
     """
-    check_buildable(config)
     with Meeting(rank):
+        check_buildable(config)
         return estimate.estimate(config, torch.device(device), progress, max(processes, rank.size))
 
 

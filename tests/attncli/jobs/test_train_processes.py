@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from attncli import app
 from attncli.jobs.train import train
 from attncli.training import snapshots
 from attncli.training.config import RunConfig
@@ -237,6 +238,34 @@ def test_the_command_starts_processes_as_torchrun_does(texts: Texts, tmp_path: P
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert_equal_weights(tmp_path / name, tmp_path / "one")
+
+
+def dry_run(texts: Texts, *changes: str) -> list[str]:
+    """Return the arguments of attn for a dry run of a minute model."""
+    settings = [word for value in (*SMALL, *FEW, *changes) for word in ("-s", value)]
+    return ["train", str(texts.train), "--dry-run", "--threads", "1", "--device", "cpu", *settings]
+
+
+def test_a_dry_run_is_computed_and_printed_by_process_0(texts: Texts, tmp_path: Path) -> None:
+    found = tmp_path / "printed"
+    assert processes.run(2, lambda number: app.run(dry_run(texts)), found) == [0, 0]
+    for line in ("parameters", "2 processes"):
+        assert found.read_text("utf-8").count(line) == 1
+    wrong = dry_run(texts, "model.heads=3")
+    assert processes.run(2, lambda number: app.run(wrong), tmp_path / "said") == [1, 0]
+    assert (tmp_path / "said").read_text("utf-8").count("attn: ") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("change", "status"), [("train.seed=2", 0), ("train.steps=-1", 1)])
+def test_torchrun_ends_a_dry_run_with_its_status(change: str, status: int, texts: Texts) -> None:
+    torchrun = [*("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"), "-m"]
+    command = [sys.executable, *torchrun, "attncli", *dry_run(texts, change)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    assert done.stdout.count("parameters") == (status == 0)
+    assert done.stderr.count("attn: ") == status
 
 
 def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path: Path) -> None:
