@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from attncli import console
-from attncli.commands.caption_files import Draw, open_attention, write_sidecars
+from attncli.commands.caption_files import Draw, Sidecars, open_attention
 from attncli.data.named_images import (
     STDIN,
     ImageFile,
@@ -144,7 +144,7 @@ def caption(
             open_output(output) as write,
             _progress(names, recursive, shown=not alone and _is_away(output)) as advance,
         ):
-            to = Sinks(write, draw, show, sidecar, overwrite)
+            to = Sinks(write, draw, show, Sidecars(overwrite=overwrite) if sidecar else None)
             failed = _write_all(results, layout, to, advance)
     if failed:
         raise typer.Exit(1)
@@ -156,8 +156,7 @@ class Sinks(NamedTuple):
     write: Write
     draw: Draw
     show: bool
-    sidecar: bool
-    overwrite: bool
+    sidecars: Sidecars | None
 
 
 def _check(
@@ -206,17 +205,18 @@ def _write_all(
         to.write(rendered(outcomes, layout) if not to.show else _shown(outcomes, layout))
         to.draw(outcomes)
         notes = [outcome.note for outcome in outcomes if outcome.note]
-        if to.sidecar:
-            notes += write_sidecars(outcomes, overwrite=to.overwrite)
+        if to.sidecars:
+            notes += to.sidecars.write(outcomes)
         for note in notes:
             console.warn(note)
         statistics.count(outcomes)
         count, failed = count + len(outcomes), failed + len(notes)
         advance(count, counted(count, "image"))
     to.write(closing(layout))
-    for note in statistics.notes():
+    existing = to.sidecars.notes() if to.sidecars else []
+    for note in [*existing, *statistics.notes()]:
         console.warn(note)
-    return failed
+    return failed + len(existing)
 
 
 def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:

@@ -12,6 +12,7 @@ import typer
 
 from attncli.data.named_images import STDIN
 from attncli.data.streams import open_output
+from attncli.plurals import counted
 from attncli.render.captions import CaptionedImage, CaptionLayout, closing, opening, rendered
 from models.errors import ModelError
 from models.files import write_bytes, write_text
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "{name}"  # placeholder in file names: the image's name without its suffix
 STDIN_NAME = "stdin"
+NAMED = 3  # existing files that are named
 
 Draw = Callable[[list[CaptionedImage]], None]
 
@@ -52,21 +54,41 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
     yield _Files(pattern, write).draw
 
 
-def write_sidecars(outcomes: list[CaptionedImage], *, overwrite: bool) -> Iterator[str]:
-    """Write photo.txt next to photo.jpg, one caption per line; yield error messages."""
-    for outcome in outcomes:
-        path = outcome.file.path
-        if not path or not outcome.hypotheses:
-            continue
-        target = path.with_suffix(".txt")
-        if target.exists() and not overwrite:
-            yield f"{target} exists; not replaced (--overwrite replaces it)"
-            continue
-        lines = (" ".join(hypothesis.text.split()) for hypothesis in outcome.hypotheses)
-        try:
-            write_text(target, "".join(f"{line}\n" for line in lines))
-        except ModelError as error:
-            yield str(error)
+class Sidecars:
+    """Text files next to images: photo.txt for photo.jpg, with one caption per line."""
+
+    def __init__(self, *, overwrite: bool) -> None:
+        self._overwrite = overwrite
+        self.existing = 0  # files that were not replaced
+        self._first: list[Path] = []  # of these
+
+    def write(self, outcomes: list[CaptionedImage]) -> Iterator[str]:
+        """Write the files of some images; yield error messages, but count existing files."""
+        for outcome in outcomes:
+            path = outcome.file.path
+            if not path or not outcome.hypotheses:
+                continue
+            target = path.with_suffix(".txt")
+            if target.exists() and not self._overwrite:
+                self.existing += 1
+                self._first = [*self._first, target][:NAMED]
+                continue
+            lines = (" ".join(hypothesis.text.split()) for hypothesis in outcome.hypotheses)
+            try:
+                write_text(target, "".join(f"{line}\n" for line in lines))
+            except ModelError as error:
+                yield str(error)
+
+    def notes(self) -> list[str]:
+        """Return a message about the files that were not replaced, if there are any."""
+        if not self.existing:
+            return []
+        names = ", ".join(map(str, self._first))
+        more = f" and {self.existing - NAMED:,} more" if self.existing > NAMED else ""
+        return [
+            f"{counted(self.existing, 'text file')} existed before, not replaced "
+            f"(--overwrite replaces them): {names}{more}"
+        ]
 
 
 class _Files:

@@ -221,12 +221,16 @@ def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) ->
     mine = photos / "a.txt"
     mine.write_text("my notes")
     output, said, status = caption("-r", photos, "--sidecar")
-    kept = f"attn: {mine} exists; not replaced (--overwrite replaces it)"
-    assert (said, status) == ([kept, all_cut(5)], 1)
+    kept = "attn: 1 text file existed before, not replaced (--overwrite replaces them): "
+    assert (said, status) == ([f"{kept}{mine}", all_cut(5)], 1)
     assert mine.read_text() == "my notes"
     assert output == rows(paths, captions)
     for path, text in list(zip(paths, captions, strict=True))[1:]:
         assert path.with_suffix(".txt").read_text() == " ".join(text.split()) + "\n"
+    texts = [str(path.with_suffix(".txt")) for path in paths]
+    _, said, status = caption("-r", photos, "--sidecar", "--batch", "2")
+    kept = "attn: 5 text files existed before, not replaced (--overwrite replaces them): "
+    assert (said, status) == ([f"{kept}{', '.join(texts[:3])} and 2 more", all_cut(5)], 1)
     assert caption("-r", photos, "--sidecar", "--overwrite")[1:] == ([all_cut(5)], 0)
     assert mine.read_text() == " ".join(captions[0].split()) + "\n"
 
