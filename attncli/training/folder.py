@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.differences import differences
 from attncli.training.lock import NAME as LOCK
 from attncli.training.toml import from_toml, to_toml
@@ -33,6 +34,11 @@ from models.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.parsing import parse_json
 from models.settings import from_dict
 
+C = TypeVar("C", TrainConfig, DataConfig)
+EARLIER = (  # settings of versions that did not store them
+    ("train", "sort", "both_sides"),
+    ("data", "shuffle_window", 10**18),  # the whole corpus was shuffled at once
+)
 START = "start"  # the initial model among the hashes of a run's inputs
 
 
@@ -137,25 +143,36 @@ def read_config(folder: RunFolder) -> RunConfig:
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"cannot read {name} ({error})", "a run's configuration") from None
     values = from_toml(text, name)
-    if isinstance(values.get("train"), dict):
-        values["train"].setdefault("sort", "both_sides")  # the order of versions without it
+    for table, setting, value in EARLIER:
+        if isinstance(values.get(table), dict):
+            values[table].setdefault(setting, value)
     return from_dict(RunConfig, values)
 
 
 def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
     """Return the settings with the choices that a run was started with.
 
-    The defaults of batch order and metric have changed; a run of an earlier version continues with
-    its own. The precision was chosen when the run started, if train.precision is auto. A run of
-    several processes continues with its shards in any number of processes.
+    The defaults of batch order, metric and shuffle window have changed; a run of an earlier version
+    continues with its own. The precision was chosen when the run started, if train.precision is
+    auto. A run of several processes continues with its shards in any number of processes.
     """
-    stored = read_config(folder).train
+    stored = read_config(folder)
+    names = ("sort", "metric", "precision", "shards", "fast_reduce")
+    return replace(
+        config,
+        train=with_stored(config.train, stored.train, names),
+        data=with_stored(config.data, stored.data, ("shuffle_window",)),
+    )
+
+
+def with_stored(config: C, stored: C, names: Iterable[str]) -> C:
+    """Return settings in which the named ones, where they have their defaults, are the stored."""
     kept = {
         name: getattr(stored, name)
-        for name in ("sort", "metric", "precision", "shards", "fast_reduce")
-        if getattr(config.train, name) == getattr(TrainConfig, name)
+        for name in names
+        if getattr(config, name) == getattr(type(config), name)
     }
-    return replace(config, train=replace(config.train, **kept))
+    return replace(config, **kept)
 
 
 def store_precision(folder: RunFolder, precision: str) -> None:

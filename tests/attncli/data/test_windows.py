@@ -12,10 +12,19 @@ from attncli.data.batching import cut
 from attncli.data.mixture import Direction, quotas_of
 from attncli.data.tokens import SelectedPairs, Side, TokenPairs
 from attncli.data.windows import PairRange, WindowedExamples, WindowedPlan
+from attncli.training.config import DataConfig
+from attncli.training.events import Interrupted
 from attncli.training.sources import training_source
 from attncli.training.sources.text_variation import numbers_of
 from models.types import Batch
-from tests.attncli.training.small import assert_same, run, run_with_stops, small_config, write_texts
+from tests.attncli.training.small import (
+    after,
+    assert_same,
+    run,
+    run_with_stops,
+    small_config,
+    write_texts,
+)
 
 PAIRS, WINDOW = 1000, 160
 
@@ -147,6 +156,23 @@ def test_an_interrupted_run_of_a_large_corpus_equals_an_unbroken_one(
     run(config, tmp_path / "whole")
     run_with_stops(config, tmp_path / "broken")
     assert_same(tmp_path / "whole", tmp_path / "broken")
+
+
+def test_a_run_of_a_version_without_windows_continues_in_its_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its config.toml has no data.shuffle_window: the whole corpus was shuffled at once."""
+    texts = write_texts(tmp_path)
+    config = small_config(texts)
+    run(config, tmp_path / "whole")
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "earlier", stop=after(3))
+    stored = tmp_path / "earlier" / "config.toml"
+    lines = stored.read_text("utf-8").splitlines(keepends=True)
+    stored.write_text("".join(line for line in lines if "shuffle_window" not in line), "utf-8")
+    monkeypatch.setattr(DataConfig, "shuffle_window", 16)  # the default: the corpus is larger
+    run(small_config(texts, "data.shuffle_window=16"), tmp_path / "earlier")
+    assert_same(tmp_path / "whole", tmp_path / "earlier")
 
 
 def test_a_corpus_that_fits_is_shuffled_as_a_whole(tmp_path: Path) -> None:
