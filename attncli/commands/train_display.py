@@ -85,13 +85,13 @@ class Display:
                 self.evaluated(event)
             case Ended():
                 self.close()
-                console.say(f"ended after {counted(event.step, 'update')}: {event.reason}")
+                console.say(f"ended after {ended(event.step, event.reason)}")
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
             case AlreadyFinished():
                 console.say(
-                    f"finished before, after {counted(event.step, 'update')} ({event.reason}); "
+                    f"finished before, after {ended(event.step, event.reason)}; "
                     f"kept: {_kept(event.kept, self.config)}"
                 )
 
@@ -136,6 +136,12 @@ def done_in(event: Stepped, config: TrainConfig) -> float:
     if config.minutes:
         return min(event.elapsed / 60, config.minutes)
     return event.step if config.steps else event.epoch + event.progress
+
+
+def ended(step: int, reason: str) -> str:
+    """Return the number of updates and the reason of the end."""
+    updates = counted(step, "update")
+    return f"{updates}, the limit of train.steps" if "update" in reason else f"{updates}: {reason}"
 
 
 def started(event: Started) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import torch
 
 from attncli.data.batching import Examples
+from attncli.plurals import counted
 from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
 from attncli.training.data import RewardLoss, UpdateBatches
@@ -121,16 +122,16 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
             counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
     if config.patience and counters.waits >= config.patience:
-        counters.ended = f"no gain in {counters.waits} evaluations"
+        counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
     return Evaluated(counters.step, counters.epoch, scores, gained)
 
 
 def limit_reached(counters: Counters, config: TrainConfig) -> str:
     """Return why the run must end now, or ""."""
     if 0 < config.steps <= counters.step:
-        return f"{config.steps:,} updates done"
+        return f"{counted(config.steps, 'update')} done"
     if 0 < config.epochs <= counters.epoch:
-        return f"{config.epochs} epochs done"
+        return f"{counted(config.epochs, 'epoch')} done"
     if time_share(counters.elapsed, config) >= 1:
         return f"{config.minutes:g} minutes of training done"
     return ""

@@ -294,6 +294,7 @@ def test_limits() -> None:
     assert limit_reached(Counters(step=9, epoch=2), config) == ""
     assert limit_reached(Counters(step=10, epoch=2), config) == "10 updates done"
     assert limit_reached(Counters(step=9, epoch=3), config) == "3 epochs done"
+    assert limit_reached(Counters(step=9, epoch=1), TrainConfig(epochs=1)) == "1 epoch done"
     assert limit_reached(Counters(step=99, epoch=99), TrainConfig(steps=0, epochs=0)) == ""
 
 
