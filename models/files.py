@@ -57,10 +57,10 @@ def replacing(path: Path, old: Path | None = None) -> Iterator[BinaryIO]:
     Raises ResourceError if the file cannot be created, flushed or renamed.
     """
     temporary = temporary_name(path, PART)
-    with write_errors(path):
-        permissions = _permissions(path)
-        file = _create(temporary)
     try:
+        with write_errors(path):
+            permissions = _permissions(path)
+            file = _create(temporary)
         with file:
             if permissions is not None:
                 os.chmod(file.fileno(), permissions)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,15 @@ def shell(line: str) -> subprocess.CompletedProcess[bytes]:
     script = f"set -o pipefail; {line}"
     command = ["bash", "-c", script, " ".join(STAND_IN)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=30)
+
+
+def wait_for(condition: Callable[[], bool], program: subprocess.Popen[bytes]) -> None:
+    """Wait until a condition holds, at most a minute, while a program runs."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert program.poll() is None, "the program ended before"
+        assert time.monotonic() < end, "nothing happened for a minute"
+        time.sleep(0.001)
 
 
 def test_each_line_is_answered_while_the_input_stays_open() -> None:
@@ -173,10 +183,9 @@ def test_an_interrupted_run_leaves_the_old_file(tmp_path: Path) -> None:
         assert program.stdin
         program.stdin.write(b"a\n")
         program.stdin.flush()
-        while not any(tmp_path.glob(".out.*.part")) and program.poll() is None:
-            time.sleep(0.01)
+        wait_for(lambda: any(tmp_path.glob(".out.*.part")), program)
         program.send_signal(signal.SIGINT)
-        program.communicate()
+        program.communicate(timeout=60)
     assert program.returncode == 130
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 

@@ -169,3 +169,20 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> 
     ended = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True)
     assert "models.errors.ResourceError: cannot write" in ended.stderr
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
+
+
+def test_an_interruption_just_after_the_temporary_file_is_made_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = files._create
+
+    def interrupted(path: Path) -> None:
+        create(path).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "_create", interrupted)
+    target = tmp_path / "out"
+    target.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_bytes(target, b"new")
+    assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
