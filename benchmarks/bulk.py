@@ -4,9 +4,9 @@
     python benchmarks/bulk.py LINES --task classify --engines local ray spark --costs
 
 With --kills, SIGKILL hits a random worker, or once in five times the process that started the job,
-at random times, until that many kills are done; the killed job is started again with the same
-command. The output must be equal, byte for byte, to that of one unbroken `attn TASK`. A job that
-ends before all kills are done begins again from nothing.
+at random times, until that many kills are done. A job that was killed, or that gave up with exit
+status 1, is started again with the same command. A job that ends before all kills are done begins
+again from nothing. The output must be equal, byte for byte, to that of one unbroken `attn TASK`.
 
 With --costs, prints the processor seconds (user and system, of all processes) and the records per
 processor second of `attn TASK` and of each engine with 1 and 2 processes. Needs Linux.
@@ -31,6 +31,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ATTN = [sys.executable, "-m", "attncli"]
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: orphans become children of this process
+GAVE_UP = 1  # exit status of a job that ends with an error, and that the same command continues
+LEFT_SECONDS = 20  # for the processes of a killed driver to end by themselves
 DRIVER_SHARE = 0.2  # of the kills
 
 
@@ -136,7 +138,7 @@ def campaign(engine: str, bulk: list[str], folder: Path, given: argparse.Namespa
     """Kill and continue a job until all kills are done and it ends; compare its output."""
     rng = random.Random(given.seed)
     command = [*bulk, "--processes", str(max(given.processes))]
-    workers = drivers = jobs = starts = 0
+    workers = drivers = jobs = starts = given_up = 0
     outcomes = []
     while workers + drivers < given.kills:
         forget(folder)
@@ -145,7 +147,6 @@ def campaign(engine: str, bulk: list[str], folder: Path, given: argparse.Namespa
         while not ended:
             driver = subprocess.Popen(command, cwd=ROOT)
             starts += 1
-            killed = 0
             while (ended := driver.poll() is not None) is False:
                 time.sleep(rng.expovariate(1 / given.mean))
                 if workers + drivers == given.kills:
@@ -155,12 +156,15 @@ def campaign(engine: str, bulk: list[str], folder: Path, given: argparse.Namespa
                     drivers += driver.wait() < 0
                     break
                 else:
-                    killed = kill_worker(driver.pid, rng)
-                    workers += killed
+                    workers += kill_worker(driver.pid, rng)
             reap()
+            if ended and driver.returncode == GAVE_UP:
+                given_up += 1
+                ended = False
         outcomes.append(f"status {driver.returncode}, {same(folder)}")
     kills = f"{workers} kills of workers, {drivers} of the driver"
-    return f"{engine}: {kills}; {starts} starts, {jobs} jobs: {'; '.join(outcomes)}"
+    runs = f"{starts} starts, {given_up} given up, {jobs} jobs"
+    return f"{engine}: {kills}; {runs}: {'; '.join(outcomes)}"
 
 
 def kill_worker(driver: int, rng: random.Random) -> int:
@@ -192,7 +196,17 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def reap() -> None:
-    """Wait for the processes that a killed driver left, which end by themselves."""
+    """Wait for the processes that a killed driver left, and kill those that do not end.
+
+    Ray's agents end when their parent is process 1, which it is not here.
+    """
+    end = time.monotonic() + LEFT_SECONDS
+    while list(descendants(os.getpid())) and time.monotonic() < end:
+        reap_ended()
+        time.sleep(0.1)
+    for pid in list(descendants(os.getpid())):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     with suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)

@@ -74,7 +74,7 @@ def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:
         "num_cpus": min(threads, SHARE * processors / count),
         "num_gpus": min(1.0, gpus / count),
         "max_restarts": -1,
-        "max_task_retries": DEATHS - 1,
+        "max_task_retries": DEATHS * AHEAD - 1,  # a death counts for each shard of an actor
     }
     actor = ray.remote(AnsweringWorker).options(**options)
     return [actor.remote(job.to_json()) for _ in range(count)]
