@@ -19,7 +19,8 @@ from models.encoders.padded_rnn import CELLS, PaddedRnn
 from models.errors import ConfigurationError
 from models.model import EncoderDecoder
 from models.onnx.export import graphs_of, inputs_of
-from models.onnx.graphs import Graph, Sizes
+from models.onnx.graphs import EncoderGraph, Graph, Sizes, StepGraph, WholeGraph
+from models.onnx.inputs import GraphInputs
 from models.onnx.recurrence import OnnxRecurrence
 from models.onnx.trace import traced
 from models.registry import names
@@ -50,11 +51,16 @@ PARTS: list[dict[str, Any]] = [
 ]
 
 
-def check_graphs(config: ModelConfig) -> None:
-    """Compare all graphs of a model with random weights, for several sizes."""
+def check_graphs(config: ModelConfig, *, trace: bool = True) -> None:
+    """Compare all graphs of a model with random weights, for several sizes.
+
+    trace: compute them by onnxruntime; else by torch, as the functions that are to be traced.
+    """
     model = model_of(config)
     inputs = inputs_of(model)
-    graphs = {name: graph.content for name, graph in graphs_of(model, inputs).items()}
+    graphs: dict[str, Any] = untraced(model, inputs)
+    if trace:
+        graphs = {name: graph.content for name, graph in graphs_of(model, inputs).items()}
     for sentences, length in SHAPES:
         given: tuple[Tensor, ...] = sources(*[max(1, length - n) for n in range(sentences)])
         if inputs.names == ("pixels",):
@@ -64,6 +70,13 @@ def check_graphs(config: ModelConfig) -> None:
         else:
             tokens = torch.randint(FIRST_WORD, VOCABULARY, (sentences, 4))
             check_steps(model, inputs, graphs, given, tokens)
+
+
+def untraced(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Graph]:
+    """Return the parts of a model that become graphs."""
+    if inputs.one_step:
+        return {"model": WholeGraph(model, inputs)}
+    return {"encoder": EncoderGraph(model, inputs), "decoder_step": StepGraph(model, inputs)}
 
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
@@ -85,12 +98,28 @@ def test_graphs_of_a_family_equal_torch_for_other_sizes(family: str) -> None:
     check_graphs(small_config(PRESETS[family]))
 
 
+@pytest.mark.parametrize("family", names("family"))
+def test_the_functions_to_be_traced_equal_the_model_in_every_family(family: str) -> None:
+    check_graphs(small_config(PRESETS[family]), trace=False)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", PARTS, ids=str)
 def test_graphs_of_every_attention_equal_torch(parts: dict[str, Any]) -> None:
+    check_graphs(with_attention(parts))
+
+
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_the_functions_to_be_traced_equal_the_model_with_every_attention(
+    parts: dict[str, Any],
+) -> None:
+    check_graphs(with_attention(parts), trace=False)
+
+
+def with_attention(parts: dict[str, Any]) -> ModelConfig:
     attention = AttentionConfig(**{"score": "dot", "positions": 200, **parts})
     config = dataclasses.replace(small_config("luong-small"), max_source=200)
-    check_graphs(dataclasses.replace(config, attention=attention))
+    return dataclasses.replace(config, attention=attention)
 
 
 class RecurrenceGraph(Graph):
