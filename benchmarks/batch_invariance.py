@@ -1,10 +1,13 @@
 """Equality of outputs in batches of 1 and of 64, for every family, with random weights.
 
     python benchmarks/batch_invariance.py --lines 200
+    python benchmarks/batch_invariance.py --only seq2seq-nano --double
 
 For each family a small model with random weights translates random lines (or captions random
 images) in batches of one and in batches of up to 64. The table shows the number of texts that
-differ and the largest difference of a score. Transformers run in both engines.
+differ and the largest difference of a score. Transformers run in both engines. With --double,
+translators compute in float64, by torch: texts that differ in float32 only are ties that rounding
+decides.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import numpy
 import torch
@@ -37,12 +41,22 @@ ALONE, TOGETHER = 1, 64  # examples of a batch
 Output = tuple[str, float]
 
 
+class Inputs(NamedTuple):
+    """Numbers of random inputs, and the seed that they are sampled with."""
+
+    lines: int
+    images: int
+    seed: int
+
+
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--lines", type=int, default=200, help="default 200")
     options.add_argument("--images", type=int, default=32, help="default 32")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--only", metavar="PRESET", help="this preset only")
+    options.add_argument("--double", action="store_true", help="float64, by torch; texts only")
     given = options.parse_args()
     torch.set_num_threads(1)
     pairs = list(generate(240))
@@ -50,11 +64,12 @@ def main() -> None:
     tokenizer = train(*sides, 400, TokenizerConfig())
     print(f"seed {given.seed}; differences of scores are absolute")
     print(f"{'preset':<34}{'engine':<14}{'inputs':>8}{'texts differ':>14}{'scores differ by':>18}")
-    for preset in filter(lambda name: "nano" in name, PRESETS):
+    for preset in [given.only] if given.only else [name for name in PRESETS if "nano" in name]:
         with tempfile.TemporaryDirectory() as place:
             folder = small_bundle(preset, tokenizer, Path(place), given.seed)
             if folder:
-                for row in rows(preset, folder, given.lines, given.images, given.seed):
+                inputs = Inputs(given.lines, given.images, given.seed)
+                for row in rows(preset, folder, inputs, double=given.double):
                     print(row, flush=True)
 
 
@@ -80,22 +95,28 @@ def small_bundle(preset: str, tokenizer: Tokenizer, folder: Path, seed: int) -> 
     return folder
 
 
-def rows(preset: str, folder: Path, lines: int, images: int, seed: int) -> Iterator[str]:
-    """Yield a row for each engine that runs the model."""
+def rows(preset: str, folder: Path, inputs: Inputs, *, double: bool) -> Iterator[str]:
+    """Yield a row for each engine that runs the model. double: of texts in float64, by torch."""
     if source_name(model_config(preset).family) == "image":
+        if double:
+            return
         captioner = load_captioner(folder)
-        pictures = random_images(images, seed)
+        pictures = random_images(inputs.images, inputs.seed)
         outputs = [captioned(captioner.caption(pictures, batch=n)) for n in (ALONE, TOGETHER)]
         yield compared(preset, "torch", *outputs)
         return
-    texts = random_lines(lines, seed)
-    engines: dict[str, TextTranslator] = {"torch": load_translator(folder)}
-    if not obstacle(folder, SearchConfig(), "cpu"):
+    texts = random_lines(inputs.lines, inputs.seed)
+    translator = load_translator(folder)
+    if double:
+        torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]  # fp32 in a model
+        translator.model.double()
+    engines: dict[str, TextTranslator] = {"torch": translator}
+    if not double and not obstacle(folder, SearchConfig(), "cpu"):
         engines["ctranslate2"] = CTranslate2Translator.read(folder, threads=1)
-    for name, translator in engines.items():
-        most = max(map(translator.source_length, texts))
+    for name, engine in engines.items():
+        most = max(map(engine.source_length, texts))
         outputs = [
-            translated(translator.translate(texts, max_batch_tokens=size))
+            translated(engine.translate(texts, max_batch_tokens=size))
             for size in (1, TOGETHER * most)
         ]
         yield compared(preset, name, *outputs)

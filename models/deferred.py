@@ -107,6 +107,6 @@ class Anchor(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None]:
         """Return the gradients of weight (O, I) and bias (O,), summed over the recorded steps."""
         x, grad = (torch.cat(parts) for parts in zip(*ctx.recorded, strict=True))
-        ctx.recorded.clear()  # the graph may be retained and run backward again
+        ctx.recorded.clear()  # the autograd graph may be retained and run backward again
         bias = grad.sum(0, dtype=ctx.dtype) if ctx.biased else None
         return ctx.products.weight_gradient(grad, x).to(ctx.dtype), bias, None

@@ -1,7 +1,7 @@
 """Examples of a corpus that is too large to be shuffled at once: a shuffle in two levels.
 
-shards    consecutive pairs of a direction; an epoch takes them in random order
-windows   parts of an epoch, each with an equal part of the shards of every direction; the examples
+chunks    consecutive pairs of a direction; an epoch takes them in random order
+windows   parts of an epoch, each with an equal part of the chunks of every direction; the examples
           of a window are shuffled, varied and sorted into batches as those of a small corpus are
 
 All random choices depend only on the seed, the epoch and the window, so a resumed run equals an
@@ -22,14 +22,14 @@ from attncli.data.batching import Examples, shuffled_batches
 from attncli.data.mixture import Direction
 from models.types import Batch
 
-SHARDS = 16  # size of a window in shards
+CHUNKS = 16  # size of a window in chunks
 STRIDE = 2**32  # example n of window w has the number w * STRIDE + n
-ORDER, BATCHES = 2, 3  # parts of random seeds: order of the shards, order of the batches
+ORDER, BATCHES = 2, 3  # parts of random seeds: order of the chunks, order of the batches
 OPEN = 2  # windows in memory, because an update may have batches of two
 
 
 class PairRange(NamedTuple):
-    """Consecutive pairs of a direction: a shard, or a part of one."""
+    """Consecutive pairs of a direction: a chunk, or a part of one."""
 
     direction: int
     start: int
@@ -100,15 +100,15 @@ class WindowedExamples:
     def _stretch(self, place: int, start: int, stop: int) -> Iterator[PairRange]:
         """Yield positions `start` to `stop` of a direction's epoch, which may repeat its pairs."""
         pairs = self.directions[place].pairs
-        shard = max(1, self.size // SHARDS)
+        chunk = max(1, self.size // CHUNKS)
         while start < stop:
             turn = start // pairs
             end = min(stop, (turn + 1) * pairs)
             random = np.random.default_rng([self.seed, self.epoch, ORDER, place, turn])
             position = turn * pairs
-            for number in random.permutation(-(-pairs // shard)).tolist():
-                first = number * shard
-                length = min(shard, pairs - first)
+            for number in random.permutation(-(-pairs // chunk)).tolist():
+                first = number * chunk
+                length = min(chunk, pairs - first)
                 here, last = max(start, position), min(end, position + length)
                 if here < last:
                     yield PairRange(place, first + here - position, first + last - position)

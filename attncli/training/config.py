@@ -93,7 +93,7 @@ class DataConfig:
     shuffle_window: int = option(
         2**24,
         "number of sentence pairs that are shuffled at once; a larger corpus is shuffled in two "
-        "levels: its shards, then the pairs of each window",
+        "levels: its chunks, then the pairs of each window",
         least=1,
     )
     max_length: int = option(

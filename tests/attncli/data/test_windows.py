@@ -79,7 +79,7 @@ def test_every_epoch_has_another_order_and_the_same_one_again() -> None:
     orders = [first_ids(examples.at(epoch), plan(examples.at(epoch))) for epoch in (0, 1, 0)]
     assert orders[0] == orders[2] != orders[1]
     homes = [set(order[:WINDOW]) for order in orders]
-    assert len(homes[0] & homes[1]) < WINDOW / 2  # other shards share a window
+    assert len(homes[0] & homes[1]) < WINDOW / 2  # other chunks share a window
 
 
 def test_a_plan_read_from_any_batch_on_is_that_of_the_whole_epoch() -> None:
@@ -116,7 +116,7 @@ def test_every_window_has_the_directions_in_their_shares(weight: float) -> None:
     assert [each.sum() for each in times] == [large, small]
 
 
-def test_pieces_are_parts_of_shards_of_a_sixteenth_of_a_window() -> None:
+def test_pieces_are_parts_of_chunks_of_a_sixteenth_of_a_window() -> None:
     pieces = windowed([direction(PAIRS)]).pieces(2)
     assert all(
         isinstance(piece, PairRange) and 0 < piece.stop - piece.start <= 10 for piece in pieces
