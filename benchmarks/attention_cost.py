@@ -68,12 +68,16 @@ def main() -> None:
     options.add_argument(
         "--onednn", action="store_true", help="products as with train.products=onednn"
     )
+    options.add_argument("--bf16", action="store_true", help="under autocast to bf16")
     options.add_argument("--time-only", action="store_true", help="print the lowest times alone")
     options.add_argument("--before", type=Path, help="working tree of another revision")
     options.add_argument("--rounds", type=int, default=5, help="with --before")
     given = options.parse_args()
     if given.before:
         compare(given)
+    elif given.bf16:
+        with torch.autocast(given.device, torch.bfloat16):
+            measure(given)
     elif given.onednn:
         from models.products import onednn_products  # earlier revisions lack it
 
@@ -147,9 +151,10 @@ def compare(given: argparse.Namespace) -> None:
     for name in given.scores:
         sides: tuple[list[float], list[float]] = [], []
         onednn = ["--onednn"] if given.onednn else []
+        both = ["--bf16"] if given.bf16 else []
         for _ in range(given.rounds):
-            sides[0].append(milliseconds(given, name, given.before, []))
-            sides[1].append(milliseconds(given, name, HERE.parents[1], onednn))
+            sides[0].append(milliseconds(given, name, given.before, both))
+            sides[1].append(milliseconds(given, name, HERE.parents[1], onednn + both))
         old, new = map(min, sides)
         print(f"| {name} | {old:.2f} | {new:.2f} | {old / new:.2f} |", flush=True)
 

@@ -87,11 +87,13 @@ class _Blocks:
             yield slice(start, start + sentences)
 
     def blocks(self, group: slice) -> Iterator[Tensor]:
-        """Yield s (b, S, A) of each query of a group."""
+        """Yield s (b, S, A) of each query of a group; the next one may overwrite it."""
         keys, one = self.keys[group].to(self.wide), self.energy.new_ones(())
         queries = self.query[group].unsqueeze(2).unbind(1)  # T times (b, 1, A)
         if self.factorises:
-            yield from (torch.addcmul(one, query, keys).reciprocal_() for query in queries)
+            buffer = torch.empty_like(keys)
+            for query in queries:  # one buffer stays in the cache
+                yield torch.addcmul(one, query, keys, out=buffer).reciprocal_()
         elif self.features is None or self.matrix is None:
             yield from ((query + keys).mul_(2).sigmoid_() for query in queries)
         else:
