@@ -58,6 +58,7 @@ COMMANDS = {
     "models export": "attncli.commands.models_files:export",
     "models add": "attncli.commands.models_files:add",
     "models remove": "attncli.commands.models_files:remove",
+    "models shortlist": "attncli.commands.models_shortlist:shortlist",
     "models verify": "attncli.commands.models_files:verify",
 }
 

@@ -301,6 +301,11 @@ class SearchConfig:
         "sets the longest source where sources of more than 40 tokens are usual",
         at_most=MAX_SLOTS,
     )
+    shortlist: bool = option(
+        False,
+        "limit outputs to the tokens of the model's lexical shortlist (see `attn models "
+        "shortlist`); faster, torch only",
+    )
     max_caption: int = option(
         60, "longest caption in tokens, end token included", least=1, at_most=MAX_SLOTS
     )

@@ -154,7 +154,7 @@ def classify(
     run(task, paths, work.kind(), work)
 
 
-@with_settings("max_ratio", "max_extra", "split_above")
+@with_settings("max_ratio", "max_extra", "split_above", "shortlist")
 def caption(
     paths: Paths,
     *,

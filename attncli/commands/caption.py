@@ -80,7 +80,7 @@ Show = Annotated[bool, typer.Option("--show", help="Draw the attention maps in t
 Batch = Annotated[int, typer.Option(min=1, help="Images per batch.")]
 
 
-@with_settings("max_ratio", "max_extra", "split_above")
+@with_settings("max_ratio", "max_extra", "split_above", "shortlist")
 def caption(
     images: Images = None,
     *,

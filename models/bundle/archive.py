@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 from models.bundle.digests import NAME as SUMS
-from models.bundle.settings import CARD, STATISTICAL, WEIGHTS
+from models.bundle.settings import CARD, SHORTLIST, STATISTICAL, WEIGHTS
 from models.bundle.settings import NAME as CONFIG
 from models.errors import DamagedError
 from models.files import replacing
@@ -21,7 +21,7 @@ from models.labels import LABELS
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
     *(CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS),
-    *(STATISTICAL, WEIGHTS, SUMS),
+    *(STATISTICAL, SHORTLIST, WEIGHTS, SUMS),
 )
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MOST_BYTES_ELSE = 1 << 26

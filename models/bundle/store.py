@@ -11,6 +11,7 @@ from models.bundle.precision import stored_as
 from models.bundle.settings import (
     CARD,
     FORMAT,
+    SHORTLIST,
     STATISTICAL,
     WEIGHTS,
     Precision,
@@ -20,6 +21,7 @@ from models.bundle.settings import (
     to_text,
 )
 from models.bundle.settings import NAME as CONFIG
+from models.bundle.shortlist import Shortlists, read_shortlists, shortlist_bytes
 from models.bundle.statistical import StatisticalTables, read_statistical, statistical_bytes
 from models.bundle.weights import (
     Unfilled,
@@ -49,6 +51,7 @@ class Bundle(NamedTuple):
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
+    shortlists: Shortlists = {}
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -96,6 +99,7 @@ def save(
         CONFIG: to_text(settings).encode(),
         **({CARD: card.encode()} if card else {}),
         **({STATISTICAL: statistical_bytes(bundle.statistical)} if bundle.statistical else {}),
+        **({SHORTLIST: shortlist_bytes(bundle.shortlists)} if bundle.shortlists else {}),
         WEIGHTS: to_bytes(tensors),
     }
     write_files(folder, contents)
@@ -147,4 +151,5 @@ def read(folder: Path) -> Bundle:
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
         read_statistical(folder),
+        read_shortlists(folder, sizes),
     )

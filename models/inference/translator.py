@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
 
 from models.bundle import Bundle
+from models.bundle.shortlist import Shortlist
 from models.config import SearchConfig
+from models.errors import ConfigurationError
+from models.inference.backend import Backend
 from models.inference.batching import pad
 from models.inference.constrained import constrained_search, with_phrases
 from models.inference.hypotheses import Finished, length_limit
 from models.inference.joined_search import JoinedSearch
 from models.inference.search import search
+from models.inference.shortlist import ShortlistBackend, TokensOfColumns
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
 from models.packed import packed_weights
 from models.types import Memory
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Translator(TorchModel, TextTranslator):
@@ -27,7 +36,16 @@ class Translator(TorchModel, TextTranslator):
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
-        self.statistical = bundle.statistical
+        self.statistical, self.shortlists = bundle.statistical, bundle.shortlists
+
+    def with_search(self, search: SearchConfig) -> Self:
+        """Return this model with other default search settings; the weights are shared.
+
+        Raises ConfigurationError for a shortlist that the model does not have.
+        """
+        if search.shortlist and (self.to or not self.languages):
+            self._shortlist(self.to)
+        return super().with_search(search)
 
     def memory(self, sources: Sequence[EncodedText]) -> Memory:
         """Return the memory of encoded texts, padded to the longest."""
@@ -35,11 +53,19 @@ class Translator(TorchModel, TextTranslator):
 
     @torch.inference_mode()
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        """Return the best outputs of each source; with a shortlist, all have one language.
+
+        Outputs without the phrases of the glossary are searched over the whole vocabulary.
+        """
+        backend, config = self._backend(sources[0].to, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys = [each.text for each in sources]
-        phrases = self._phrases(sources, config)
+        phrases, columns = self._phrases(sources, config), TokensOfColumns()
         with packed_weights(self.model):
-            found = search(self.model, self.memory(sources), limits, keys, config)
+            memory = backend.encode(*pad([each.ids for each in sources], self.device))
+            columns.add(range(len(sources)), memory)
+            listed = enumerate(search(backend, memory, limits, keys, config))
+        found = [outputs for _, outputs in columns.restored(listed)]
 
         def search_again(number: int) -> list[Finished]:
             memory = self.memory([sources[number]])
@@ -50,17 +76,59 @@ class Translator(TorchModel, TextTranslator):
     def _searched(
         self, sources: Sequence[EncodedText], batches: list[list[int]], config: SearchConfig
     ) -> Iterator[list[tuple[int, list[Finished]]]]:
+        """Yield indices and outputs; with shortlists, each target language is searched alone."""
+        groups = by_language(sources, batches) if config.shortlist else [batches]
+        for group in groups:
+            if config.method == "sample" or self.glossary is not None:
+                yield from super()._searched(sources, group, config)
+            else:
+                yield from self._searched_jointly(sources, group, config)
+
+    def _searched_jointly(
+        self, sources: Sequence[EncodedText], batches: list[list[int]], config: SearchConfig
+    ) -> Iterator[list[tuple[int, list[Finished]]]]:
         """Yield indices and outputs; the last sentences of all batches are searched together."""
-        if config.method == "sample" or self.glossary is not None:
-            yield from super()._searched(sources, batches, config)
-            return
-        searches = JoinedSearch(self.model, config)
+        backend, config = self._backend(sources[batches[0][0]].to if batches else "", config)
+        searches, columns = JoinedSearch(backend, config), TokensOfColumns()
         for batch in batches:
             with torch.inference_mode(), packed_weights(self.model):
                 chosen = [sources[index] for index in batch]
                 limits = [length_limit(len(each.ids), config) for each in chosen]
-                found = searches.add(self.memory(chosen), limits, batch)
-            yield found
+                memory = backend.encode(*pad([each.ids for each in chosen], self.device))
+                columns.add(batch, memory)
+                found = searches.add(memory, limits, batch)
+            yield columns.restored(found)
         with torch.inference_mode(), packed_weights(self.model):
             found = searches.finish()
-        yield found
+        yield columns.restored(found)
+
+    def _backend(self, to: str, config: SearchConfig) -> tuple[Backend, SearchConfig]:
+        """Return what is searched, the model or its shortlist, and the settings of the search."""
+        if not config.shortlist:
+            return self.model, config
+        return ShortlistBackend(self.model, self._shortlist(to)), replace(config, shortlist=False)
+
+    def _shortlist(self, to: str) -> Shortlist:
+        """Return the shortlist of a target language; raise ConfigurationError if there is none."""
+        if to not in self.shortlists:
+            language = f" for target language {to}" if to else ""
+            raise ConfigurationError(
+                f"a search by shortlist{language}, but the model has none",
+                "a model with one",
+                "make it with `attn models shortlist`",
+            )
+        return self.shortlists[to]
+
+
+def by_language(
+    sources: Sequence[EncodedText], batches: Sequence[Sequence[int]]
+) -> list[list[list[int]]]:
+    """Return the batches of each target language; batches: indices of the sources."""
+    found: dict[str, list[list[int]]] = {}
+    for batch in batches:
+        parts: dict[str, list[int]] = {}
+        for index in batch:
+            parts.setdefault(sources[index].to, []).append(index)
+        for to, part in parts.items():
+            found.setdefault(to, []).append(part)
+    return list(found.values())

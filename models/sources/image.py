@@ -19,7 +19,7 @@ class ImageSource(Source):
     shared_weights = "encoder.body."
     ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
     unused_settings = (
-        *("search.max_ratio", "search.max_extra", "search.split_above"),
+        *("search.max_ratio", "search.max_extra", "search.split_above", "search.shortlist"),
         *("tokenizer.joint", "tokenizer.target_kind"),
     )
 

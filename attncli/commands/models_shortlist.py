@@ -1,0 +1,79 @@
+"""``attn models shortlist``: parse the options, make the shortlist, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli import console
+from attncli.commands.models_files import Model
+from attncli.data.streams import check_inputs
+from attncli.jobs.loading import OpenOptions
+from attncli.jobs.shortlist import make
+from attncli.options import Device, From, Threads, To
+from models.installed import find_model
+
+Files = Annotated[
+    list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
+]
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE[,FILE]",
+        help="Further sentence pairs: source and target, or one TSV. May be repeated.",
+    ),
+]
+Common = Annotated[
+    int, typer.Option(min=4, help="Most frequent target tokens, which every output may contain.")
+]
+PerToken = Annotated[
+    int,
+    typer.Option(min=1, max=1000, help="Further target tokens for each source token, at most."),
+]
+
+
+def shortlist(
+    model: Model,
+    files: Files,
+    *,
+    also: Also = None,
+    to: To = "",
+    source: From = "",
+    common: Common = 1000,
+    per_token: PerToken = 20,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Make a model's lexical shortlist, for `attn translate --shortlist`.
+
+    With --shortlist, an output contains only tokens that are frequent in the target language, or
+    that the model's attention linked with a token of the source in these sentence pairs. Search is
+    faster, because most of the vocabulary is not computed. Use the training text of the model; its
+    own translations of further text may be added with --also.
+
+    The shortlist is stored in the model, in shortlist.safetensors. A multilingual model has one for
+    each target language: run the command for each --to.
+
+    Example:
+      attn models shortlist runs/en-de train.en train.de
+      attn models shortlist runs/multi --to de en-de.tsv --also fr-de.tsv
+    """
+    corpora = [files, *([Path(name) for name in text.split(",")] for text in also or [])]
+    if any(len(corpus) > 2 for corpus in corpora):
+        raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
+    check_inputs([path for corpus in corpora for path in corpus])
+    with console.progress("sentence pairs") as advance:
+        made = make(
+            find_model(model),
+            corpora,
+            OpenOptions(device, threads, to=to, source=source),
+            common=common,
+            per_token=per_token,
+            on_pairs=lambda done: advance(done, f"{done:,}"),
+        )
+    console.say(
+        f"{made.path}: {made.common:,} common target tokens and {made.per_token:.1f} for each "
+        "source token on average"
+    )

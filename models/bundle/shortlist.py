@@ -1,0 +1,113 @@
+"""Lexical shortlists of a bundle, and their safetensors file.
+
+common     (F,) target tokens that every output may contain, sorted
+rows       (V, N) further target tokens for each source token, most probable first, then PAD
+
+A multilingual model has one shortlist per target language, as common.de and rows.de.
+`models.alignment.shortlist` makes them, `models.inference.shortlist` searches with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.bundle.digests import check_digests, read_digests, write_files
+from models.bundle.settings import SHORTLIST
+from models.errors import DamagedError
+from models.files import write_bytes
+from models.tokenizer import END, PAD
+from models.types import VocabularySizes
+
+
+class Shortlist(NamedTuple):
+    """Target tokens to which a search is limited: common ones, and some for each source token."""
+
+    common: Tensor  # (F,) sorted; the first are PAD to END
+    rows: Tensor  # (V, N) none of the common ones; PAD in place of a missing one
+
+
+Shortlists = Mapping[str, Shortlist]  # by target language; "" for a model of one direction
+
+
+def shortlist_bytes(shortlists: Shortlists) -> bytes:
+    """Return the content of the file."""
+    from safetensors.torch import save
+
+    return save(
+        {
+            f"{name}.{language}" if language else name: part.int().contiguous()
+            for language, one in shortlists.items()
+            for name, part in one._asdict().items()
+        }
+    )
+
+
+def write_shortlists(shortlists: Shortlists, folder: Path) -> None:
+    """Write the file into a bundle, and its digest if the bundle has digests."""
+    content = shortlist_bytes(shortlists)
+    if read_digests(folder):
+        write_files(folder, {SHORTLIST: content})
+    else:
+        write_bytes(folder / SHORTLIST, content)
+
+
+def read_shortlists(folder: Path, sizes: VocabularySizes) -> Shortlists:
+    """Return the shortlists of a bundle; none if it has no such file.
+
+    Raises DamagedError if the file cannot be read, or does not fit the vocabularies.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    path = folder / SHORTLIST
+    if not path.exists():
+        return {}
+    check_digests(folder, [SHORTLIST])
+    try:
+        found = from_tensors(load(path.read_bytes()))
+        for one in found.values():
+            check(one, sizes)
+    except (OSError, SafetensorError, ValueError, KeyError, RuntimeError) as error:
+        raise DamagedError(
+            f"{path} is damaged ({error})",
+            "a file written by `attn models shortlist`",
+            "make it again, or remove it",
+        ) from None
+    return found
+
+
+def from_tensors(tensors: dict[str, Tensor]) -> dict[str, Shortlist]:
+    """Return the shortlists of stored tensors."""
+    found = {}
+    for name in tensors:
+        first, _, language = name.partition(".")
+        if first == "common":
+            ending = f".{language}" if language else ""
+            parts = (tensors[f"{part}{ending}"].long() for part in Shortlist._fields)
+            found[language] = Shortlist(*parts)
+    if 2 * len(found) != len(tensors):
+        raise ValueError("unknown parts")
+    return found
+
+
+def check(shortlist: Shortlist, sizes: VocabularySizes) -> None:
+    """Raise ValueError unless a shortlist fits the vocabularies and names no token twice."""
+    common, rows = shortlist
+    first = torch.arange(END + 1)
+    if common.dim() != 1 or not common[: END + 1].equal(first) or int(common[-1]) >= sizes.target:
+        raise ValueError("common tokens")
+    if not bool((common[1:] > common[:-1]).all()):
+        raise ValueError("common tokens in another order")
+    if rows.dim() != 2 or len(rows) != sizes.source:
+        raise ValueError("rows of another vocabulary")
+    if rows.numel() and not (int(rows.min()) >= PAD and int(rows.max()) < sizes.target):
+        raise ValueError("a token that is not in the vocabulary")
+    is_common = torch.zeros(sizes.target, dtype=torch.bool)
+    is_common[common] = True
+    if bool((is_common[rows] & (rows != PAD)).any()):
+        raise ValueError("a common token in a row")
