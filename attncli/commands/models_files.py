@@ -135,7 +135,7 @@ def verify(
         typer.Argument(metavar="MODEL", help="Model: its name or folder. Default: all models."),
     ] = None,
 ) -> None:
-    """Check models for damage: digests, settings and weights.
+    """Check models for damage: digests, settings, weights.
 
     Every file is compared with its SHA-256 digest, and the model is loaded. The checkpoints and the
     prepared data of a run are checked as well and, without MODEL, the caches of image features.

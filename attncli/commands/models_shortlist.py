@@ -13,6 +13,7 @@ from attncli.data.streams import check_inputs
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.shortlist import make
 from attncli.options import Device, From, Threads, To
+from models.config import SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
 from models.installed import find_model
 
 Files = Annotated[
@@ -41,17 +42,17 @@ def shortlist(
     also: Also = None,
     to: To = "",
     source: From = "",
-    common: Common = 1000,
-    per_token: PerToken = 20,
+    common: Common = SHORTLIST_COMMON,
+    per_token: PerToken = SHORTLIST_PER_TOKEN,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Make a model's lexical shortlist, for `attn translate --shortlist`.
+    """Make the lexical shortlist of a model.
 
-    With --shortlist, an output contains only tokens that are frequent in the target language, or
-    that the model's attention linked with a token of the source in these sentence pairs. Search is
-    faster, because most of the vocabulary is not computed. Use the training text of the model; its
-    own translations of further text may be added with --also.
+    With `attn translate --shortlist`, an output contains only tokens that are frequent in the
+    target language, or that the model's attention linked with a token of the source in these
+    sentence pairs. Search is faster, because most of the vocabulary is not computed. Use the
+    training text of the model; its own translations of further text may be added with --also.
 
     The shortlist is stored in the model, in shortlist.safetensors. A multilingual model has one for
     each target language: run the command for each --to.

@@ -20,13 +20,11 @@ from torch import Tensor
 from models.alignment.align import Encoded, as_batch, batched, encode
 from models.alignment.weights import teacher_forced_weights
 from models.bundle.shortlist import Shortlist
-from models.config import MAX_BATCH_TOKENS
+from models.config import MAX_BATCH_TOKENS, SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
 from models.inference.batching import windows
 from models.inference.translator import Translator
 from models.tokenizer import END, PAD, Tokenizer
 
-COMMON = 1000  # target tokens that every output may contain
-PER_TOKEN = 20  # further target tokens for each source token
 LEAST = 0.02  # weight that counts
 WINDOW = 5000  # sentence pairs whose counts are added at a time
 
@@ -43,8 +41,8 @@ def shortlist(
     translator: Translator,
     pairs: Iterable[tuple[str, str]],
     *,
-    common: int = COMMON,
-    per_token: int = PER_TOKEN,
+    common: int = SHORTLIST_COMMON,
+    per_token: int = SHORTLIST_PER_TOKEN,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     on_pairs: Callable[[int], None] = lambda done: None,
 ) -> Shortlist:
