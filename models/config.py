@@ -11,8 +11,8 @@ from typing import Literal, get_args
 from models.settings import option
 
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
-SHORTLIST_COMMON = 1000  # target tokens that every output may contain
-SHORTLIST_PER_TOKEN = 20  # further target tokens for each source token
+SHORTLIST_COMMON = 2000  # target tokens that every output may contain
+SHORTLIST_PER_TOKEN = 10  # further target tokens for each source token
 BATCH_IMAGES = 32  # images computed at a time when a captioner is used
 
 # ceilings, so that a damaged or hostile config.json cannot ask for unbounded work
