@@ -3,9 +3,10 @@
     attn models shortlist runs/tiny train.en train.de
     python benchmarks/shortlist.py --bundles runs/tiny --test test.en test.de --lines 400
 
-Every round translates the lines twice by torch: one thread, the model's search, batches of 64
-sentences on average. Prints the median of the processor seconds (user and system) from lines to
-lines once the model is loaded, BLEU, the lines that differ, and the mean size of the lists.
+Every round translates the lines twice by torch and, if it can, once by CTranslate2, which uses no
+shortlist: one thread, the model's search, batches of 64 sentences on average. Prints the median of
+the processor seconds (user and system) from lines to lines once the model is loaded, BLEU, the
+lines that differ, and the mean size of the lists.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from attncli.data.corpus import read_pairs
+from attncli.data.corpus import CorpusPair, read_pairs, reference_columns
+from attncli.jobs.engines import EngineOptions, open_text_model
 from attncli.jobs.loading import OpenOptions, open_translator
+from models.inference.engines import unsuitable
 from models.inference.shortlist import ShortlistBackend
+from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
 
 BATCH = 64  # sentences, on average
@@ -37,7 +41,7 @@ class Run(NamedTuple):
     texts: list[str]
 
 
-def translated(translator: Translator, texts: list[str], shortlist: bool, batch: int) -> Run:
+def translated(translator: TextTranslator, texts: list[str], shortlist: bool, batch: int) -> Run:
     """Translate texts with or without the shortlist. batch: tokens."""
     search = replace(translator.search, shortlist=shortlist)
     before = time.process_time()
@@ -53,34 +57,51 @@ def mean_size(translator: Translator, texts: list[str]) -> float:
     return statistics.mean(backend.tokens(each).shape[1] for each in ids)
 
 
-def bleu(outputs: list[str], references: list[tuple[str, ...]]) -> float:
+def bleu(outputs: list[str], pairs: list[CorpusPair]) -> float:
     """Return the BLEU of outputs, in percent."""
     from sacrebleu.metrics.bleu import BLEU
 
-    most = max(map(len, references))
-    columns = [[one[n] if n < len(one) else None for one in references] for n in range(most)]
-    return float(BLEU().corpus_score(outputs, columns).score)
+    return float(BLEU().corpus_score(outputs, reference_columns(pairs)).score)
 
 
-def row(name: str, translator: Translator, given: argparse.Namespace) -> str:
+class Sides(NamedTuple):
+    """Runs of each search."""
+
+    whole: list[Run]  # by torch
+    shortlist: list[Run]  # by torch
+    ctranslate2: list[Run]  # whole vocabulary; none if it cannot run the model
+
+
+def measured(bundle: Path, texts: list[str], given: argparse.Namespace) -> tuple[Translator, Sides]:
+    """Translate texts by each search in turn; return the model and the runs."""
+    options = OpenOptions(device="cpu", threads=1, to=given.to)
+    translator = open_translator(bundle, options)
+    searches: list[tuple[TextTranslator, bool]] = [(translator, False), (translator, True)]
+    if not unsuitable(bundle):
+        searches.append((open_text_model(bundle, options, EngineOptions("ctranslate2")), False))
+    batch = round(BATCH * statistics.mean(map(translator.source_length, texts)))
+    rounds = [
+        [translated(model, texts, shortlist, batch) for model, shortlist in searches]
+        for _ in range(given.rounds)
+    ]
+    sides = [list(side) for side in zip(*rounds, strict=True)]
+    return translator, Sides(sides[0], sides[1], sides[2] if len(sides) > 2 else [])
+
+
+def row(bundle: Path, given: argparse.Namespace) -> str:
     """Measure a model; return its row of the table."""
     pairs = list(read_pairs(given.test))[: given.lines or None]
     texts = [pair.source for pair in pairs]
-    lengths = sum(map(translator.source_length, texts))
-    batch = round(given.batch * lengths / len(texts))
-    sides: tuple[list[Run], list[Run]] = [], []
-    for _ in range(given.rounds):
-        for side, shortlist in zip(sides, (False, True), strict=True):
-            side.append(translated(translator, texts, shortlist, batch))
-    seconds = [statistics.median(one.seconds for one in side) for side in sides]
-    scores = [bleu(side[0].texts, [pair.references for pair in pairs]) for side in sides]
-    differ = sum(a != b for a, b in zip(sides[0][0].texts, sides[1][0].texts, strict=True))
+    translator, sides = measured(bundle, texts, given)
+    seconds = [statistics.median(run.seconds for run in side) for side in sides if side]
+    outputs = sides.whole[0].texts, sides.shortlist[0].texts
+    differ = sum(one != other for one, other in zip(*outputs, strict=True))
     cells = (
-        name,
-        f"{seconds[0]:.2f}",
-        f"{seconds[1]:.2f}",
+        bundle.name,
+        *(f"{one:.2f}" for one in seconds),
+        *[""] * (3 - len(seconds)),
         f"{seconds[0] / seconds[1]:.2f}",
-        *(f"{score:.2f}" for score in scores),
+        *(f"{bleu(side, pairs):.2f}" for side in outputs),
         f"{100 * differ / len(texts):.1f} %",
         f"{mean_size(translator, texts):,.0f} of {len(translator.tokenizer.target):,}",
     )
@@ -94,16 +115,15 @@ def main() -> None:
     parser.add_argument("--test", type=Path, nargs="+", required=True, help="source, references")
     parser.add_argument("--to", default="", help="target language of a multilingual model")
     parser.add_argument("--lines", type=int, default=0, help="lines that are translated; 0: all")
-    parser.add_argument("--batch", type=int, default=BATCH, help="sentences, on average")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     print(
-        f"| median of {given.rounds} | whole, s | shortlist, s | ratio | BLEU, whole | shortlist "
-        "| lines differ | tokens |\n|---|---:|---:|---:|---:|---:|---:|---:|"
+        f"| median of {given.rounds} | whole, s | shortlist, s | CTranslate2, s | ratio "
+        "| BLEU, whole | BLEU, shortlist | lines differ | tokens |"
     )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for bundle in given.bundles:
-        options = OpenOptions(device="cpu", threads=1, to=given.to)
-        print(row(bundle.name, open_translator(bundle, options), given), flush=True)
+        print(row(bundle, given), flush=True)
 
 
 if __name__ == "__main__":

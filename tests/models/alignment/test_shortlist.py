@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import shutil
 from collections import Counter, defaultdict
@@ -130,11 +131,8 @@ def test_a_changed_byte_is_noticed_by_its_digest(tiny_bundle: Path, tmp_path: Pa
 
 
 def test_a_model_without_attention_has_no_shortlist(tiny_translator: Translator) -> None:
-    import copy
-
     model = copy.copy(tiny_translator)
-    model.model = copy.copy(tiny_translator.model)
-    model.model.decoder = copy.copy(tiny_translator.model.decoder)
+    model.model = copy.deepcopy(tiny_translator.model)
     model.model.decoder.attends = False
     with pytest.raises(ConfigurationError, match="a model without attention"):
         shortlist(model, [("dog", "Hund")])
