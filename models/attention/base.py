@@ -231,33 +231,47 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """
     lowest = torch.finfo(torch.float32).min
     hidden = torch.zeros_like(mask, dtype=torch.float32).masked_fill_(~mask, lowest)
-    return softmax(scores.float() + hidden) * mask
+    scores = scores.float() + hidden
+    if scores.device.type != "cpu":
+        return scores.softmax(-1) * mask
+    weights: Tensor = RowSoftmax.apply(scores, mask)  # type: ignore[no-untyped-call]
+    return weights
 
 
-def softmax(scores: Tensor) -> Tensor:
-    """Softmax over the last axis."""
-    return RowSoftmax.apply(scores) if scores.device.type == "cpu" else scores.softmax(-1)  # type: ignore[no-untyped-call]
+LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
+SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
+FEWEST_ELEMENTS = 2**14  # of all rows, from which on padding pays
 
 
 class RowSoftmax(torch.autograd.Function):
-    """Softmax on a CPU for rows of any length.
+    """Softmax on a CPU for rows of any length, times a mask.
 
     PyTorch's softmax is six times slower for short rows whose length is not a multiple of 16; most
-    sentences are such rows.
+    sentences are such rows. Weights below exp(-64) of the greatest are rounded up to that, which
+    no sum in fp32 shows.
     """
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, mask: Tensor) -> Tensor:
         """Return exp(score) / sum of exp(scores), with the row's highest score subtracted first."""
-        powers = (scores - scores.amax(-1, keepdim=True)).exp_()
-        weights = powers.div_(powers.sum(-1, keepdim=True))
+        powers = (scores - row_maxima(scores)).clamp_min_(LOWEST).exp_()
+        weights = powers.div_(powers.sum(-1, keepdim=True)).mul_(mask)
         ctx.save_for_backward(weights)
         return weights
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         """Return weights * (gradient - its mean under the weights)."""
         (weights,) = ctx.saved_tensors
         scaled = weights * grads[0]
         grad: Tensor = scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1)
-        return grad
+        return grad, None
+
+
+def row_maxima(scores: Tensor) -> Tensor:
+    """Return the maximum of each row (..., S), (..., 1)."""
+    sizes_known = not torch.compiler.is_compiling()
+    if sizes_known and scores.shape[-1] in SHORT_ROWS and scores.numel() >= FEWEST_ELEMENTS:
+        padding = (0, SHORT_ROWS.stop - scores.shape[-1])
+        scores = nn.functional.pad(scores, padding, value=-torch.inf)
+    return scores.amax(-1, keepdim=True)

@@ -24,6 +24,23 @@ def test_softmax_is_its_formula_over_the_slots_in_view() -> None:
     torch.testing.assert_close(weights[0, 0], torch.tensor(expected))
 
 
+@pytest.mark.parametrize("slots", [3, 19, 32])
+def test_softmax_and_its_gradient_equal_plain_operations_exactly(slots: int) -> None:
+    torch.manual_seed(1)
+    scores = (torch.randn(60, 4, slots, slots) * 3).requires_grad_()
+    mask = torch.ones(slots, slots, dtype=torch.bool).tril()
+    mask = mask & (torch.arange(slots) < torch.randint(0, slots + 1, (60, 1)))[:, None, None]
+    given = torch.randn_like(scores)
+    hidden = scores.detach().masked_fill(~mask, -1e30)
+    powers = (hidden - hidden.amax(-1, keepdim=True)).exp()
+    plain = powers / powers.sum(-1, keepdim=True) * mask
+    scaled = plain * given
+    weights = masked_softmax(scores, mask)
+    assert torch.equal(weights, plain)
+    (found,) = torch.autograd.grad(weights, scores, given)
+    assert torch.equal(found, scaled.addcmul(plain, scaled.sum(-1, keepdim=True), value=-1))
+
+
 def bisected(scores: Vector, weight: Callable[[float], float]) -> Vector:
     """weight(z - tau) with the tau at which they sum to 1, by halving an interval."""
     low, high = min(scores) - 2, max(scores)
