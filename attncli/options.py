@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from attncli.overrides import Overrides, SearchOverrides
-from models.config import ReadMode, SearchConfig
+from models.config import NO_UTILITY, ReadMode, SearchConfig
 from models.settings import fields_of, limits_of, types_of
 
 MODEL = "ATTN_MODEL"
@@ -129,7 +129,13 @@ def check_search(overrides: SearchOverrides) -> None:
             f"temperature, top-k and top-p need --method sample, not {search.method}",
             param_hint="'--method'",
         )
-    kept = {"beam": search.beam, "greedy": 1}.get(search.method, search.nbest)
+    if search.mbr != NO_UTILITY and search.method == "greedy":
+        raise typer.BadParameter(
+            f"{search.mbr} with --method greedy, which has one candidate; use beam or sample",
+            param_hint="'--mbr'",
+        )
+    beam = search.beam if search.mbr == NO_UTILITY else max(search.beam, search.candidates)
+    kept = {"beam": beam, "greedy": 1}.get(search.method, search.nbest)
     if search.nbest > kept:
         raise typer.BadParameter(
             f"{search.nbest} outputs of the {kept} that --method {search.method} keeps",

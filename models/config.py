@@ -23,6 +23,8 @@ MAX_SEED = 2**63 - 1
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
+NO_UTILITY = "none"
+UTILITIES = ("chrf", "bleu")  # see models/inference/utilities.py
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 
 
@@ -289,6 +291,20 @@ class SearchConfig:
         at_most=1,
     )
     seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
+    mbr: str = option(
+        NO_UTILITY,
+        "minimum Bayes risk: of several candidates, choose the output that is most similar to the "
+        "others by chrf or bleu (none: the most probable)",
+        choices=(NO_UTILITY, *UTILITIES),
+    )
+    candidates: int = option(
+        20, "mbr: number of candidates, which is also the least beam", least=1, at_most=1000
+    )
+    mbr_scale: float = option(
+        0.5,
+        "mbr: exponent of the probabilities of candidates of a beam; 0 for equal weights",
+        at_most=100,
+    )
     max_ratio: float = option(
         2.0, "factor of the length limit, in tokens: max_ratio times source length plus max_extra"
     )

@@ -105,7 +105,7 @@ class Hypothesis(NamedTuple):
     """One output with its scores."""
 
     text: str
-    score: float  # log-probability divided by the length penalty; hypotheses are sorted by it
+    score: float  # log-probability over length penalty; with mbr expected similarity; sorted by it
     log_prob: float  # natural logarithm, end mark included
     tokens: tuple[str, ...]
     ids: tuple[int, ...]

@@ -176,6 +176,9 @@ def translate(
     does not know capitals. Documents, and lines of more than --split-above tokens, are translated
     sentence by sentence.
 
+    --mbr chooses, of several candidates, the output that is most similar to the others; its score
+    is then the expected similarity.
+
     With --nbest above 1, text is "index ||| output ||| score", index from 0. TSV is source, output
     and score. JSON lines hold the source and, for each output, text, score, log_prob, tokens and
     truncated (cut at the length limit); if the attention is hard, also its read mode.

@@ -16,6 +16,7 @@ from models.encoders.image import ImageEncoder
 from models.images import to_square, to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished, caption_limit
+from models.inference.minimum_bayes_risk import candidate_search
 from models.inference.search import search
 from models.inference.trained import TorchModel
 from models.packed import packed_weights
@@ -151,14 +152,12 @@ class Captioner(TorchModel):
     def _caption(
         self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
-        outputs, encoded = self._search(images, config)
+        found, encoded = self._search(images, candidate_search(config))
+        outputs = [self._hypotheses(each, config) for each in found]
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
-            maps = self._attention(*encoded, [found[0].ids for found in outputs])
-        return [
-            Caption(tuple(map(self._hypothesis, found)), of_best)
-            for found, of_best in zip(outputs, maps, strict=True)
-        ]
+            maps = self._attention(*encoded, [hypotheses[0].ids for hypotheses in outputs])
+        return list(map(Caption, outputs, maps))
 
     def _attention(
         self, features: Tensor, memory: Memory, outputs: list[tuple[int, ...]]

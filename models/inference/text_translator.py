@@ -22,6 +22,7 @@ from models.errors import ConfigurationError, InputError
 from models.inference.batching import in_order, length_batches, windows
 from models.inference.glossary import Glossary
 from models.inference.hypotheses import Finished, beam_width
+from models.inference.minimum_bayes_risk import candidate_search
 from models.inference.trained import TrainedModel
 from models.languages import check_direction, is_zero_shot
 from models.tokenizer import Tokenizer
@@ -227,11 +228,11 @@ class TextTranslator(TrainedModel):
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = len(empty), [len(source.ids) for source in sources]
         batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
-        for found in self._searched(sources, batches, config):
+        for found in self._searched(sources, batches, candidate_search(config)):
             done += len(found)
             on_batch(done)
             for index, outputs in found:
-                hypotheses = tuple(map(self._hypothesis, outputs))
+                hypotheses = self._hypotheses(outputs, config)
                 yield index, Translation(sources[index].text, hypotheses, sources[index].to)
 
     def _searched(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from models.config import ModelConfig, SearchConfig
+from models.inference.minimum_bayes_risk import by_expected_similarity
 from models.sources import check_source
 from models.tokenizer import Tokenizer
 from models.types import Hypothesis
@@ -31,6 +33,12 @@ class TrainedModel:
         other = copy.copy(self)
         other.search = search
         return other
+
+    def _hypotheses(
+        self, found: Sequence[Finished], config: SearchConfig
+    ) -> tuple[Hypothesis, ...]:
+        """Return the outputs of an input, best first. found: of `candidate_search(config)`."""
+        return by_expected_similarity([self._hypothesis(each) for each in found], config)
 
     def _hypothesis(self, found: Finished) -> Hypothesis:
         """Return an output of the search as text, tokens and scores."""

@@ -131,6 +131,7 @@ def test_the_completion_shown_is_that_of_the_calling_shell() -> None:
         (["translate", "-m", "x", "--nbest", "9"], "--nbest"),
         (["translate", "-m", "x", "--method", "greedy", "--nbest", "2"], "--nbest"),
         (["translate", "-m", "x", "--temperature", "0.5"], "--method sample"),
+        (["translate", "-m", "x", "--method", "greedy", "--mbr", "chrf"], "--mbr"),
         (["translate", "-m", "x", "-i", "file", "text"], "--input"),
     ],
 )
