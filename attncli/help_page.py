@@ -25,8 +25,8 @@ SECTIONS = {  # section: names of options
     "Alignment": " ".join(["align", *(n.replace("_", "-") for n in fields_of(AlignConfig))]),
     "Attention maps": "show picture pairs attention",
     "Scores": "tokenize lowercase confidence by-length length-step length-quantiles plot",
-    "Computation": "engine precision batch max-batch-tokens processes shard fast-reduce device "
-    "threads",
+    "Computation": "engine precision batch max-batch-tokens processes shard fast-reduce "
+    "shard-model device threads",
 }
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}

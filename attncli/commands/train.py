@@ -155,6 +155,15 @@ FastReduce = Annotated[
         "number (train.fast_reduce).",
     ),
 ]
+ShardModel = Annotated[
+    bool,
+    typer.Option(
+        "--shard-model",
+        help="Several processes: each stores a part of weights, gradients and optimiser state "
+        "(FSDP2), for models too large for one GPU. The weights are not bit-equal to those of "
+        "other numbers of processes (train.shard_model).",
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show sizes and memory of the run without training.")
 ]
@@ -182,6 +191,7 @@ def train(
     dry_run: DryRun = False,
     processes: Processes = 1,
     fast_reduce: FastReduce = False,
+    shard_model: ShardModel = False,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
@@ -213,7 +223,11 @@ def train(
     config = settings(
         *named,
         preset,
-        [*(set or []), *(["train.fast_reduce=true"] if fast_reduce else [])],
+        [
+            *(set or []),
+            *(["train.fast_reduce=true"] if fast_reduce else []),
+            *(["train.shard_model=true"] if shard_model else []),
+        ],
         start=start,
         images=given,
         labels=LabelFiles(labels, dev_labels),

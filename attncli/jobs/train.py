@@ -13,12 +13,12 @@ from attncli.training import estimate, hardware
 from attncli.training.config import RunConfig
 from attncli.training.continuation import can_continue
 from attncli.training.data import Data, Progress, Report
+from attncli.training.distributed.divided_state import joined
 from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.settings import with_shards
 from attncli.training.distributed.world import ALONE, ProcessLost, World
-from attncli.training.evaluation import using
 from attncli.training.events import (
     Ended,
     Evaluated,
@@ -40,7 +40,7 @@ from attncli.training.run import Run, open_run, started
 from attncli.training.samples import save_samples
 from attncli.training.snapshots import save_checkpoint, save_evaluated
 from attncli.training.sources import training_source
-from attncli.training.state import State, content
+from attncli.training.state import State
 from attncli.training.validation import check_buildable
 from models.errors import ModelError
 
@@ -89,12 +89,15 @@ def lead(
             yield finished
             return
         data = training_source(config.model.family).load(config, path, progress)
-        hardware.retain_freed_memory()
+        is_divided = config.train.shard_model and meeting.rank.size > 1
+        hardware.retain_freed_memory(divided=is_divided)
         hardware.limit_kernel_caches()
         config, remark = precision(folder, config, data, torch.device(device))
         data = data.remarking(remark)
-        run = open_run(folder, config, data, torch.device(device))
+        home = torch.device(device)
+        run = open_run(folder, config, data, torch.device("cpu") if is_divided else home)
         world = assemble(run, meeting, progress, stop_requested)
+        run = run._replace(state=joined(run.state, config.train, world, home, run.dtype))
         yield started(run, world.size)
         yield from events(run, progress, stop_requested, world)
 
@@ -102,7 +105,7 @@ def lead(
 def assemble(
     run: Run, meeting: Meeting, progress: Progress, stop_requested: StopRequested
 ) -> World:
-    """Return the processes of a run, once all of them hold its state."""
+    """Return the processes of a run, once all of them have loaded its data."""
     invitation = Invitation(
         str(run.folder.path.absolute()),
         run.config.train.precision,
@@ -110,10 +113,7 @@ def assemble(
         60 * run.config.train.wait_minutes,
     )
     waiting = partial(progress, "waiting for all processes")
-    world = meeting.invite(invitation, waiting, stop_requested)
-    if world.size > 1:
-        world.share(content(run.state))
-    return world
+    return meeting.invite(invitation, waiting, stop_requested)
 
 
 def precision(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Decision:
@@ -163,7 +163,13 @@ def events(
     try:
         yield from updates(run, report, stop_requested, world)
         yield finish(run, report, world)
-    except (Interrupted, ProcessLost):
+    except ProcessLost as error:
+        if run.state.is_divided:
+            raise error.since_checkpoint() from None
+        save_checkpoint(run)
+        draw_curves(run)
+        raise
+    except Interrupted:
         save_checkpoint(run)
         draw_curves(run)
         raise
@@ -204,8 +210,8 @@ def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
         return None
 
     def evaluate(state: State) -> Scores:
-        with using(state.model, state.weights()):
-            evaluation = DividedEvaluation(state.model, tokenizer, dev, run.config)
+        with state.evaluated() as model:
+            evaluation = DividedEvaluation(model, tokenizer, dev, run.config)
             return lead_evaluation(evaluation, report, world)
 
     return evaluate

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from attncli.data.batching import gather
-from attncli.training.config import RunConfig
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.data import Progress
+from attncli.training.distributed.divided_model import gathered_bytes, parameter_bytes
 from attncli.training.distributed.settings import divided
 from attncli.training.distributed.shards import split
 from attncli.training.epoch import batches_of
@@ -78,8 +79,8 @@ def estimate(
             batches=len(plan),
             target_tokens=target_tokens(prepared.examples),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
-            + fixed_bytes(state)
-            + (SUMS * learned_bytes(state) if config.train.shards else 0)
+            + stored_bytes(state, config.train, processes)
+            + logit_bytes(state)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
             timing=timing(  # last: it changes the state
                 state, prepared, config.train, dtype, processes
@@ -93,14 +94,26 @@ def _extremes(plan: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [max(plan, key=len), min(plan, key=len)]
 
 
-def fixed_bytes(state: State) -> int:
-    """Return the bytes of weights, gradients, Adam's two moments, moving average and logits."""
-    weights = sum(p.numel() * p.element_size() for p in state.model.parameters())
-    learned = learned_bytes(state)
+def stored_bytes(state: State, config: TrainConfig, processes: int) -> int:
+    """Return the bytes of weights, gradients, Adam's two moments and moving average of a process.
+
+    If the model is divided among processes, some parameters and gradients are gathered besides; or
+    all parameters, in evaluations.
+    """
+    weights, learned = parameter_bytes(state.model), learned_bytes(state)
     copies = 3 + (state.average is not None)  # of the learned parameters
+    if config.shard_model and processes > 1:
+        own = (1 + copies) * learned // processes + weights - learned
+        return own + max(gathered_bytes(state.model), learned)
+    sums = SUMS if config.shards else 0
+    return weights + (copies + sums) * learned
+
+
+def logit_bytes(state: State) -> int:
+    """Return the bytes of the gradient of the output matrix and of slices of logits."""
     output = state.model.output.weight
     rows = max(1, SLICE_ELEMENTS // len(output))
-    return weights + copies * learned + output.numel() * 4 + SLICES * 4 * rows * len(output)
+    return output.numel() * 4 + SLICES * 4 * rows * len(output)
 
 
 def learned_bytes(state: State) -> int:

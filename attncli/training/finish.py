@@ -14,7 +14,7 @@ from attncli.training.distributed.evaluation import (
     send_weights,
 )
 from attncli.training.distributed.world import World
-from attncli.training.evaluation import averaged, using
+from attncli.training.evaluation import averaged
 from attncli.training.events import FinalModel
 from attncli.training.log import read_log
 from attncli.training.metrics import improves, value_of
@@ -58,15 +58,17 @@ def save_average(run: Run, report: Report, world: World) -> FinalModel | None:
         return None
     mean = averaged([run.folder.snapshot(step) for step in steps])
     send_weights(mean, world)
-    with using(run.state.model, mean):
+    with run.state.with_weights(mean) as model:
         tokenizer = run.data.prepared.tokenizer
-        evaluation = DividedEvaluation(run.state.model, tokenizer, dev, run.config)
+        evaluation = DividedEvaluation(model, tokenizer, dev, run.config)
         scores = lead_evaluation(evaluation, report, world)
         run.log.write("average", {"of": steps, **scores.as_record()})
         value = value_of(scores, run.config.train.metric)
         if not improves(value, scores.loss, best, run.state.counters.best_loss):
             return None
-        save_model(run, f"average of the evaluations at updates {', '.join(map(str, steps))}")
+        save_model(
+            run, model, f"average of the evaluations at updates {', '.join(map(str, steps))}"
+        )
     return FinalModel(f"average of {len(steps)}", value, steps[-1], run.config.train.metric)
 
 

@@ -15,7 +15,7 @@ from attncli.plurals import counted
 from attncli.training.clock import time_share
 from attncli.training.config import TrainConfig
 from attncli.training.data import RewardLoss, UpdateBatches
-from attncli.training.distributed.stepper import ShardedStepper
+from attncli.training.distributed.divided_stepper import sharded_stepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.epoch import Epoch, start_epoch
 from attncli.training.events import Ended, Evaluated, Event, Scores
@@ -42,7 +42,7 @@ def fit(
     counters = state.counters
     stepper = Stepper(state, config, dtype)
     if config.shards:
-        stepper = ShardedStepper(state, config, dtype, world)
+        stepper = sharded_stepper(state, config, dtype, world)
     while not counters.ended:
         epoch = start_epoch(state.model, examples, config, counters.epoch)
         yield from fit_epoch(stepper, epoch, evaluate, reward_loss)

@@ -18,7 +18,6 @@ import torch
 from attncli.data.training_samples import SampledEvaluation, ShownExample
 from attncli.render.image_attention.page import STYLE
 from attncli.render.training_samples import samples_page
-from attncli.training.evaluation import using
 from attncli.training.events import Evaluated
 from attncli.training.metrics import described, value_of
 from attncli.training.run import Run
@@ -34,18 +33,13 @@ def save_samples(run: Run, event: Evaluated) -> None:
 
     Random numbers and weights are restored, so that the training does not depend on samples.
     """
-    count, dev, model = run.config.train.samples, run.data.dev, run.state.model
+    count, dev = run.config.train.samples, run.data.dev
     if not count or dev is None:
         return
-    bundle = Bundle(
-        model,
-        run.data.prepared.tokenizer,
-        run.config.tokenizer,
-        run.config.search,
-        *run.aligner,
-    )
-    devices = [run.device] if run.device.type == "cuda" else []
-    with torch.random.fork_rng(devices), using(model, run.state.weights()):
+    config, devices = run.config, [run.device] if run.device.type == "cuda" else []
+    with torch.random.fork_rng(devices), run.state.evaluated() as model:
+        tokenizer = run.data.prepared.tokenizer
+        bundle = Bundle(model, tokenizer, config.tokenizer, config.search, *run.aligner)
         samples = dev.samples(bundle, str(run.device), count)
     metric = run.config.train.metric
     score = described(value_of(event.scores, metric), metric)

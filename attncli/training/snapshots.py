@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from attncli.training import state as checkpoint
 from attncli.training.card import about, card
-from attncli.training.evaluation import using
 from attncli.training.events import Evaluated
 from attncli.training.folder import RunFolder
 from attncli.training.run import Run
@@ -12,6 +11,7 @@ from attncli.training.tensor_file import to_bytes
 from models.bundle import Bundle
 from models.bundle import save as save_bundle
 from models.files import write_bytes, write_errors
+from models.model import EncoderDecoder
 
 
 def save_checkpoint(run: Run) -> None:
@@ -58,14 +58,14 @@ def remove_old(folder: RunFolder, steps: list[int]) -> None:
 
 def save_weights(run: Run, description: str) -> None:
     """Write the state's weights as the bundle of the run folder."""
-    with using(run.state.model, run.state.weights()):
-        save_model(run, description)
+    with run.state.evaluated() as model:
+        save_model(run, model, description)
 
 
-def save_model(run: Run, description: str) -> None:
-    """Write the model with its current weights as the bundle of the run folder."""
+def save_model(run: Run, model: EncoderDecoder, description: str) -> None:
+    """Write a model as the bundle of the run folder."""
     config, tokenizer = run.config, run.data.prepared.tokenizer
-    bundle = Bundle(run.state.model, tokenizer, config.tokenizer, config.search, *run.aligner)
+    bundle = Bundle(model, tokenizer, config.tokenizer, config.search, *run.aligner)
     save_bundle(
         bundle,
         run.folder.path,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attncli.training.config import TrainConfig
+from attncli.training.evaluation import using
 from attncli.training.events import FinalModel
 from attncli.training.tensor_file import Metadata, intact, read_metadata, read_tensors, to_bytes
 from models.encoders.pretrained import pretrained_parameters
@@ -52,6 +54,8 @@ class State:
     weights or the initial model, which must still exist.
     """
 
+    is_divided = False  # True if other processes store parts of it
+
     def __init__(self, model: EncoderDecoder, config: TrainConfig) -> None:
         self.model = model
         self.learned: dict[str, nn.Parameter] = {
@@ -70,6 +74,26 @@ class State:
         if self.average is not None:
             return self.average
         return {name: parameter.detach().contiguous() for name, parameter in self.learned.items()}
+
+    @contextmanager
+    def with_weights(self, weights: dict[str, Tensor]) -> Iterator[EncoderDecoder]:
+        """Give a model with these weights inside a `with` block."""
+        with using(self.model, weights):
+            yield self.model
+
+    def evaluated(self) -> AbstractContextManager[EncoderDecoder]:
+        """Give a model with the weights to evaluate and save inside a `with` block."""
+        return self.with_weights(self.weights())
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return weights, optimiser state and moving average by their names in a checkpoint."""
+        tensors = {f"model/{name}": parameter.detach() for name, parameter in self.learned.items()}
+        for name, parameter in self.learned.items():
+            for kind, value in self.optimiser.state.get(parameter, {}).items():
+                tensors[f"optimiser/{kind}/{name}"] = value
+        if self.average is not None:
+            tensors |= {f"average/{name}": tensor for name, tensor in self.average.items()}
+        return tensors
 
 
 def optimiser(
@@ -106,12 +130,7 @@ def save(state: State, path: Path, previous: Path) -> None:
 
 def content(state: State) -> bytes:
     """Return the content of a checkpoint."""
-    tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
-    for name, parameter in state.learned.items():
-        for kind, value in state.optimiser.state.get(parameter, {}).items():
-            tensors[f"optimiser/{kind}/{name}"] = value
-    if state.average is not None:
-        tensors |= {f"average/{name}": tensor for name, tensor in state.average.items()}
+    tensors = state.tensors()
     tensors["random/cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random/cuda"] = torch.cuda.get_rng_state()

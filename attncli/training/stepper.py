@@ -106,7 +106,7 @@ class Stepper:
         where = counters.step, counters.epoch, progress
         return Stepped(*where, loss, nll, rate, norm, reward, tokens, seconds)
 
-    def gradients(self, batch: Batch, tokens: int) -> tuple[float, float]:
+    def gradients(self, batch: Batch, tokens: float) -> tuple[float, float]:
         """Add the gradients of a batch; return its parts of the mean loss and mean NLL.
 
         tokens: target tokens of all batches of the update.
@@ -148,11 +148,15 @@ class Stepper:
         with onednn_products(self.config.products == "onednn"), autocast:
             yield
 
+    def clip(self) -> float:
+        """Clip the gradient; return its norm before."""
+        limit = self.config.clip or float("inf")
+        return float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
+
     def apply(self, rate: float) -> float:
         """Clip the gradient, update weights and moving average; return the norm before clipping."""
         state = self.state
-        limit = self.config.clip or float("inf")
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
+        norm = self.clip()
         if not math.isfinite(norm):
             raise ModelError(
                 f"the gradient's norm is {norm} at update {state.counters.step}",

@@ -9,6 +9,8 @@ order      what process 0 tells the others to do next
 evaluation evaluations that all processes compute together
 meeting    start and end of the processes' work together
 stepper    updates of the weights by the sum over the shards
+divided_model, divided_state, divided_stepper
+           a model of which each process stores a part: train.shard_model
 follower   work of every process but number 0
 launch     start of several processes on this machine
 

@@ -10,20 +10,30 @@ import torch
 from torch import Tensor
 
 from attncli.training import hardware
-from attncli.training.data import Prepared, UpdateBatches
+from attncli.training.config import RunConfig
+from attncli.training.data import Data, UpdateBatches
+from attncli.training.distributed.divided_state import joined
+from attncli.training.distributed.divided_stepper import sharded_stepper
 from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import END, EVALUATE, RECEIVE, UPDATE, Order
+from attncli.training.distributed.order import (
+    END,
+    EVALUATE,
+    RECEIVE,
+    STATE,
+    UPDATE,
+    WEIGHTS,
+    Order,
+)
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper
-from attncli.training.distributed.world import ProcessGroup, ProcessLost
+from attncli.training.distributed.world import ProcessLost, World
 from attncli.training.epoch import Epoch, start_epoch
-from attncli.training.evaluation import using
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.run import completed, fresh_state
 from attncli.training.sources import training_source
-from attncli.training.state import fill
 from attncli.training.tensor_file import from_bytes
+from models.model import EncoderDecoder
 
 
 class LeaderLost(ProcessLost):
@@ -61,57 +71,66 @@ def ignore_signals() -> None:
 def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     """Load data and model of a run, join it, and follow the orders of process 0."""
     torch.set_num_threads(invitation.threads)
-    hardware.retain_freed_memory()
-    hardware.limit_kernel_caches()
     path = Path(invitation.folder)
     config = read_config(RunFolder(path))
+    hardware.retain_freed_memory(divided=config.train.shard_model)
+    hardware.limit_kernel_caches()
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
-    state = fresh_state(config, data.prepared, torch.device(device))
+    home, dtype = torch.device(device), hardware.DTYPES[invitation.precision]
+    start = torch.device("cpu") if config.train.shard_model else home
+    state = fresh_state(config, data.prepared, start)
     world = meeting.join(invitation)
     if world is None:
         return
-    fill(state, from_bytes(world.share(None)))
-    dtype = hardware.DTYPES[invitation.precision]
-    stepper = ShardedStepper(state, config.train, dtype, world)
-    evaluation = None
-    if data.dev is not None:
-        evaluation = DividedEvaluation(state.model, data.prepared.tokenizer, data.dev, config)
-    obey(stepper, data.prepared, evaluation, world)
-
-
-def obey(
-    stepper: ShardedStepper,
-    prepared: Prepared,
-    evaluation: DividedEvaluation | None,
-    world: ProcessGroup,
-) -> None:
-    """Compute the updates and the rounds of evaluations that process 0 orders."""
-    state, epoch = stepper.state, None
-    rounds: Iterator[float] = iter(())
-    received: dict[str, Tensor] = {}  # weights to evaluate in place of the state's
+    state = joined(state, config.train, world, home, dtype)
+    stepper = sharded_stepper(state, config.train, dtype, world)
+    follower = Follower(stepper, config, data, world)
     while (order := world.receive()).kind != END:
+        follower.obey(order)
+
+
+class Follower:
+    """Work of this process in the updates, evaluations and checkpoints that process 0 orders."""
+
+    def __init__(
+        self, stepper: ShardedStepper, config: RunConfig, data: Data, world: World
+    ) -> None:
+        self.stepper, self.state, self.world = stepper, stepper.state, world
+        self.config, self.data = config, data
+        self.epoch: Epoch | None = None
+        self.rounds: Iterator[float] = iter(())  # of the current evaluation
+        self.lent: dict[str, Tensor] = {}  # weights to evaluate, if they are not the state's own
+
+    def obey(self, order: Order) -> None:
+        """Do what process 0 orders."""
         if order.kind == UPDATE:
-            epoch = current_epoch(epoch, order, stepper, prepared)
-            group = list(epoch.plan[order.batch : order.batch + order.batches])
-            reward_loss = prepared.reward_loss if order.by_reward else None
-            stepper.execute(order, UpdateBatches(epoch.examples, group, reward_loss))
-            received = {}
+            self.lent = {}
+            self.update(order)
         elif order.kind == RECEIVE:
-            received = from_bytes(world.share(None))
+            self.lent = from_bytes(self.world.share(None))
+        elif order.kind == WEIGHTS:
+            self.lent = self.state.weights()
+        elif order.kind == STATE:
+            self.state.tensors()
         else:
-            assert evaluation is not None
-            if order.kind == EVALUATE:
-                rounds = evaluation.rounds(world)
-            with using(state.model, received or state.weights()):
-                next(rounds, None)
+            with self.state.with_weights(self.lent or self.state.weights()) as model:
+                if order.kind == EVALUATE:
+                    self.rounds = self.evaluation(model).rounds(self.world)
+                next(self.rounds, None)
 
+    def update(self, order: Order) -> None:
+        """Compute this process's shards of an update."""
+        prepared, state = self.data.prepared, self.state
+        if self.epoch is None or self.epoch.number != order.epoch:
+            config = self.stepper.config
+            self.epoch = start_epoch(state.model, prepared.examples, config, order.epoch)
+        group = list(self.epoch.plan[order.batch : order.batch + order.batches])
+        reward_loss = prepared.reward_loss if order.by_reward else None
+        self.stepper.execute(order, UpdateBatches(self.epoch.examples, group, reward_loss))
 
-def current_epoch(
-    epoch: Epoch | None, order: Order, stepper: ShardedStepper, prepared: Prepared
-) -> Epoch:
-    """Return the epoch of an order: the one before, or a new one."""
-    if epoch is not None and epoch.number == order.epoch:
-        return epoch
-    return start_epoch(stepper.state.model, prepared.examples, stepper.config, order.epoch)
+    def evaluation(self, model: EncoderDecoder) -> DividedEvaluation:
+        """Return the evaluation of a model; its weights are replaced for each round."""
+        assert self.data.dev is not None
+        return DividedEvaluation(model, self.data.prepared.tokenizer, self.data.dev, self.config)

@@ -95,14 +95,19 @@ class ShardedStepper(Stepper):
         """
         counters = self.state.counters
         counters.baseline = order.baseline
-        sums, gradient = self.sum_shards(order, update)
-        self.set_gradient(gradient.div_(sums.tokens))
+        sums = self.add_gradients(order, update)
         counters.step = order.step
         if self.baselines:
             mean = -sums.nll / sums.tokens
             counters.baseline = self.attention_loss.next_baseline(mean, order.baseline)
             self.baselines.clear()
         return sums, self.apply(order.rate)
+
+    def add_gradients(self, order: Order, update: UpdateBatches) -> ShardSums:
+        """Give each parameter its mean gradient; return the sums over all shards."""
+        sums, gradient = self.sum_shards(order, update)
+        self.set_gradient(gradient.div_(sums.tokens))
+        return sums
 
     def sum_shards(self, order: Order, update: UpdateBatches) -> tuple[ShardSums, Tensor]:
         """Return the sums over all shards of all processes, and their gradient as one vector."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any, NamedTuple, Protocol
 
@@ -22,6 +23,11 @@ from models.errors import ResourceError
 
 class ProcessLost(ResourceError):
     """Another process of the run ended, or did not answer in time."""
+
+    def since_checkpoint(self) -> ProcessLost:
+        """Return the error for a run that continues from its last checkpoint."""
+        hint = "the same command continues the run from its last checkpoint"
+        return ProcessLost(self.found, self.expected, hint)
 
 
 class Pending(Protocol):
@@ -46,6 +52,9 @@ class World(Protocol):
     def share(self, content: bytes | None) -> bytes:
         """Return the bytes of process 0; the others give None."""
 
+    def broadcast(self, values: Tensor) -> Tensor:
+        """Replace the values by those of process 0, and return them."""
+
     def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
         """Send one slice of the values to each process; return the slices received, in their order.
 
@@ -64,6 +73,13 @@ class World(Protocol):
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in any order."""
 
+    def losses(self, *, computing: bool = False) -> AbstractContextManager[None]:
+        """Raise ProcessLost for an exchange that fails or takes too long inside a `with` block.
+
+        computing: the block computes, too; other errors than those of exchanges are raised as they
+        are.
+        """
+
 
 class Alone:
     """The world of a single process."""
@@ -79,6 +95,10 @@ class Alone:
     def share(self, content: bytes | None) -> bytes:
         """Return the bytes."""
         return content or b""
+
+    def broadcast(self, values: Tensor) -> Tensor:
+        """Return the values."""
+        return values
 
     def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
         """Return the values."""
@@ -102,6 +122,10 @@ class Alone:
     def add(self, values: Tensor) -> Tensor:
         """Return the values."""
         return values
+
+    def losses(self, *, computing: bool = False) -> AbstractContextManager[None]:
+        """Do nothing: nobody can be lost."""
+        return contextlib.nullcontext()
 
 
 ALONE = Alone()
@@ -152,14 +176,14 @@ class ProcessGroup:
 
     def announce(self, order: Order) -> None:
         """Send an order from process 0 to all others."""
-        self._broadcast(order.encoded())
+        self.broadcast(order.encoded())
         self.announced = time.monotonic()
 
     def receive(self) -> Order:
         """Return the next order of process 0 other than to wait."""
         order = Order(WAIT)
         while order.kind == WAIT:
-            order = decoded(self._broadcast(order.encoded()))
+            order = decoded(self.broadcast(order.encoded()))
         return order
 
     def keep_waiting(self) -> None:
@@ -169,11 +193,11 @@ class ProcessGroup:
 
     def share(self, content: bytes | None) -> bytes:
         """Return the bytes of process 0; the others give None."""
-        length = self._broadcast(torch.tensor(len(content or b"")))
+        length = self.broadcast(torch.tensor(len(content or b"")))
         values = torch.empty(int(length), dtype=torch.uint8)
         if content is not None:
             values = torch.frombuffer(bytearray(content), dtype=torch.uint8)
-        return self._broadcast(values).numpy().tobytes()
+        return self.broadcast(values).numpy().tobytes()
 
     def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
         """Send a slice to each process; return the slices received. See `World`."""
@@ -208,18 +232,21 @@ class ProcessGroup:
             self.dist.all_reduce(values)
         return values
 
-    def _broadcast(self, values: Tensor) -> Tensor:
+    def broadcast(self, values: Tensor) -> Tensor:
+        """Replace the values by those of process 0, and return them."""
         with self.losses():
             self.dist.broadcast(values, 0)
         return values
 
     @contextlib.contextmanager
-    def losses(self) -> Iterator[None]:
-        """Raise ProcessLost for an exchange that failed or took too long."""
+    def losses(self, *, computing: bool = False) -> Iterator[None]:
+        """Raise ProcessLost for an exchange that failed or took too long; see `World`."""
         start = time.monotonic()
         try:
             yield
         except RuntimeError as error:
+            if computing and not self.is_of_exchange(error):
+                raise
             if reason := self.explain():
                 raise ProcessLost(reason, expected="all processes until the run ends") from error
             late = time.monotonic() - start > 0.9 * self.seconds
@@ -230,3 +257,7 @@ class ProcessGroup:
                 "all processes until the run ends",
                 "the same command continues the run",
             ) from error
+
+    def is_of_exchange(self, error: RuntimeError) -> bool:
+        """Return True if an exchange between processes raised this error."""
+        return isinstance(error, self.dist.DistError) or "gloo" in str(error)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,100 +14,27 @@ import torch
 from safetensors.torch import load_file
 
 from attncli import app
-from attncli.jobs.train import train
 from attncli.training import snapshots
 from attncli.training.config import RunConfig
 from attncli.training.distributed import evaluation, overlap
-from attncli.training.distributed.follower import LeaderLost, follow
-from attncli.training.distributed.rank import Rank
-from attncli.training.distributed.stepper import ShardedStepper
-from attncli.training.events import Interrupted
 from attncli.training.log import read_log
 from attncli.training.sources.text_dev import DevTexts
 from models.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
+from tests.attncli.training.process_runs import FEW, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="fork"),
     pytest.mark.usefixtures("undrawn"),
 ]
-FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss", "train.shards=4")
 CAPTIONS = (*FEW[1:3], "train.shards=4")
 SCORED = ("dev", "average")  # events that have scores
-Before = Callable[[int, int], None]  # is called with process and update before each update
 
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Texts:
     return write_texts(tmp_path, train=40, dev=6)
-
-
-def train_in(
-    size: int,
-    config: RunConfig,
-    folder: Path,
-    *,
-    stop_at: int = 0,
-    before: Before = lambda number, update: None,
-) -> list[int]:
-    """Train in several processes; return their exit codes: 1 for a ModelError, 3 if interrupted.
-
-    stop_at: update after which process 0 is asked to stop; 0: never. before: is called in each
-    process before each update.
-    """
-    execute, updates = ShardedStepper.execute, [0]
-
-    def watched(self: ShardedStepper, order: Any, *others: Any) -> Any:
-        updates.append(order.step)
-        before(self.world.number, order.step)
-        return execute(self, order, *others)
-
-    def lead() -> None:
-        for _ in train(
-            config,
-            folder,
-            device="cpu",
-            progress=lambda *progress: None,
-            stop_requested=lambda: 0 < stop_at <= updates[-1],
-            rank=Rank(0, size),
-        ):
-            pass
-
-    def work(number: int) -> int:
-        ShardedStepper.execute = watched  # type: ignore[method-assign, assignment]
-        try:
-            follow(Rank(number, size), lambda: "cpu") if number else lead()
-        except Interrupted:
-            return 3
-        except ModelError as error:
-            if number == 0 or isinstance(error, LeaderLost):
-                sys.stderr.write(f"{number}: {error}\n")
-            return 1
-        return 0
-
-    return processes.run(size, work, errors(folder))
-
-
-def errors(folder: Path) -> Path:
-    """Return the file of what the processes of a run wrote to stderr."""
-    return folder.with_suffix(".errors")
-
-
-def said(folder: Path) -> str:
-    """Return what the processes of a run wrote, without warnings of torch's C++ code."""
-    lines = errors(folder).read_text("utf-8").splitlines()
-    return "\n".join(line for line in lines if re.match(r"\d: |Traceback|\w*Error", line))
-
-
-def at(number: int, update: int, action: Callable[[], None]) -> Before:
-    """Return a function that acts in one process before one update."""
-    return lambda process, step: action() if (process, step) == (number, update) else None
-
-
-def signal_self(number: signal.Signals) -> Callable[[], None]:
-    """Return a function that sends a signal to the process that calls it."""
-    return lambda: os.kill(os.getpid(), number)
 
 
 def assert_equal_weights(one: Path, other: Path) -> None:
