@@ -31,8 +31,8 @@ MEGABYTE = 10**6
 PROCESS = Path("/proc/self")
 
 
-class Memory(NamedTuple):
-    """Bytes in one process."""
+class ProcessBytes(NamedTuple):
+    """Bytes of one process."""
 
     weights: int
     gradients: int
@@ -59,7 +59,7 @@ def main() -> None:
     print(columns(rows), end="")
 
 
-def measured(processes: int, options: list[str]) -> Memory:
+def measured(processes: int, options: list[str]) -> ProcessBytes:
     """Train in some processes; return the largest numbers of any of them."""
     apply = Stepper.apply
     with tempfile.TemporaryDirectory() as name:
@@ -71,7 +71,7 @@ def measured(processes: int, options: list[str]) -> Memory:
         found = [json.loads(file.read_text()) for file in Path(name).iterdir()]
     if len(found) != processes:
         raise SystemExit("a process did not train")
-    return Memory(*map(max, zip(*found, strict=True)))
+    return ProcessBytes(*map(max, zip(*found, strict=True)))
 
 
 def noted(folder: Path) -> Callable[[Stepper, float], float]:
@@ -84,7 +84,7 @@ def noted(folder: Path) -> Callable[[Stepper, float], float]:
         norm = apply(stepper, rate)
         if state.counters.step <= 2:
             (PROCESS / "clear_refs").write_text("5")  # the peak is that from here on
-        sizes = Memory(stored(state.model.parameters()), gradients, stored(moments(state)), peak())
+        sizes = ProcessBytes(stored(state.model.parameters()), gradients, stored(moments(state)), peak())
         (folder / str(os.getpid())).write_text(json.dumps(sizes))
         return norm
 
