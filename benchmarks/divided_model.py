@@ -84,7 +84,8 @@ def noted(folder: Path) -> Callable[[Stepper, float], float]:
         norm = apply(stepper, rate)
         if state.counters.step <= 2:
             (PROCESS / "clear_refs").write_text("5")  # the peak is that from here on
-        sizes = ProcessBytes(stored(state.model.parameters()), gradients, stored(moments(state)), peak())
+        weights = stored(state.model.parameters())
+        sizes = ProcessBytes(weights, gradients, stored(moments(state)), peak())
         (folder / str(os.getpid())).write_text(json.dumps(sizes))
         return norm
 

@@ -29,7 +29,7 @@ LEAST = 0.02  # weight that counts
 WINDOW = 5000  # sentence pairs whose counts are added at a time
 
 
-class Counts(NamedTuple):
+class PairCounts(NamedTuple):
     """Sums of weights, and frequencies of target tokens."""
 
     keys: Tensor  # (K,) source token times the target vocabulary plus target token; sorted
@@ -62,15 +62,15 @@ def shortlist(
     return chosen(counts, translator.tokenizer, common, per_token)
 
 
-def no_counts(vocabulary: int) -> Counts:
+def no_counts(vocabulary: int) -> PairCounts:
     """Return the counts of no sentence pairs."""
     empty = torch.zeros(0, dtype=torch.long)
-    return Counts(empty, empty.double(), torch.zeros(vocabulary, dtype=torch.long))
+    return PairCounts(empty, empty.double(), torch.zeros(vocabulary, dtype=torch.long))
 
 
 def counted(
     translator: Translator, pairs: Sequence[Encoded], max_batch_tokens: int
-) -> Iterable[Counts]:
+) -> Iterable[PairCounts]:
     """Yield the counts of each batch of sentence pairs."""
     vocabulary = len(translator.tokenizer.target)
     config = dataclasses.replace(translator.alignment, head=0)  # the mean of all heads
@@ -81,18 +81,18 @@ def counted(
         keys = batch.source[:, None] * vocabulary + batch.target_out[:, :, None]  # (B, T, S)
         tokens = batch.target_out[batch.target_mask]
         frequency = torch.bincount(tokens, minlength=vocabulary).cpu()
-        yield Counts(keys[real].cpu(), weights[real].double().cpu(), frequency)
+        yield PairCounts(keys[real].cpu(), weights[real].double().cpu(), frequency)
 
 
-def added(parts: Sequence[Counts]) -> Counts:
+def added(parts: Sequence[PairCounts]) -> PairCounts:
     """Return the sum of counts."""
     keys, places = torch.cat([part.keys for part in parts]).unique(return_inverse=True)
     sums = torch.zeros(len(keys), dtype=torch.float64)
     sums.index_add_(0, places, torch.cat([part.sums for part in parts]))
-    return Counts(keys, sums, torch.stack([part.frequency for part in parts]).sum(0))
+    return PairCounts(keys, sums, torch.stack([part.frequency for part in parts]).sum(0))
 
 
-def chosen(counts: Counts, tokenizer: Tokenizer, common: int, per_token: int) -> Shortlist:
+def chosen(counts: PairCounts, tokenizer: Tokenizer, common: int, per_token: int) -> Shortlist:
     """Return the shortlist of some counts."""
     vocabulary = len(tokenizer.target)
     frequent = most_frequent(counts.frequency, common)
