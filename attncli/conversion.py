@@ -13,6 +13,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import typer
+
 UNKNOWN = object()  # a value that Typer converts
 
 
@@ -33,6 +35,15 @@ def convert_quickly(command: Any, function: Callable[..., Any] | None = None) ->
 
     command.get_params = get_params
     return command
+
+
+def checked(by_typer: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    """Return the value as Typer converts it; its messages do not name pydantic's kind of error."""
+    try:
+        return by_typer(ctx, value)
+    except typer.BadParameter as error:
+        error.message = error.message.removeprefix("Value error, ")
+        raise
 
 
 def converted(value: Any, kind: Any) -> Any:
@@ -71,5 +82,5 @@ def _process(
     else:
         found = converted(value, kinds.get(param.name))
     if found is UNKNOWN:
-        return by_typer(ctx, value)
+        return checked(by_typer, ctx, value)
     return param.callback(ctx, param, found) if param.callback else found

@@ -52,7 +52,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     import difflib
 
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = [known for known in names if known.lower() == name.lower()]
+    near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else ""
     listed = not near or len(names) <= LISTED
     expected = f"one of {', '.join(names)}" if listed else ""

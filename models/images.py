@@ -46,16 +46,21 @@ BROKEN = (  # exceptions that Pillow raises for damaged files
 
 
 def open_image(
-    source: Path | bytes, *, least: int = 0, before: Callable[[int], None] = lambda pixels: None
+    source: Path | bytes,
+    *,
+    name: str = "",
+    least: int = 0,
+    before: Callable[[int], None] = lambda pixels: None,
 ) -> Image.Image:
     """Open the image in a file, or in its bytes, as RGB and upright.
 
+    name: for messages; the default is the path, or "the image".
     least: minimum side in pixels. A large JPEG is opened at a smaller scale, which is several times
     faster, if neither side becomes smaller than this. The default 0 opens it at its own size.
     before: called with the number of pixels before they are decoded; it may wait for memory.
     Raises NotFoundError for a missing file and InputError for one that is not a readable image.
     """
-    name = "the image" if isinstance(source, bytes) else str(source)
+    name = name or ("the image" if isinstance(source, bytes) else str(source))
     with (
         _readable(name),
         _stream(source) as stream,

@@ -130,8 +130,7 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
     changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
     for name, value in values.items():
         if name not in fields_of(type(config)):
-            kind = f"setting in [{where}]" if where else "setting"
-            raise unknown_name(kind, name, fields_of(type(config)))
+            raise unknown_setting(config, name, where)
         place = f"{where}.{name}" if where else name
         current = getattr(config, name)
         if dataclasses.is_dataclass(current):
@@ -144,6 +143,22 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
             limits = limits_of(type(config), name)
             changes[name] = within(limits, converted(value, kinds[name], place), place)
     return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
+
+
+def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
+    """Return the error for an unknown setting; it names the tables that have such a setting."""
+    tables = [table for table in fields_of(type(config)) if name in fields_in(config, table)]
+    if where or not tables:
+        kind = f"setting in [{where}]" if where else "setting"
+        return unknown_name(kind, name, fields_of(type(config)))
+    places = " or ".join(f"{table}.{name}" for table in tables)
+    return ConfigurationError(f"setting '{name}' without its table", places)
+
+
+def fields_in(config: Any, table: str) -> Iterable[str]:
+    """Return the settings of a table; none if it is a setting itself."""
+    value = getattr(config, table)
+    return fields_of(type(value)) if dataclasses.is_dataclass(value) else ()
 
 
 def overridden(config: C, assignments: Iterable[str]) -> C:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.data.named_images import SUFFIXES, TAR
 from models.errors import InputError, NotFoundError
 
 COMPRESSED = (".gz", ".xz", ".zst")
@@ -35,6 +36,7 @@ def text_sources(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
         if not path.exists():
             raise NotFoundError(f"no file or folder {path}", "texts to process")
     if len(inputs) == 1 and inputs[0].is_file() and not out.is_dir():
+        _check_other(inputs, out)
         return [BulkSource((inputs[0],), out)]
     several = len(inputs) > 1
     sources = [
@@ -51,7 +53,18 @@ def image_source(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
     """Return all images as one input, whose output is one file."""
     if out.is_dir():
         raise InputError(f"{out} is a folder", "a file for the captions of all images")
+    _check_other(inputs, out)
+    if out.name.lower().endswith((*SUFFIXES, TAR)):
+        raise InputError(
+            f"the output {out} is named like an image", "a file for the captions", "name OUT last"
+        )
     return [BulkSource(tuple(inputs), out)]
+
+
+def _check_other(inputs: Sequence[Path], out: Path) -> None:
+    """Raise InputError if the output would replace an input."""
+    if any(out.exists() and path.exists() and out.samefile(path) for path in inputs):
+        raise InputError(f"{out} is input and output", "an output of another name", "name OUT last")
 
 
 def _files(given: Path, several: bool) -> Iterator[tuple[Path, Path]]:

@@ -10,6 +10,7 @@ import typer
 from attncli import console
 from attncli.commands.train import memory_advice, stopping
 from attncli.commands.train_display import Display
+from attncli.commands.train_files import check_run_folder
 from attncli.data.streams import check_inputs
 from attncli.jobs import loading
 from attncli.jobs.align_train import AlignerRun
@@ -99,6 +100,7 @@ def align_train(
     first, second = CorpusConfig(named).sides
     if first == second:
         raise typer.BadParameter("two different languages", param_hint="'--languages'")
+    check_run_folder(output)
     translator = find_model(start) if start else None
     run = AlignerRun(tuple(groups), named, tuple(set or ()), output, translator, seed)
     if dry_run:

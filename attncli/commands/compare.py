@@ -38,7 +38,7 @@ from attncli.commands.train import (
     Labels,
     Set,
 )
-from attncli.commands.train_files import DEV, spread
+from attncli.commands.train_files import DEV, check_run_folder, spread
 from attncli.data.streams import check_inputs, open_output
 from attncli.help_page import HelpPage
 from attncli.jobs import loading
@@ -143,6 +143,7 @@ def compare(
     )
     base = base_config(files, preset, set or [], start)
     check_inputs(files.inputs)
+    check_run_folder(output)
     usual = () if grid else compared_source(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])
     found = variants(chosen, base, [*image_assignments(files.images), *(set or [])])

@@ -14,7 +14,12 @@ import typer
 
 from attncli import console
 from attncli.commands.train_display import Display
-from attncli.commands.train_files import TrainCommand, run_folder, train_files
+from attncli.commands.train_files import (
+    TrainCommand,
+    check_run_folder,
+    run_folder,
+    train_files,
+)
 from attncli.commands.train_processes import compute_shards, open_device, start_processes
 from attncli.data.streams import check_inputs
 from attncli.jobs.loading import OpenOptions
@@ -235,8 +240,7 @@ def train(
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )
     check_inputs(config.data.inputs)
-    if output and output.exists() and not output.is_dir():
-        raise ModelError(f"{output} is a file", "a new folder, or that of the run")
+    check_run_folder(output)
     if processes > 1 and rank.is_alone and not dry_run:
         start_processes(processes, context)
     where = open_device(rank, OpenOptions(device, threads))

@@ -21,6 +21,7 @@ from attncli.training.events import (
 from attncli.training.metrics import METRICS, described
 
 EVERY = 0.2  # seconds between two updates of the bar
+DEV_OPTIONS = "--dev, --dev-corpus, --dev-captions or --dev-labels"
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
 
 
@@ -66,7 +67,7 @@ class Display:
     def progress(self, label: str, done: float, total: float) -> None:
         """Show the progress of a part of the work; that of an evaluation as a note on the bar."""
         if self.label == "training":
-            self.advance(self.done, f"{self.note}  {label} {done / total:.0%}")
+            self.advance(self.done, f"{self.note}  {label} {100 * done / total:.0f} %")
         else:
             self.begin(label, total or None)
             self.advance(done)
@@ -146,9 +147,10 @@ def ended(step: int, reason: str) -> str:
 
 def started(event: Started) -> None:
     """Print what is trained on which data, and warnings about the data."""
+    examples = counted(event.pairs, event.unit.removesuffix("s"))
     console.say(
         f"{event.preset}: {event.parameters:,} parameters, {event.vocabulary}, "
-        f"{event.pairs:,} {event.unit}, {event.dev:,} for dev; {event.device}, {event.precision}"
+        f"{examples}, {event.dev:,} for dev; {event.device}, {event.precision}"
         + (f", {event.processes} processes" if event.processes > 1 else "")
     )
     if event.metric and event.metric_is_auto:
@@ -167,6 +169,11 @@ def started(event: Started) -> None:
         console.warn(note)
     for remark in () if event.step else event.remarks:
         console.say(remark)
+    if not event.dev and not event.step:
+        console.say(
+            "no dev set: nothing is scored, and the last weights are the model; name one with "
+            f"{DEV_OPTIONS}"
+        )
     if event.step:
         console.say(f"continuing after update {event.step:,}")
 

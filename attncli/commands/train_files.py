@@ -65,6 +65,12 @@ def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:
     return found
 
 
+def check_run_folder(path: Path | None) -> None:
+    """Raise ModelError if the folder of a run is a file."""
+    if path and path.exists() and not path.is_dir():
+        raise ModelError(f"{path} is a file", "a new folder, or that of the run")
+
+
 def train_files(files: list[Path], dev: list[Path]) -> TrainFiles:
     """Separate training files from dev files if all of them follow ``--dev``."""
     if files or not dev:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attncli.plurals import counted
 from attncli.render.duration import duration
 from attncli.training.config import TrainConfig
 from attncli.training.events import Stepped
@@ -46,5 +47,5 @@ class FirstUpdates:
             return f"{per_update:.2g} s per update; early stopping ends the run"
         return (
             f"about {duration(updates * per_update)} left at most, without evaluations: "
-            f"{updates:,} updates of {per_update:.2g} s"
+            f"{counted(updates, 'update')} of {per_update:.2g} s"
         )

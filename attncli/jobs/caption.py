@@ -70,8 +70,8 @@ class CaptionStatistics:
         if self._alike and 2 * self._alike >= self._maps:
             where = f"in {self._alike:,} of {self._maps:,} images " if self._maps > 1 else ""
             yield (
-                f"{where}the maps hardly differ from word to word ({ALIKE:.0%} or more of the "
-                "attention stays in the same place): they do not explain the words"
+                f"{where}the maps hardly differ from word to word ({100 * ALIKE:.0f} % or more of "
+                "the attention stays in the same place): they do not explain the words"
             )
         [(caption, count)] = self._captions.most_common(1) or [("", 0)]
         if self._images >= FEWEST and 2 * count > self._images:

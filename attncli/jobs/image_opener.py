@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.named_images import ImageFile
+from attncli.data.named_images import STDIN, ImageFile
 from models.errors import ModelError
 from models.limits import IMAGE_PIXELS
 
@@ -75,13 +75,14 @@ class ImageOpener:
             with ExitStack() as held:
                 image = open_image(
                     file.content(),
+                    name="standard input" if file.name == STDIN else file.name,
                     least=captioner.image_size,
                     before=lambda pixels: held.enter_context(self._memory.held(pixels)),
                 )
                 drawn = to_square(image, larger) if self._attention else None
                 return OpenedImage(captioner.reduced(image), drawn)
         except ModelError as error:
-            return str(error) if file.path else f"{file.name}: {error}"
+            return str(error)
 
 
 class PixelBudget:

@@ -79,8 +79,9 @@ def train_layer(
     rng = random.Random(seed)
     chosen = rng.sample(list(pairs), min(SAMPLE, len(pairs)))
     held = min(MOST_HELD_OUT, len(chosen) // HELD_OUT)
-    held_out = inputs_of(ways, chosen[:held] or chosen, report)
-    batches = inputs_of(ways, list(examples(chosen[held:], rng)), report)
+    held_out = inputs_of(ways, chosen[:held] or chosen, report, "held-out inputs of the layer")
+    pairs_to_learn = list(examples(chosen[held:], rng))
+    batches = inputs_of(ways, pairs_to_learn, report, "inputs of the alignment layer")
     if not batches:
         raise ModelError(
             f"{counted(len(pairs), 'sentence pair')} with links, each too long for the translator",
@@ -131,7 +132,7 @@ def joined(pairs: Sequence[LinkedPair]) -> LinkedPair:
 
 
 def inputs_of(
-    ways: Sequence[Translator], pairs: Sequence[LinkedPair], report: StageReport
+    ways: Sequence[Translator], pairs: Sequence[LinkedPair], report: StageReport, stage: str
 ) -> list[Inputs]:
     """Compute the inputs of the layer for sentence pairs in every direction."""
     found: list[Inputs] = []
@@ -142,7 +143,7 @@ def inputs_of(
             length_batches(lengths_of(translator, encoded, len(ways)), max_tokens=BATCH_TOKENS)
         )
         for done, batch in enumerate(batches, number * len(batches)):
-            report("inputs of the alignment layer", done, len(ways) * len(batches))
+            report(stage, done, len(ways) * len(batches))
             found.append(
                 captured(translator, [encoded[n] for n in batch], [turned[n].guide for n in batch])
             )

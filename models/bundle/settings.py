@@ -48,6 +48,8 @@ def read_settings(folder: Path) -> dict[str, Any]:
     """
     if not folder.exists():
         raise NotFoundError(f"no model at {folder}", MADE_BY, "train one first, or check the path")
+    if not folder.is_dir():
+        raise NotFoundError(f"{folder} is a file", MADE_BY)
     try:
         settings: dict[str, Any] = json.loads(_text(folder / NAME))
         if settings["format"] != FORMAT:

@@ -121,7 +121,7 @@ def test_what_is_no_image_costs_a_line_and_the_rest_is_captioned(
     ]
     assert caption("nowhere.jpg")[0::2] == ("", 1)
     output, said, status = caption("-", stdin=b"no image")
-    assert (output, status, len(said)) == ("", 1, 1) and said[0].startswith("attn: -: the image")
+    assert (output, status, len(said)) == ("", 1, 1) and said[0].startswith("attn: standard input ")
 
 
 def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:

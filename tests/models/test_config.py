@@ -11,7 +11,7 @@ import pytest
 
 from attncli.training.config import RunConfig
 from models.config import AlignConfig, AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.errors import ModelError
+from models.errors import ModelError, unknown_name
 from models.registry import names
 from models.settings import check_limits, fields_of, from_dict, merged, option, overridden, to_dict
 from models.zoo import PRESETS, model_config, preset, usual_preset
@@ -156,6 +156,18 @@ def test_an_unknown_setting_is_refused_with_its_section_and_near_names() -> None
     message = refused(lambda: overridden(Outer(), ["rte=3"]))
     assert "'rte'" in message and "did you mean rate" in message
     assert "did you mean" not in refused(lambda: overridden(Outer(), ["zzzzzz=3"]))
+
+
+def test_a_setting_without_its_table_is_refused_with_every_table_that_has_it() -> None:
+    message = refused(lambda: overridden(RunConfig(), ["lr=0.1"]))
+    assert message == "setting 'lr' without its table; expected train.lr"
+    message = refused(lambda: overridden(RunConfig(), ["kind=bpe"]))
+    assert message.endswith("expected tokenizer.kind")
+
+
+def test_a_name_in_other_letters_is_the_only_one_suggested() -> None:
+    error = unknown_name("language", "De", ["de", "en", "es"])
+    assert error.hint == "did you mean de?"
 
 
 @pytest.mark.parametrize("text", ["rate", "", "=3", "inner=3", "rate.x=3", "inner.=3", ".rate=1"])

@@ -47,7 +47,7 @@ class AlignTask(LineTask[AlignedPair]):
         )
         model, *reverse = (Path(model) for model in job.models)
         self.aligner = aligner_of(
-            loading.open_translator(model, options),
+            loading.open_aligner(model, options),
             AlignOverrides(settings.align),
             reverse=loading.open_reverse(reverse[0], options) if reverse else None,
             max_batch_tokens=settings.max_batch_tokens,

@@ -11,6 +11,7 @@ from pathlib import Path
 from attncli.data import corpus, tokens
 from attncli.data.guides import read_guides
 from attncli.data.mixture import Direction, shares_of
+from attncli.plurals import counted
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.corpora import CorpusConfig
 from attncli.training.data import Data, Prepared, Progress
@@ -113,7 +114,7 @@ def described(config: RunConfig, directions: Iterable[Direction]) -> str:
     directions = list(directions)
     parts = shares_of(directions, config.data.temperature)
     return "directions: " + ", ".join(
-        f"{direction.name} {direction.pairs:,} pairs ({part:.0%})"
+        f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
         for direction, part in zip(directions, parts, strict=True)
     )
 
@@ -131,7 +132,7 @@ def _make(config: RunConfig, folder: Path, progress: Progress) -> None:
         source, target, total = sampled_lines(files, most, config.train.seed)
         first, second = first + source, second + target
         totals.append(total)
-    progress("training the tokenizer", 0, 0)
+    progress("learning the vocabulary", 0, 0)
     tokenizer = write_tokenizer(config, first, second, folder)
     made = [
         _tokenise(config, one, tokenizer, folder / str(n), total, progress)

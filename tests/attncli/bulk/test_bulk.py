@@ -314,3 +314,17 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_an_output_that_is_an_input_or_named_like_an_image_is_refused(
+    source: Path, tiny_bundle: Path, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = source.read_bytes()
+    assert bulk("translate", "-m", tiny_bundle, source, source) == 1
+    assert "is input and output" in capsys.readouterr().err
+    assert source.read_bytes() == before
+    image = photos / "a.png"
+    before = image.read_bytes()
+    assert bulk("caption", "-m", "photos", photos, image) == 1  # OUT was forgotten
+    assert "named like an image" in capsys.readouterr().err
+    assert image.read_bytes() == before

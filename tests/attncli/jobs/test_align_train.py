@@ -127,6 +127,18 @@ def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFix
     ]
 
 
+def test_a_bulk_job_needs_no_languages_either(
+    aligner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "pairs.tsv", tmp_path / "links"
+    table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:9]), "utf-8")
+    words = ["-m", str(aligner), str(table)]
+    assert run(["bulk", "align", *words, str(out), "--processes", "1"]) == 0
+    capsys.readouterr()
+    assert run(["align", *words]) == 0
+    assert out.read_text() == capsys.readouterr().out
+
+
 def test_translations_are_aligned_by_the_same_settings(added: Path) -> None:
     translator = load_translator(added)
     translations = translator.translate([source for source, _ in TEXTS[:5]])
@@ -228,6 +240,8 @@ def test_folders_of_other_content_and_settings_beside_a_translator_are_refused(
     files = write_texts(tmp_path)
     run_of_train = aligner / "alignment" / "translator"
     before = (run_of_train / "model.safetensors").read_bytes()
+    assert run(command(files, files[0])) == 1
+    assert "text.en is a file" in capsys.readouterr().err
     assert run(command(files, run_of_train)) == 1
     assert "no aligner" in capsys.readouterr().err
     assert before == (run_of_train / "model.safetensors").read_bytes()

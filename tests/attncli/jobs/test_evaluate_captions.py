@@ -182,7 +182,7 @@ def test_missing_and_broken_images_and_captions_are_named(
     options = ["evaluate", "captions", "-m", str(soft_captioner), "--images", str(photos), captions]
     (photos / "b.jpg").write_bytes(b"no image")
     assert app.run(options) == 1
-    assert "b.jpg: the image is not a readable image" in capsys.readouterr().err
+    assert "attn: b.jpg is not a readable image" in capsys.readouterr().err
     (photos / "b.jpg").unlink()
     Image.new("RGB", (9, 9)).save(photos / "d.gif")
     assert app.run(options) == 1

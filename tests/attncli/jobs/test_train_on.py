@@ -134,8 +134,20 @@ def test_a_run_continues_by_its_folder(
     assert "finished before, after 3 updates" in capsys.readouterr().err
     assert app.run(["train", folder, "-s", "train.steps=5"]) == 0
     assert read_counters(RunFolder(tmp_path / "run").checkpoint).step == 5
+    assert "no dev set" not in capsys.readouterr().err  # a part of the pairs was held out
     assert app.run(["train", str(tmp_path)]) == 1
     assert "without config.toml" in capsys.readouterr().err
+
+
+def test_a_run_without_a_dev_set_says_so_once(
+    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = [part for setting in (*SMALL, "data.dev_share=0") for part in ("-s", setting)]
+    words = ["train", str(texts.train), "-o", str(tmp_path / "run"), *chosen]
+    assert app.run([*words, "-s", "train.steps=1"]) == 0
+    assert "no dev set: nothing is scored" in capsys.readouterr().err
+    assert app.run([*words, "-s", "train.steps=2"]) == 0
+    assert "no dev set" not in capsys.readouterr().err
 
 
 def test_a_run_before_its_first_evaluation_says_so(
@@ -144,3 +156,6 @@ def test_a_run_before_its_first_evaluation_says_so(
     (tmp_path / "config.toml").touch()
     assert app.run(["models", "show", str(tmp_path)]) == 1
     assert "is a run that has no model yet" in capsys.readouterr().err
+    file = str(tmp_path / "config.toml")
+    assert app.run(["models", "show", file]) == 1
+    assert f"{file} is a file; expected a folder" in capsys.readouterr().err

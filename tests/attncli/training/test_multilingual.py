@@ -123,7 +123,7 @@ def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     corpora = (config.data.corpora[0], weighted)
     config = replace(config, data=replace(config.data, corpora=corpora))
     prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
-    assert "en-fr 12 pairs (33%)" in prepared.notes[0]  # 5 * 12 of 60 + 60 + 5 * 12
+    assert "en-fr 12 pairs (33 %)" in prepared.notes[0]  # 5 * 12 of 60 + 60 + 5 * 12
     examples = prepared.examples.at(0)
     assert isinstance(examples, Mixture)
     counts = np.bincount(examples.direction_of(examples.rows[:, 0]))
