@@ -1,7 +1,7 @@
 """Train and score `everyday`, the translator in the box: English, German, French, Spanish.
 
     python benchmarks/everyday.py prepare --data DIR --work WORK [--from MODEL]
-    python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N]
+    python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--mbr chrf]
 
 DIR holds `tatoeba/` and `text/` with tables of English, tab, another language. `prepare` writes one
 cleaned corpus per language pair into WORK and prints the `attn train` command that learns from
@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--from", dest="start", default="", help="model to train further")
     parser.add_argument("-m", "--model", default="everyday")
     parser.add_argument("--limit", type=int, default=0, help="sources per direction (0: all)")
+    parser.add_argument("--mbr", default="", help="utility of minimum Bayes risk, such as chrf")
     parser.add_argument("--directions", nargs="*", default=[], help="such as en-de; default: all")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -194,6 +195,7 @@ def translate(
     source.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
     command = [sys.executable, "-m", "attncli", "translate", "-m", options.model]
     command += ["--from", first, "--to", second, "-i", str(source), "-o", str(output)]
+    command += ["--mbr", options.mbr] if options.mbr else []
     subprocess.run(command, check=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     text: str = output.read_text("utf-8")
     return text.split("\n")[:-1]
