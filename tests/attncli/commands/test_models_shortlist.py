@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ def test_a_shortlist_is_made_and_used(
     capfd.readouterr()
     packed = str(tmp_path / "packed.zip")
     assert run(["models", "pack", str(model), packed, "--weights", "fp32"]) == 0
+    assert SHORTLIST in zipfile.ZipFile(packed).namelist()
     assert run(["evaluate", "-m", str(model), *texts, "--shortlist"]) == 0
 
 
