@@ -41,6 +41,7 @@ KINDS = (
     Kind("2 processes", 2),
     Kind("4 processes", 4),
     Kind("2 processes, all-reduce", 2, ("--fast-reduce",)),
+    Kind("2 processes, divided model", 2, ("--shard-model",)),
 )
 
 

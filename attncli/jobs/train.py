@@ -60,8 +60,8 @@ def train(
 
     rank: of this process, number 0; the others call `follow`. Raises Interrupted, with everything
     saved, once `stop_requested()` returns True. It is not called while the data are prepared,
-    because there is nothing to save yet. Raises ProcessLost, with everything saved, if another
-    process ends.
+    because there is nothing to save yet. Raises ProcessLost if another process ends, with
+    everything saved, or with the last checkpoint if the model was divided (train.shard_model).
     """
     with Meeting(rank) as meeting:
         yield from lead(config, path, device, meeting, progress, stop_requested)
@@ -163,13 +163,9 @@ def events(
     try:
         yield from updates(run, report, stop_requested, world)
         yield finish(run, report, world)
-    except ProcessLost as error:
-        if run.state.is_divided:
+    except (Interrupted, ProcessLost) as error:
+        if run.state.is_divided and isinstance(error, ProcessLost):
             raise error.since_checkpoint() from None
-        save_checkpoint(run)
-        draw_curves(run)
-        raise
-    except Interrupted:
         save_checkpoint(run)
         draw_curves(run)
         raise
