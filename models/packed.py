@@ -22,11 +22,13 @@ class PackedMap:
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.weight, self.bias = weight, bias
+        self.fewest = -(-FEWEST // len(weight))  # elements of x from which on oneDNN is faster
         self.packed: Tensor | None = None
+        self.last: PackedMap | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
         """Map (.., I) to (.., O)."""
-        if x.numel() * len(self.weight) < FEWEST:
+        if x.numel() < self.fewest:
             return nn.functional.linear(x, self.weight, self.bias)
         if self.packed is None:
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight)
@@ -34,6 +36,12 @@ class PackedMap:
             x, self.packed, self.bias, "none", [], ""
         )
         return mapped
+
+    def last_columns(self, x: Tensor) -> Tensor:
+        """Return x W'^T, without bias: W' are the last columns of W, as many as x has."""
+        if self.last is None:
+            self.last = PackedMap(self.weight[:, -x.shape[-1] :].contiguous(), None)
+        return self.last(x)
 
 
 @contextmanager
@@ -47,11 +55,13 @@ def packed_weights(*modules: nn.Module) -> Iterator[None]:
     layers = [layer for module in modules for layer in module.modules() if can_pack(layer)]
     try:
         for layer in layers:
-            layer.__dict__["forward"] = PackedMap(layer.weight, layer.bias)  # type: ignore[arg-type]
+            packed = PackedMap(layer.weight, layer.bias)  # type: ignore[arg-type]
+            layer.__dict__.update(forward=packed, last_columns=packed.last_columns)
         yield
     finally:
         for layer in layers:
-            layer.__dict__.pop("forward", None)
+            for name in ("forward", "last_columns"):
+                layer.__dict__.pop(name, None)
 
 
 def can_pack(layer: nn.Module) -> bool:

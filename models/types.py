@@ -96,9 +96,16 @@ class DecodingStep(NamedTuple):
     weights: Tensor | None = None  # (R, S) attention weights, if requested
 
     @property
+    def log_total(self) -> Tensor:
+        """Logarithm (R,) of the sum of exp(logit): a log-probability is a logit minus this."""
+        from models.log_sum_exp import log_sum_exp
+
+        return log_sum_exp(self.logits)
+
+    @property
     def log_probs(self) -> Tensor:
         """Log-probabilities (R, Y) of the next token."""
-        return self.logits.log_softmax(-1)
+        return self.logits - self.log_total[:, None]
 
 
 class Hypothesis(NamedTuple):

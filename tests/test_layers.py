@@ -14,7 +14,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.errors", "models.places", "attncli.own_models"],
     ["models.heic", "models.inference.normalise", "models.limits", "models.parsing"],
     ["models.files", "models.registry"],
-    ["models.settings", "models.products", "models.join"],
+    ["models.settings", "models.products", "models.join", "models.log_sum_exp"],
     ["models.config"],
     ["models.languages"],
     [

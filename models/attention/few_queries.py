@@ -24,7 +24,7 @@ class KeyValue(NamedTuple):
 
     keys: Tensor  # (B, H, S, d)
     values: Tensor  # (B, H, S, d)
-    bias: Tensor | None = None  # (B, 1, 1, S) added to the scores; of a padded memory in inference
+    bias: Tensor | None = None  # (B, H, 1, S) added to the scores; of a padded memory in inference
 
     def select(self, rows: Tensor) -> KeyValue:
         """Return some rows, in the given order."""
@@ -51,10 +51,11 @@ class KeyValue(NamedTuple):
         return KeyValue(keys, values)
 
 
-def padding_bias(mask: Tensor) -> Tensor:
-    """Return (B, 1, 1, S): 0 where a mask (B, S) is True; elsewhere so low that the weight is 0."""
+def padding_bias(mask: Tensor, heads: int) -> Tensor:
+    """Return (B, H, 1, S): 0 where a mask (B, S) is True; elsewhere so low that the weight is 0."""
     hidden = torch.zeros_like(mask, dtype=torch.float32)
-    return hidden.masked_fill_(~mask, torch.finfo(torch.float32).min)[:, None, None]
+    hidden.masked_fill_(~mask, torch.finfo(torch.float32).min)
+    return hidden[:, None, None].repeat(1, heads, 1, 1)  # torch.baddbmm needs every head's
 
 
 def suits(query: Tensor) -> bool:
@@ -65,13 +66,14 @@ def suits(query: Tensor) -> bool:
 
 def attend_few(query: Tensor, memory: KeyValue) -> Tensor:
     """Return contexts (B, H, T, d) of queries (B, H, T, d)."""
-    shape, scale = query.shape[:3], query.shape[3] ** -0.5
-    keys, values = memory.keys.flatten(0, 1), memory.values.flatten(0, 1)
-    scores = torch.bmm((query * scale).flatten(0, 1), keys.mT)  # (B * H, T, S)
-    if memory.bias is not None:
-        scores.unflatten(0, shape[:2]).add_(memory.bias)
-    contexts: Tensor = weighted_sums(softmax_(scores), values).unflatten(0, shape[:2])
-    return contexts
+    scale, heads = query.shape[3] ** -0.5, query.shape[1]
+    queries, keys, values = (x.flatten(0, 1) for x in (query, memory.keys, memory.values))
+    if memory.bias is None:  # the first argument is then not read
+        scores = torch.baddbmm(queries[:, :, :1], queries, keys.mT, beta=0, alpha=scale)
+    else:
+        scores = torch.baddbmm(memory.bias.flatten(0, 1), queries, keys.mT, alpha=scale)
+    contexts = weighted_sums(softmax_(scores), values)  # (B * H, T, d)
+    return contexts.unflatten(0, (-1, heads))
 
 
 def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:

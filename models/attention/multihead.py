@@ -107,7 +107,7 @@ class CrossAttention(MultiHead):
         if torch.is_grad_enabled() or mask is None:
             return KeyValue(*parts)
         keys, values = (part.contiguous() for part in parts)
-        return KeyValue(keys, values, padding_bias(mask))
+        return KeyValue(keys, values, padding_bias(mask, self.heads))
 
     def forward(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
         """Compute the output (B, T, D) for x (B, T, D); the mask is (B, S)."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from models.config import ModelConfig
 from models.deferred import DeferredLinear
 from models.dropout import Dropout
+from models.layers import tanh
 from models.linear import Linear
 
 
@@ -33,7 +34,7 @@ class GruCell(nn.Module):
         x, gates = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
         (x_rz, x_n), (rz, n) = (part.split([2 * size, size], 1) for part in (x, gates))
         reset, update = (x_rz + rz).sigmoid().chunk(2, 1)
-        new = torch.addcmul(x_n, reset, n).tanh()
+        new = tanh(torch.addcmul(x_n, reset, n))
         return torch.lerp(new, hidden, update)[:, None]
 
 
@@ -52,8 +53,8 @@ class LstmCell(nn.Module):
         size = hidden.shape[1]
         gates = x.float() + self.recurrent(hidden).float()  # the state stays fp32 under bf16
         keep, write, show = gates[:, : 3 * size].sigmoid().chunk(3, 1)
-        cell = keep * cell + write * gates[:, 3 * size :].tanh()
-        return torch.stack([show * cell.tanh(), cell], 1)
+        cell = keep * cell + write * tanh(gates[:, 3 * size :])
+        return torch.stack([show * tanh(cell), cell], 1)
 
 
 CELLS: dict[str, type[GruCell] | type[LstmCell]] = {"gru": GruCell, "lstm": LstmCell}

@@ -19,8 +19,9 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.deferred import DeferredLinear
-from models.layers import Embedding
+from models.layers import Embedding, tanh
 from models.linear import Linear
+from models.types import Memory
 
 
 class LuongDecoder(RecurrentDecoder):
@@ -46,6 +47,10 @@ class LuongDecoder(RecurrentDecoder):
         first = prepared.start.new_zeros(prepared.start.shape[0], self.size)
         return state._replace(attentional=first)
 
+    def prepare_steps(self, memory: Memory) -> RecurrentMemory:
+        """Prepare a memory whose values are mapped by their part of W_c."""
+        return self.prepare_mapped(memory, self.combine.weight[:, : memory.values.shape[2]])
+
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
     ) -> RecurrentStep:
@@ -55,8 +60,11 @@ class LuongDecoder(RecurrentDecoder):
         moved = state._replace(recurrent=self.recurrence(gates, state.recurrent))
         hidden = moved.hidden  # (R, H)
         read = self.read(hidden, moved, prepared)
-        joined = torch.cat([read.context, hidden.to(read.context.dtype)], 1)
-        attentional = self.dropout(self.combine(joined).tanh())
+        if prepared.mapped:
+            combined = read.context + self.combine.last_columns(hidden)  # (R, D)
+        else:
+            combined = self.combine(torch.cat([read.context, hidden.to(read.context.dtype)], 1))
+        attentional = self.dropout(tanh(combined))
         fed = None if self.feed_gates is None else attentional
         after = RecurrentState(moved.recurrent, fed, read.history)
         return RecurrentStep(after, attentional, read.context, read)

@@ -14,12 +14,14 @@ from torch import Tensor, nn
 
 from models.attention.base import Attention, History
 from models.attention.heads import Heads, HeadsHistory, attention
+from models.attention.read import Soft
 from models.config import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.cells import Bridge, Recurrence
 from models.dropout import Dropout
 from models.errors import ConfigurationError
 from models.layers import Embedding
+from models.linear import linear
 from models.types import AttentionOutput, Memory
 
 
@@ -101,6 +103,20 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         assert memory.final is not None and self.attention is not None
         final = memory.final[:, -self.final_size :]
         return RecurrentMemory(self.attention.prepare(memory), self.bridge(final))
+
+    def prepare_mapped(self, memory: Memory, *maps: Tensor) -> RecurrentMemory:
+        """Prepare a memory; map its values instead of the context of every step and hypothesis.
+
+        maps: matrices (N, V), one below the other. The context is a weighted sum of the values, so
+        W sum_i a_i h_i = sum_i a_i (W h_i).
+        """
+        prepared, attention = self.prepare(memory), self.attention
+        sums = isinstance(attention, Attention) and isinstance(attention.read, Soft)
+        exact = not torch.is_autocast_enabled(memory.mask.device.type)
+        if not sums or not exact or torch.is_grad_enabled():
+            return prepared
+        values = linear(memory.values, torch.cat(maps))  # (B, S, N)
+        return prepared._replace(attention=prepared.attention._replace(values=values), mapped=True)
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
         """Return the state before the first token, one row per sentence."""

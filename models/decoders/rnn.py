@@ -11,8 +11,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention
-from models.attention.read import Soft
 from models.config import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
@@ -22,7 +20,7 @@ from models.decoders.recurrent import (
 )
 from models.deferred import DeferredLinear
 from models.layers import Embedding
-from models.linear import Linear, linear
+from models.linear import Linear
 from models.types import AttentionOutput, Memory
 
 
@@ -50,19 +48,8 @@ class RnnDecoder(RecurrentDecoder):
         self.context_out = Linear(context_size, 2 * readout, bias=False)
 
     def prepare_steps(self, memory: Memory) -> RecurrentMemory:
-        """Prepare a memory; map its values instead of the context of every step and hypothesis.
-
-        The context is a weighted sum of the values, so W sum_i a_i h_i = sum_i a_i (W h_i).
-        """
-        prepared = self.prepare(memory)
-        attention = self.attention
-        sums = isinstance(attention, Attention) and isinstance(attention.read, Soft)
-        exact = not torch.is_autocast_enabled(memory.mask.device.type)
-        if not sums or not exact or torch.is_grad_enabled():
-            return prepared
-        maps = torch.cat([self.context_gates.weight, self.context_out.weight])
-        values = linear(memory.values, maps)  # (B, S, G + 2 * readout)
-        return prepared._replace(attention=prepared.attention._replace(values=values), mapped=True)
+        """Prepare a memory whose values are mapped for gates and readout."""
+        return self.prepare_mapped(memory, self.context_gates.weight, self.context_out.weight)
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory

@@ -23,8 +23,16 @@ class Step(Protocol):
     """Result of a decoding step."""
 
     @property
+    def logits(self) -> Tensor:
+        """Logits (R, Y) of the next token; beam search changes them in place."""
+
+    @property
+    def log_total(self) -> Tensor:
+        """Logarithm (R,) of the sum of exp(logit): a log-probability is a logit minus this."""
+
+    @property
     def log_probs(self) -> Tensor:
-        """Log-probabilities (R, Y) of the next token; search changes them in place."""
+        """Log-probabilities (R, Y) of the next token; they may be changed in place."""
 
     @property
     def state(self) -> Any:

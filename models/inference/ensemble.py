@@ -77,6 +77,16 @@ class EnsembleStep(NamedTuple):
     log_probs: Tensor  # (R, Y)
     state: MemberStates
 
+    @property
+    def logits(self) -> Tensor:
+        """The log-probabilities (R, Y), which need no other normaliser."""
+        return self.log_probs
+
+    @property
+    def log_total(self) -> Tensor:
+        """Zeros (R,)."""
+        return self.log_probs.new_zeros(len(self.log_probs))
+
 
 class EnsembleBackend:
     """Several models as one backend of the search."""

@@ -122,7 +122,7 @@ def advance(
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
         length = beams.ids.shape[2]  # tokens after this step, end mark included
         at_limit = [limit <= length for limit in beams.limits]
-        found = candidates(beams.log_probs, step.log_probs, at_limit, width)
+        found = candidates(beams.log_probs, step.log_total, step.logits, at_limit, width)
         beams.finished = beams.finished.with_others(ended(beams.ids, found, width, alpha))
         log_probs = found.best.log_probs
         live = found.best._replace(
@@ -136,12 +136,14 @@ def advance(
     return outputs.lists()
 
 
-def candidates(log_probs: Tensor, step: Tensor, at_limit: list[bool], width: int) -> Candidates:
+def candidates(
+    log_probs: Tensor, log_total: Tensor, step: Tensor, at_limit: list[bool], width: int
+) -> Candidates:
     """Return the best 2K continuations of each sentence.
 
-    log_probs (B, K): of the hypotheses. step (B * K, Y): of the next token; changed in place.
-    2K, so that K hypotheses remain even if K of the best ones end. A sentence at its length limit
-    can only end.
+    log_probs (B, K): of the hypotheses. step (B * K, Y), log_total (B * K,): logits of the next
+    token, changed in place, and their normaliser. 2K, so that K hypotheses remain even if K of the
+    best ones end. A sentence at its length limit can only end.
     """
     count, beam = log_probs.shape
     step[:, :FIRST_OUTPUT].fill_(-torch.inf)  # a list of ids would be copied to the device
@@ -154,7 +156,8 @@ def candidates(log_probs: Tensor, step: Tensor, at_limit: list[bool], width: int
         only_end[END] = 0
         step = torch.where(limited[:, None, None], step + only_end, step)
     possible = beam * (step.shape[2] - FIRST_OUTPUT)
-    return Candidates(top_tokens(log_probs, step, min(2 * width, possible)), truncated)
+    best = top_tokens(log_probs, log_total.view(count, beam), step, min(2 * width, possible))
+    return Candidates(best, truncated)
 
 
 def ended(ids: Tensor, found: Candidates, width: int, alpha: float) -> FinishedBatch:

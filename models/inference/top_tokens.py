@@ -23,10 +23,14 @@ class TopTokens(NamedTuple):
     tokens: Tensor  # (B, k)
 
 
-def top_tokens(log_probs: Tensor, step: Tensor, count: int) -> TopTokens:
-    """Return the `count` greatest sums of log_probs (B, K) and step (B, K, Y) of each sentence."""
+def top_tokens(log_probs: Tensor, log_total: Tensor, step: Tensor, count: int) -> TopTokens:
+    """Return the best `count` continuations of each sentence.
+
+    log_probs (B, K): of the hypotheses. step (B, K, Y), log_total (B, K): logits of the next token,
+    and the logarithm of their sum of exponentials, which only the best ones need.
+    """
     sentences, beam, vocabulary = step.shape
-    maxima = log_probs[:, :, None] + block_maxima(step)  # (B, K, N)
+    maxima = log_probs[:, :, None] + (block_maxima(step) - log_total[:, :, None])  # (B, K, N)
     blocks = maxima.shape[2]
     best = maxima.flatten(1).topk(min(count, beam * blocks)).indices  # (B, n)
     rows, starts = best // blocks, best % blocks * BLOCK
@@ -34,7 +38,8 @@ def top_tokens(log_probs: Tensor, step: Tensor, count: int) -> TopTokens:
     inside = tokens.clamp_max(vocabulary - 1)
     first = torch.arange(sentences, device=step.device)[:, None] * beam * vocabulary
     places = (first + rows * vocabulary)[:, :, None] + inside
-    sums = log_probs.gather(1, rows)[:, :, None] + step.flatten()[places]
+    chosen = step.flatten()[places] - log_total.gather(1, rows)[:, :, None]
+    sums = log_probs.gather(1, rows)[:, :, None] + chosen
     if vocabulary % BLOCK:
         sums = sums.masked_fill(tokens != inside, -torch.inf)
     found, order = sums.flatten(1).topk(count)  # (B, k)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from models.linear import prefers_onednn
+from models.linear import Linear, prefers_onednn
 from models.packed import PackedMap, packed_weights
 
 packs = pytest.mark.skipif(not prefers_onednn(), reason="a processor for which MKL is fast")
@@ -29,6 +29,19 @@ def test_a_packed_map_equals_its_layer(rows: int) -> None:
             assert isinstance(one.forward, PackedMap)
             torch.testing.assert_close(one(x), expected)
         assert "forward" not in one.__dict__
+
+
+@packs
+@pytest.mark.parametrize("rows", [3, 100])
+def test_packed_last_columns_equal_those_of_the_layer(rows: int) -> None:
+    torch.manual_seed(1)
+    one, x = Linear(356, 300), torch.randn(rows, 100)
+    with torch.inference_mode():
+        expected = one(torch.cat([torch.zeros(rows, 256), x], 1)) - one.bias
+        torch.testing.assert_close(one.last_columns(x), expected)
+        with packed_weights(one):
+            torch.testing.assert_close(one.last_columns(x), expected)
+        assert "last_columns" not in one.__dict__
 
 
 @packs

@@ -55,7 +55,7 @@ def test_few_queries_equal_the_fused_kernel_on_short_and_long_memories() -> None
         with torch.inference_mode():
             prepared = attention.prepare(memory, mask)
             assert prepared.bias is not None
-            assert torch.equal(prepared.bias, padding_bias(mask))
+            assert torch.equal(prepared.bias, padding_bias(mask, 3))
             torch.testing.assert_close(attention(x, prepared, mask), expected)
             query = torch.randn(2, 3, queries, 4)
             weights = (query @ prepared.keys.mT / 2 + prepared.bias).softmax(-1)

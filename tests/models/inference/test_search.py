@@ -357,8 +357,9 @@ def test_the_best_tokens_by_blocks_are_those_of_the_whole_vocabulary(vocabulary:
     torch.manual_seed(vocabulary)
     log_probs, step = torch.randn(3, 4), torch.randn(3, 4, vocabulary)
     count = min(10, 4 * vocabulary)
-    found = top_tokens(log_probs, step, count)
-    every, places = (log_probs[:, :, None] + step).flatten(1).topk(count)
+    found = top_tokens(log_probs, step.logsumexp(-1), step, count)
+    normalised = step - step.logsumexp(-1, keepdim=True)
+    every, places = (log_probs[:, :, None] + normalised).flatten(1).topk(count)
     assert torch.equal(found.log_probs, every)
     assert torch.equal(found.rows * vocabulary + found.tokens, places)
 
