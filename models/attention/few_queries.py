@@ -72,8 +72,8 @@ def attend_few(query: Tensor, memory: KeyValue) -> Tensor:
         scores = torch.baddbmm(queries[:, :, :1], queries, keys.mT, beta=0, alpha=scale)
     else:
         scores = torch.baddbmm(memory.bias.flatten(0, 1), queries, keys.mT, alpha=scale)
-    contexts = weighted_sums(softmax_(scores), values)  # (B * H, T, d)
-    return contexts.unflatten(0, (-1, heads))
+    contexts: Tensor = weighted_sums(softmax_(scores), values).unflatten(0, (-1, heads))
+    return contexts
 
 
 def weighted_sums(weights: Tensor, values: Tensor) -> Tensor:
