@@ -12,6 +12,7 @@ import typer
 from attncli import console
 from attncli.bulk.job import BulkJob
 from attncli.bulk.joining import ERRORS, WARNINGS
+from attncli.bulk.parts import state_folder
 from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
 from attncli.bulk.sources import image_source, text_sources
 from attncli.commands.bulk_options import ImageWork, InputKind, TextWork
@@ -19,6 +20,7 @@ from attncli.data.streams import check_output
 from attncli.jobs.loading import readable
 from attncli.plurals import counted
 from attncli.render.duration import duration
+from models.errors import InputError
 from models.installed import chosen_model
 
 DOING = {
@@ -63,6 +65,7 @@ def run(
         threads=work.threads,
     )
     sources = (image_source if kind.name == "images" else text_sources)(inputs, out)
+    check_own(out)
     plan = BulkPlan(job, sources, out, work.shard, work.engine, work.processes)
     try:
         summary = _shown(plan)
@@ -72,6 +75,16 @@ def run(
     _report(summary)
     if summary.counts.errors:
         raise typer.Exit(1)
+
+
+def check_own(out: Path) -> None:
+    """Raise InputError for an output file that no bulk job wrote: OUT may have been forgotten."""
+    if out.is_file() and not state_folder(out).exists():
+        raise InputError(
+            f"{out} exists, and no earlier `attn bulk` wrote it",
+            "a new name for the output, after all inputs",
+            "remove it if it is to be replaced",
+        )
 
 
 def _shown(plan: BulkPlan) -> BulkSummary:

@@ -328,3 +328,8 @@ def test_an_output_that_is_an_input_or_named_like_an_image_is_refused(
     assert bulk("caption", "-m", "photos", photos, image) == 1  # OUT was forgotten
     assert "named like an image" in capsys.readouterr().err
     assert image.read_bytes() == before
+    other = source.with_name("other.txt")
+    other.write_text("not to be lost\n")
+    assert bulk("translate", "-m", tiny_bundle, source, other) == 1  # OUT was forgotten
+    assert "no earlier `attn bulk` wrote it" in capsys.readouterr().err
+    assert other.read_text() == "not to be lost\n"
