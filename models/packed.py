@@ -1,14 +1,14 @@
 """Packed weights: linear maps of a search in the memory layout of oneDNN.
 
 oneDNN (see models/linear.py) computes without converting the weights at each step if they are
-packed once: up to 1.7 times as fast. Sums are those of fp32, in another order. Each search packs
-them anew, because weights change between searches during training.
+packed once: up to 1.7 times as fast. Sums are those of fp32, in another order. Each search, or
+stream of searches, packs them anew, because weights change between searches during training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -44,24 +44,38 @@ class PackedMap:
         return self.last(x)
 
 
-@contextmanager
-def packed_weights(*modules: nn.Module) -> Iterator[None]:
-    """Compute all linear maps of some modules with packed weights while the block runs.
+class PackedWeights:
+    """Packed maps of some modules, made once for all batches of a stream."""
 
-    The weights must not change in the block. Does nothing where gradients are needed, outside the
-    processor, and for types other than fp32. Threads may share a module: the first one that leaves
-    its block ends the packing for all, which changes the speed only.
-    """
-    layers = [layer for module in modules for layer in module.modules() if can_pack(layer)]
-    try:
-        for layer in layers:
-            packed = PackedMap(layer.weight, layer.bias)  # type: ignore[arg-type]
-            layer.__dict__.update(forward=packed, last_columns=packed.last_columns)
-        yield
-    finally:
-        for layer in layers:
-            for name in ("forward", "last_columns"):
-                layer.__dict__.pop(name, None)
+    def __init__(self, *modules: nn.Module) -> None:
+        self.modules = modules
+        self.maps: dict[nn.Module, PackedMap] = {}
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Compute all linear maps of the modules with packed weights while the block runs.
+
+        The weights must not change until the last block has ended. Does nothing where gradients are
+        needed, outside the processor, and for types other than fp32. Threads may share a module:
+        the first one that leaves its block ends the packing for all, which changes the speed only.
+        """
+        layers = [one for module in self.modules for one in module.modules() if can_pack(one)]
+        try:
+            for layer in layers:
+                packed = self.maps.get(layer)
+                if packed is None:
+                    packed = self.maps[layer] = PackedMap(layer.weight, layer.bias)  # type: ignore[arg-type]
+                layer.__dict__.update(forward=packed, last_columns=packed.last_columns)
+            yield
+        finally:
+            for layer in layers:
+                for name in ("forward", "last_columns"):
+                    layer.__dict__.pop(name, None)
+
+
+def packed_weights(*modules: nn.Module) -> AbstractContextManager[None]:
+    """Compute with packed weights while one block runs; see `PackedWeights.used`."""
+    return PackedWeights(*modules).used()
 
 
 def can_pack(layer: nn.Module) -> bool:

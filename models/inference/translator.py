@@ -21,7 +21,7 @@ from models.inference.search import search
 from models.inference.shortlist import ShortlistBackend, TokensOfColumns
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
-from models.packed import packed_weights
+from models.packed import PackedWeights, packed_weights
 from models.types import Memory
 
 if TYPE_CHECKING:
@@ -90,15 +90,16 @@ class Translator(TorchModel, TextTranslator):
         """Yield indices and outputs; the last sentences of all batches are searched together."""
         backend, config = self._backend(sources[batches[0][0]].to if batches else "", config)
         searches, columns = JoinedSearch(backend, config), TokensOfColumns()
+        packed = PackedWeights(self.model)
         for batch in batches:
-            with torch.inference_mode(), packed_weights(self.model):
+            with torch.inference_mode(), packed.used():
                 chosen = [sources[index] for index in batch]
                 limits = [length_limit(len(each.ids), config) for each in chosen]
                 memory = backend.encode(*pad([each.ids for each in chosen], self.device))
                 columns.add(batch, memory)
                 found = searches.add(memory, limits, batch)
             yield columns.restored(found)
-        with torch.inference_mode(), packed_weights(self.model):
+        with torch.inference_mode(), packed.used():
             found = searches.finish()
         yield columns.restored(found)
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from models.linear import Linear, prefers_onednn
-from models.packed import PackedMap, packed_weights
+from models.packed import PackedMap, PackedWeights, packed_weights
 
 packs = pytest.mark.skipif(not prefers_onednn(), reason="a processor for which MKL is fast")
 
@@ -42,6 +42,17 @@ def test_packed_last_columns_equal_those_of_the_layer(rows: int) -> None:
         with packed_weights(one):
             torch.testing.assert_close(one.last_columns(x), expected)
         assert "last_columns" not in one.__dict__
+
+
+@packs
+def test_the_batches_of_a_stream_share_packed_maps() -> None:
+    one = layer()
+    packed, maps = PackedWeights(one), []
+    for _ in range(2):
+        with torch.inference_mode(), packed.used():
+            maps.append(one.forward)
+    assert maps[0] is maps[1]
+    assert "forward" not in one.__dict__
 
 
 @packs
