@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from attncli.overrides import Overrides, SearchOverrides
-from models.config import NO_UTILITY, ReadMode, SearchConfig
+from models.config import MAX_VIEWS, NO_UTILITY, ReadMode, SearchConfig
 from models.settings import fields_of, limits_of, types_of
 
 MODEL = "ATTN_MODEL"
@@ -77,6 +77,17 @@ From = Annotated[
         "--from",
         metavar="LANGUAGE",
         help="Multilingual model: source language. Only checked; the model recognises it itself.",
+    ),
+]
+
+
+Views = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=MAX_VIEWS,
+        help="Views of each image whose probabilities are averaged: the image, its centre, and the "
+        "mirror images of both.",
     ),
 ]
 

@@ -23,6 +23,7 @@ MAX_SEED = 2**63 - 1
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
+MAX_VIEWS = 4  # see models/views.py
 NO_UTILITY = "none"
 UTILITIES = ("chrf", "bleu")  # see models/inference/utilities.py
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")

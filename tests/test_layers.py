@@ -42,7 +42,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.inference.sampling"],
     ["models.inference.search"],
     ["models.bundle"],
-    ["models.images"],
+    ["models.images", "models.views"],
     ["models.inference"],
     ["models.onnx"],
     ["models.alignment"],

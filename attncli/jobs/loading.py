@@ -38,6 +38,7 @@ class OpenOptions:
     search: SearchOverrides = field(default_factory=SearchOverrides)
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
+    views: int = 1  # views of each image that a captioner reads
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
 
 
@@ -116,19 +117,22 @@ def languages_of(path: Path) -> tuple[str, ...]:
 def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Captioner:
     """Open a captioner, or the ensemble of several; see `open_translator`."""
     if models and len(models) > 1:
-        captioner: Captioner = open_ensemble(models, "caption", options)
-        return captioner
+        from models.inference.views import with_views
+
+        return with_views(open_ensemble(models, "caption", options), options.views)
     return open_captioner(models[0] if models else None, options)
 
 
 def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
     from models import load_captioner
+    from models.inference.views import with_views
 
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
     retain_memory()
-    return _configured(load_captioner(path, device=open_device(options)), options)
+    captioner = _configured(load_captioner(path, device=open_device(options)), options)
+    return with_views(captioner, options.views)
 
 
 def open_classifier(model: Path | None, options: OpenOptions | None = None) -> Classifier:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from PIL import Image
@@ -22,6 +23,10 @@ from models.inference.trained import TorchModel
 from models.packed import packed_weights
 from models.tokenizer import END, SPACE
 from models.types import Hypothesis, Memory
+from models.views import View, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 NETWORK_BATCH = 16  # images in the image network at once; their features then fit in the caches
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
@@ -61,6 +66,7 @@ class Captioner(TorchModel):
     """A captioner on a device. Its output for an image does not depend on the batch."""
 
     source = "image"
+    view: View = staticmethod(whole)  # of each image; pixels and features are read as they are
 
     @property
     def encoder(self) -> ImageEncoder:
@@ -109,11 +115,24 @@ class Captioner(TorchModel):
     def _pixels(self, image: CaptionerInput) -> Tensor:
         """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
         image = image[0] if isinstance(image, tuple) else image
-        return to_tensor(image, self.config.image) if isinstance(image, Image.Image) else image
+        if isinstance(image, Image.Image):
+            return to_tensor(self.view(image), self.config.image)
+        return image
+
+    def with_view(self, view: View) -> Self:
+        """Return this captioner reading a view of each image; see models/views.py."""
+        other = copy.copy(self)
+        other.view = view
+        return other
 
     def reduced(self, image: Image.Image) -> CaptionerInput:
-        """Return the part of an image that the model reads, in its size, for `stream`."""
-        return to_square(image, self.config.image)
+        """Return the part of an image that the model reads, in its size, for `stream`.
+
+        The part is an image, or the pixels of a view, of which no other view can be made.
+        """
+        if self.view is whole:
+            return to_square(image, self.config.image)
+        return self._pixels(image)
 
     @property
     def image_size(self) -> int:

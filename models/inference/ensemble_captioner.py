@@ -8,7 +8,6 @@ from PIL import Image
 from torch import Tensor
 
 from models.config import SearchConfig
-from models.images import to_square
 from models.inference.captioner import (
     Captioner,
     CaptionerInput,
@@ -50,7 +49,8 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
 
     def reduced(self, image: Image.Image) -> tuple[ImageInput, ...]:
         """Return the parts of an image that the models read, in their sizes, for `stream`."""
-        return tuple(to_square(image, member.config.image) for member in self.members)
+        parts = (member.reduced(image) for member in self.members)
+        return tuple(part[0] if isinstance(part, tuple) else part for part in parts)
 
     @property
     def image_size(self) -> int:
