@@ -18,6 +18,10 @@ from models.registry import find
 from models.settings import check_limits
 from models.types import AttentionOutput, Memory
 
+LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
+SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
+FEWEST_ELEMENTS = 2**14  # of all rows, from which on padding pays
+
 
 class History(NamedTuple):
     """Earlier steps of one attention: one row per hypothesis, or (B, T) rows inside `forward`."""
@@ -236,11 +240,6 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
         return scores.softmax(-1) * mask
     weights: Tensor = RowSoftmax.apply(scores, mask)  # type: ignore[no-untyped-call]
     return weights
-
-
-LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
-SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
-FEWEST_ELEMENTS = 2**14  # of all rows, from which on padding pays
 
 
 class RowSoftmax(torch.autograd.Function):
