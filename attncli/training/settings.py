@@ -127,6 +127,9 @@ def with_languages(config: RunConfig) -> RunConfig:
         languages = tokenizer.languages  # in the order of that model
     else:
         languages = tuple(sorted({*languages, *tokenizer.languages}))
+    for language in languages_of(config.data.dev_corpora):
+        if language not in languages:
+            raise unknown_name("language of a dev corpus", language, languages)
     directions = tuple(sorted({*directions_of(corpora), *tokenizer.directions}))
     return replace(config, tokenizer=replace(tokenizer, languages=languages, directions=directions))
 

@@ -71,8 +71,11 @@ class TorchModel(TrainedModel):
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
         """Read the model of a bundle folder; a ModelError if it reads another kind of input."""
         from models.bundle import read
+        from models.bundle.settings import family_of, read_settings
 
-        return cls(read(Path(folder)), device)
+        folder = Path(folder)
+        check_source(family_of(read_settings(folder)), cls.source, folder.name)
+        return cls(read(folder), device)
 
     @property
     def config(self) -> ModelConfig:

@@ -32,12 +32,15 @@ def vocabulary_sizes(family: str, source: int, target: int, joint: bool) -> Voca
     return source_of(family).vocabulary(VocabularySizes(source, target, joint))
 
 
-def check_source(family: str, wanted: str) -> None:
-    """Raise ConfigurationError unless a family reads inputs of the wanted kind."""
+def check_source(family: str, wanted: str, name: str = "") -> None:
+    """Raise ConfigurationError unless a family reads inputs of the wanted kind.
+
+    name: of the model, for the message.
+    """
     found, expected = source_of(family), find_source(wanted)
     if found is not expected:
         raise ConfigurationError(
-            f"a model of family {family}, which {found.ability}",
+            f"{name}{' is ' if name else ''}a model of family {family}, which {found.ability}",
             f"a model that {expected.ability}",
             f"use `attn {found.task}`",
         )

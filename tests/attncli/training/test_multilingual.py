@@ -115,6 +115,12 @@ def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
         run(other, tmp_path / "run")
 
 
+def test_a_dev_corpus_of_another_language_is_refused_before_data_are_read() -> None:
+    corpora, dev = [CorpusConfig("en-de", ("a", "b"))], [CorpusConfig("en-xx", ("c", "d"))]
+    with pytest.raises(ModelError, match="unknown language of a dev corpus 'xx'"):
+        settings([], corpora=corpora, dev_corpora=dev)
+
+
 def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     path = config.data.corpora[1].files[0]
