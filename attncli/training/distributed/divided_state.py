@@ -85,14 +85,14 @@ class DividedState(State):
     def weights(self) -> dict[str, Tensor]:
         """Gather the weights to evaluate and save."""
         self._order(WEIGHTS)
-        with self.world.losses():
+        with self.world.losses(computing=True):
             return {name: whole(tensor) for name, tensor in super().weights().items()}
 
     def tensors(self) -> dict[str, Tensor]:
         """Gather the content of a checkpoint in process 0; the others return nothing."""
         self._order(STATE)
         found = {}
-        with self.world.losses():
+        with self.world.losses(computing=True):
             for name, tensor in super().tensors().items():
                 values = whole(tensor)
                 if self.world.number == 0:
