@@ -140,9 +140,9 @@ def done_in(event: Stepped, config: TrainConfig) -> float:
 
 
 def ended(step: int, reason: str) -> str:
-    """Return the number of updates and the reason of the end."""
+    """Return the number of updates, and why they ended unless that number was the limit."""
     updates = counted(step, "update")
-    return f"{updates}, the limit of train.steps" if "update" in reason else f"{updates}: {reason}"
+    return updates if reason == f"{updates} done" else f"{updates}: {reason}"
 
 
 def started(event: Started) -> None:
