@@ -35,6 +35,7 @@ from attncli.options import (
     HardDecode,
     Models,
     To,
+    Views,
     check_search,
     with_settings,
 )
@@ -165,6 +166,7 @@ def caption(
     scores: Scores = False,
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
+    views: Views = 1,
     batch: Batch = BATCH_IMAGES,
     work: ImageWork,
 ) -> None:
@@ -180,7 +182,7 @@ def caption(
     """
     check_search(overrides)
     settings = caption_task.CaptionSettings(
-        format, scores, dict(overrides.values), hard_decode, batch
+        format, scores, dict(overrides.values), hard_decode, views, batch
     )
     task = BulkTaskCall("caption", models_for(model, "caption"), settings)
     run(task, paths, InputKind("images"), work)
