@@ -117,21 +117,23 @@ def languages_of(path: Path) -> tuple[str, ...]:
 def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Captioner:
     """Open a captioner, or the ensemble of several; see `open_translator`."""
     if models and len(models) > 1:
+        ensemble = open_ensemble(models, "caption", options)
         from models.inference.views import with_views
 
-        return with_views(open_ensemble(models, "caption", options), options.views)
+        return with_views(ensemble, options.views)
     return open_captioner(models[0] if models else None, options)
 
 
 def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
     from models import load_captioner
-    from models.inference.views import with_views
 
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
     retain_memory()
     captioner = _configured(load_captioner(path, device=open_device(options)), options)
+    from models.inference.views import with_views  # imports torch, so paths are checked before
+
     return with_views(captioner, options.views)
 
 

@@ -26,7 +26,7 @@ RECORDED = Path(make.__file__).parent
 OUTPUTS: dict[str, Any] = json.loads((RECORDED / "outputs.json").read_text("utf-8"))
 SAME_MACHINE = json.loads((RECORDED / "machine.json").read_text("utf-8")) == make.machine()
 SCORES = 0.0 if SAME_MACHINE else 1e-4
-SEARCHED = 1e-5 if SAME_MACHINE else 1e-4
+INFERRED = 1e-5 if SAME_MACHINE else 1e-4  # inference may add in another order than before
 WEIGHTS = 0.0 if SAME_MACHINE else 1e-3
 ORDER = ("-s", "train.sort=both_sides")  # the only one of versions before the setting
 RETRAINED = ("rnnsearch", "luong", "transformer", "captioner-soft", "captioner-hard")
@@ -66,7 +66,7 @@ def test_a_text_bundle_gives_the_recorded_alignment(
     attn("align", "-m", f"bundles/{name}", "--format", "jsonl", "--device", "cpu", str(pairs))
     found, expected = json.loads(capsys.readouterr().out), OUTPUTS[name]["alignment"]
     assert found["links"] == expected["links"]
-    assert found["score"] == pytest.approx(expected["score"], abs=SCORES, rel=0)
+    assert found["score"] == pytest.approx(expected["score"], abs=INFERRED, rel=0)
     near = pytest.approx(torch.tensor(expected["weights"]).flatten().tolist(), abs=SCORES, rel=0)
     assert torch.tensor(found["weights"]).flatten().tolist() == near
 
@@ -113,7 +113,7 @@ def compare_hypotheses(out: str, expected: list[list[list[Any]]]) -> None:
     ]
     scores = [score for rows in found for _, score in rows]
     recorded = [score for rows in expected for _, score in rows]
-    assert scores == pytest.approx(recorded, abs=SEARCHED, rel=0)
+    assert scores == pytest.approx(recorded, abs=INFERRED, rel=0)
 
 
 def compare_weights(found: Path, expected: Path) -> None:

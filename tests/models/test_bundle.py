@@ -141,7 +141,7 @@ def turned_into_a_file(folder: Path) -> None:
 
 DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "no-folder": (shutil.rmtree, "no model at"),
-    "a-file": (turned_into_a_file, "is damaged"),
+    "a-file": (turned_into_a_file, "is a file; expected a folder"),
     "no-config": (removed("config.json"), "no config.json"),
     "half-a-config": (truncated("config.json", 0.5), "config.json is damaged"),
     "empty-config": (truncated("config.json", 0), "config.json is damaged"),
