@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-LATEST = 200  # seconds after which a process writes its stack and ends
+LATEST = 280  # seconds after which a process writes its stack and ends
 
 servers: list[TCPStore] = []  # of the processes that run
 Work = Callable[[int], int | None]  # of the process with a number; returns its exit status
