@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-LATEST = 280  # seconds after which a process writes its stack and ends
+LATEST = 280  # seconds after which a process appends its stack to the file of errors
 
 servers: list[TCPStore] = []  # of the processes that run
 Work = Callable[[int], int | None]  # of the process with a number; returns its exit status
@@ -40,7 +40,7 @@ def fork(number: int, size: int, port: int, work: Work, errors: Path) -> int:
         for descriptor in (1, 2):
             os.dup2(out, descriptor)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-        faulthandler.dump_traceback_later(LATEST, exit=True, file=sys.stderr)
+        faulthandler.dump_traceback_later(LATEST, file=sys.stderr)
         torch.set_num_threads(1)
         result = work(number) or 0
     except BaseException:
