@@ -80,7 +80,9 @@ From = Annotated[
     ),
 ]
 
-
+PairFiles = Annotated[
+    list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
+]
 Views = Annotated[
     int,
     typer.Option(

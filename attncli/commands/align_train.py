@@ -15,15 +15,12 @@ from attncli.data.streams import check_inputs
 from attncli.jobs import loading
 from attncli.jobs.align_train import AlignerRun
 from attncli.jobs.loading import OpenOptions
-from attncli.options import Device, Threads
+from attncli.options import Device, PairFiles, Threads
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.corpora import CorpusConfig
 from attncli.training.events import Interrupted
 from models.installed import find_model
 
-Files = Annotated[
-    list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
-]
 Also = Annotated[
     list[str] | None,
     typer.Option(
@@ -65,7 +62,7 @@ DryRun = Annotated[
 
 
 def align_train(
-    files: Files,
+    files: PairFiles,
     *,
     output: Output,
     start: Start = None,

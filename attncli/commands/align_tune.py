@@ -14,7 +14,7 @@ from attncli.jobs import loading
 from attncli.jobs.evaluate_alignments import how_read, read_gold, read_texts
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.tune import Tuned, keep, tune_alone, tune_by_agreement, tune_on
-from attncli.options import MODEL, Device, From, Threads, To
+from attncli.options import MODEL, Device, From, PairFiles, Threads, To
 from attncli.render.columns import columns
 from models.installed import find_model, no_model_given
 
@@ -44,12 +44,11 @@ ReverseModel = Annotated[
     Path | None,
     typer.Option(help="Without gold: a model from target to source; both are tuned to agree."),
 ]
-Files = Annotated[list[Path], typer.Argument(help="The texts: source and target, or one TSV.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Write the table, store nothing.")]
 
 
 def tune(
-    files: Files,
+    files: PairFiles,
     *,
     model: Models = None,
     gold: Gold = None,

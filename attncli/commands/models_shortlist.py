@@ -12,13 +12,10 @@ from attncli.commands.models_files import Model
 from attncli.data.streams import check_inputs
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.shortlist import make
-from attncli.options import Device, From, Threads, To
+from attncli.options import Device, From, PairFiles, Threads, To
 from models.config import SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
 from models.installed import find_model
 
-Files = Annotated[
-    list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
-]
 Also = Annotated[
     list[str] | None,
     typer.Option(
@@ -37,7 +34,7 @@ PerToken = Annotated[
 
 def shortlist(
     model: Model,
-    files: Files,
+    files: PairFiles,
     *,
     also: Also = None,
     to: To = "",
