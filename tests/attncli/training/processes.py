@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
@@ -20,17 +21,35 @@ Work = Callable[[int], int | None]  # of the process with a number; returns its 
 
 
 def start(size: int, work: Work, errors: Path) -> list[int]:
-    """Fork the processes of a run; return their ids. Their stderr is appended to a file."""
+    """Fork the processes of a run; return their ids. Their stderr is appended to a file.
+
+    None begins before all are forked: the thread of the server takes a lock of libc for each
+    connection, and a process that is forked at that moment would wait for the lock for ever.
+    """
     server = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # as of torchrun
+    server.set("connected", "")  # when this is done, so is the server's own connection
     servers.append(server)
-    return [fork(number, size, server.port, work, errors) for number in range(size)]
+    gate = Gate(*os.pipe())
+    processes = [fork(number, size, server.port, work, errors, gate) for number in range(size)]
+    os.close(gate.begin)
+    os.close(gate.wait)
+    return processes
 
 
-def fork(number: int, size: int, port: int, work: Work, errors: Path) -> int:
+class Gate(NamedTuple):
+    """The ends of a pipe that is at its end when all processes have closed `begin`."""
+
+    wait: int
+    begin: int
+
+
+def fork(number: int, size: int, port: int, work: Work, errors: Path, gate: Gate) -> int:
     """Fork one process of a run; return its id."""
     child = os.fork()
     if child:
         return child
+    os.close(gate.begin)
+    os.read(gate.wait, 1)
     result = 70  # of a bug
     try:
         names = {"RANK": number, "LOCAL_RANK": number, "WORLD_SIZE": size, "MASTER_PORT": port}
