@@ -14,6 +14,10 @@ from typing import NamedTuple
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
+from attncli.training.distributed.meeting import Invitation, Meeting
+from attncli.training.distributed.rank import Rank
+from attncli.training.distributed.world import ProcessGroup, World
+
 LATEST = 280  # seconds after which a process appends its stack to the file of errors
 
 servers: list[TCPStore] = []  # of the processes that run
@@ -93,3 +97,19 @@ def status(process: int) -> int:
 def run(size: int, work: Work, errors: Path) -> list[int]:
     """Run the processes to their end; return their exit codes."""
     return end(start(size, work, errors))
+
+
+def group_of(size: int, work: Callable[[ProcessGroup], None], errors: Path) -> None:
+    """Do some work in every process of a group; check that it succeeds."""
+
+    def joined(number: int) -> None:
+        invitation = Invitation("", "fp32", 1, 60.0)
+        with Meeting(Rank(number, size)) as meeting:
+            if number:
+                world: World | None = meeting.join(invitation)
+            else:
+                world = meeting.invite(invitation, lambda done, total: None, lambda: False)
+            assert isinstance(world, ProcessGroup)
+            work(world)
+
+    assert run(size, joined, errors) == [0] * size, errors.read_text()

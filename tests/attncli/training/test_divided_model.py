@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,17 +17,15 @@ from attncli.training.distributed.divided_model import (
     whole,
 )
 from attncli.training.distributed.divided_state import DividedState
-from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.order import STATE, WEIGHTS
-from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.settings import divided
-from attncli.training.distributed.world import ProcessGroup, World
+from attncli.training.distributed.world import ProcessGroup
 from attncli.training.state import State
 from attncli.training.stepper import Stepper
 from models.bundle import build
 from models.errors import ConfigurationError
 from models.types import Batch, VocabularySizes
-from tests.attncli.training import processes
+from tests.attncli.training.processes import group_of
 
 SIZES = VocabularySizes(30, 30, True)
 SMALL = ("model.embedding=8", "model.hidden=8", "model.heads=2", "model.dropout=0.0")
@@ -66,22 +63,6 @@ def batch_of(number: int, labels: bool) -> Batch:
     target_in, target_out = torch.randint(4, 30, (2, 3, length), generator=rng)
     masks = [torch.ones_like(ids, dtype=torch.bool) for ids in (source, target_in)]
     return Batch(source, masks[0], target_in, target_out, masks[1])
-
-
-def group_of(size: int, work: Callable[[ProcessGroup], None], errors: Path) -> None:
-    """Do some work in every process of a group; check that it succeeds."""
-
-    def joined(number: int) -> None:
-        invitation = Invitation("", "fp32", 1, 60.0)
-        with Meeting(Rank(number, size)) as meeting:
-            if number:
-                world: World | None = meeting.join(invitation)
-            else:
-                world = meeting.invite(invitation, lambda done, total: None, lambda: False)
-            assert isinstance(world, ProcessGroup)
-            work(world)
-
-    assert processes.run(size, joined, errors) == [0] * size, errors.read_text()
 
 
 def dtype_of(config: RunConfig) -> torch.dtype:

@@ -11,16 +11,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.order import UPDATE, Order, decoded
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.distributed.settings import with_shards
 from attncli.training.distributed.shards import blocks, seed_of, split, usual_shards
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
-from attncli.training.distributed.world import ALONE, World
+from attncli.training.distributed.world import ALONE, ProcessGroup, World
 from attncli.training.folder import RunFolder
 from models.errors import ModelError
-from tests.attncli.training import processes
+from tests.attncli.training.processes import group_of
 from tests.attncli.training.small import Texts, small_config, write_texts
 
 KINDS = (1, 2, 3, 4, 6, 7, 12)  # numbers of shards
@@ -46,20 +45,11 @@ def summed(shards: int, world: World) -> Tensor:
 def test_the_sum_is_the_same_for_every_number_of_processes(size: int, tmp_path: Path) -> None:
     kinds = [shards for shards in KINDS if shards >= size]
 
-    def work(number: int) -> None:
-        invitation = Invitation("", "fp32", 1, 60.0)
-        with Meeting(Rank(number, size)) as meeting:
-            if number:
-                world: World | None = meeting.join(invitation)
-            else:
-                world = meeting.invite(invitation, lambda done, total: None, lambda: False)
-            assert world
-            found = [summed(shards, world).tolist() for shards in kinds]
+    def work(world: ProcessGroup) -> None:
+        found = [summed(shards, world).tolist() for shards in kinds]
         assert found == [summed(shards, ALONE).tolist() for shards in kinds]
 
-    assert processes.run(size, work, tmp_path / "errors") == [0] * size, (
-        tmp_path / "errors"
-    ).read_text()
+    group_of(size, work, tmp_path / "errors")
 
 
 def test_the_sum_has_the_order_of_a_tree() -> None:
