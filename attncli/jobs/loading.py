@@ -117,10 +117,7 @@ def languages_of(path: Path) -> tuple[str, ...]:
 def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Captioner:
     """Open a captioner, or the ensemble of several; see `open_translator`."""
     if models and len(models) > 1:
-        ensemble = open_ensemble(models, "caption", options)
-        from models.inference.views import with_views
-
-        return with_views(ensemble, options.views)
+        return viewing(open_ensemble(models, "caption", options), options)
     return open_captioner(models[0] if models else None, options)
 
 
@@ -131,8 +128,12 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
     retain_memory()
-    captioner = _configured(load_captioner(path, device=open_device(options)), options)
-    from models.inference.views import with_views  # imports torch, so paths are checked before
+    return viewing(_configured(load_captioner(path, device=open_device(options)), options), options)
+
+
+def viewing(captioner: Captioner, options: OpenOptions) -> Captioner:
+    """Return a captioner that reads the views of each image that the options ask for."""
+    from models.inference.views import with_views  # imports torch: paths have been checked by then
 
     return with_views(captioner, options.views)
 
