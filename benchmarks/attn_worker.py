@@ -4,7 +4,7 @@ Seconds are those of the processor. Each command prints one line of JSON on stdo
 
     python benchmarks/attn_worker.py prepare --work ours --data multi30k/tok --pieces 8000
     python benchmarks/attn_worker.py train --work ours --data multi30k/tok --steps 30
-    python benchmarks/attn_worker.py translate --bundle runs/en-de --input test.en
+    python benchmarks/attn_worker.py translate --bundle runs/en-de --input test.en --limit 60
 
 `train` uses the data, model, loop and settings of `attn train`; this script times its events.
 """
@@ -15,13 +15,14 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from joeynmt_models import SHARED
+from joeynmt_models import BEAM, LENGTH_PENALTY, SHARED, searched
 
 if TYPE_CHECKING:
     from attncli.training.config import RunConfig
@@ -82,26 +83,34 @@ def train(
     }
 
 
-def translate(bundle: Path, input: Path, output: Path | None, batch: int) -> Figures:
-    """Translate a file of lines; `batch` sentences at a time on average, or 0 for our default."""
+def translate(bundle: Path, input: Path, output: Path | None, batch: int, limit: int) -> Figures:
+    """Translate a file of lines; `batch` sentences at a time on average, or 0 for our default.
+
+    limit: greatest output length in tokens, end mark included.
+    """
     import torch
 
     from models import load_translator
 
     translator = load_translator(bundle)
-    begun = time.process_time()
+    search = replace(translator.search, max_ratio=0.0, max_extra=limit, split_above=0)
+    search = replace(search, beam=BEAM, length_penalty=LENGTH_PENALTY)
+    begun, wall = time.process_time(), time.perf_counter()
     texts = input.read_text(encoding="utf-8").rstrip("\n").split("\n")
     if batch:
         mean = sum(map(translator.source_length, texts)) / len(texts)
-        results = translator.translate(texts, max_batch_tokens=round(batch * mean))
+        tokens = round(batch * mean)
+        results = translator.translate(texts, search=search, max_batch_tokens=tokens)
     else:
-        results = translator.translate(texts)
-    ended = time.process_time()
+        results = translator.translate(texts, search=search)
+    ended, wall = time.process_time(), time.perf_counter() - wall
     if output:
         output.write_text("".join(f"{result.text}\n" for result in results), encoding="utf-8")
     return {
         "sentences": len(results),
         "seconds": ended - begun,  # lines to lines, once the model is loaded
+        "wall": wall,
+        "searched": searched(texts, search.beam, search.length_penalty, limit),
         "total_seconds": time.process_time(),  # of the whole process so far
         "output_tokens": sum(len(r.hypotheses[0].ids) + 1 for r in results),  # with end marks
         "threads": torch.get_num_threads(),
@@ -157,6 +166,7 @@ def main() -> None:
     commands.choices["translate"].add_argument("--input", type=Path, required=True)
     commands.choices["translate"].add_argument("--output", type=Path)
     commands.choices["translate"].add_argument("--batch", type=int, default=0)
+    commands.choices["translate"].add_argument("--limit", type=int, required=True)
     given = vars(parser.parse_args())
     print(json.dumps(given.pop("job")(**given)))
 

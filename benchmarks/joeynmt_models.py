@@ -9,12 +9,14 @@ JoeyNMT's recurrent decoder is Luong's (attention after the recurrence): family 
 
 from __future__ import annotations
 
+import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 Tensors = dict[str, Any]
+BEAM, LENGTH_PENALTY = 5, 1.0  # of the searches of both programs
 NAMES = {  # layers of a Transformer: ours, and JoeyNMT's
     ".attention_norm.": ".layer_norm.",
     ".self_norm.": ".x_layer_norm.",
@@ -72,6 +74,15 @@ SHARED = {
     ),
     "gru-luong": Shared("luong-small", ("model.cell=gru",), RECURRENT.replace("NAME", "luong")),
 }
+
+
+def searched(lines: Sequence[str], beam: int, length_penalty: float, limit: int) -> str:
+    """Return a text that is equal for two programs only if they search alike in equal lines."""
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return (
+        f"{len(lines)} lines (SHA-256 {digest[:12]}), beam {beam}, length penalty "
+        f"{length_penalty:g}, at most {limit} tokens"
+    )
 
 
 def peer_state(weights: Tensors, order: list[int]) -> Iterator[tuple[str, Any]]:

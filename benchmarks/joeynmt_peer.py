@@ -11,7 +11,7 @@ Run by the peer's own Python, never by ours; each command prints one line of JSO
     peer/bin/python joeynmt_peer.py train --work peer-run --steps 30
     peer/bin/python joeynmt_peer.py train --work peer-run --steps 2000 --save
     peer/bin/python joeynmt_peer.py import-weights --work peer-run --bundle runs/en-de
-    peer/bin/python joeynmt_peer.py translate --work peer-run --input test.en
+    peer/bin/python joeynmt_peer.py translate --work peer-run --input test.en --limit 60
 
 What is timed is JoeyNMT's own `joeynmt.training.train` and `joeynmt.prediction.predict`; the hooks
 below read a clock and count tokens, and change nothing else (but for `--bf16`, see `train`).
@@ -31,7 +31,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from joeynmt_models import NOT_THERE, SHARED, peer_state
+from joeynmt_models import BEAM, LENGTH_PENALTY, NOT_THERE, SHARED, peer_state, searched
 
 Figures = dict[str, Any]
 CONFIGURATION = """
@@ -60,8 +60,7 @@ model:
    shuffle: True,  # and no bucketing: JoeyNMT has none
    batch_type: token, batch_size: 4096}  # sentences x the longest of either side
 testing:
-  {beam_size: 5, beam_alpha: 1.0, batch_type: sentence, batch_size: 64,
-   max_output_length: -1}  # 1.5 x the longest source of the batch, end mark counted
+  {beam_size: $beam, beam_alpha: $length_penalty, batch_type: sentence, batch_size: 64}
 """
 
 
@@ -73,7 +72,8 @@ def prepare(work: Path, data: Path, spm: Path, model: str) -> Figures:
     (train,), (dev,) = data.resolve().glob("train*.en"), data.resolve().glob("val*.en")
     paths = {"train": train.with_suffix(""), "dev": dev.with_suffix("")}
     paths |= {"work": work.resolve(), "spm": spm.resolve()}
-    text = string.Template(CONFIGURATION).substitute(paths, model=SHARED[model].peer)
+    search = {"beam": BEAM, "length_penalty": LENGTH_PENALTY}
+    text = string.Template(CONFIGURATION).substitute(paths, model=SHARED[model].peer, **search)
     (work / "config.yaml").write_text(text.lstrip(), encoding="utf-8")
     return {"config": str(work / "config.yaml"), "pieces": len(pieces)}
 
@@ -141,28 +141,36 @@ def train(work: Path, steps: int, warm_up: int, save: bool, bf16: bool) -> Figur
     }
 
 
-def translate(work: Path, input: Path, output: Path | None, max_output_length: int) -> Figures:
-    """Translate a file of lines (none of them empty) with the model that `train --save` left."""
+def translate(work: Path, input: Path, output: Path | None, limit: int) -> Figures:
+    """Translate a file of lines (none of them empty) with the model that `train --save` left.
+
+    limit: greatest output length in tokens, end mark included.
+    """
     import torch
     from joeynmt import prediction
     from joeynmt.config import load_config, parse_global_args
 
     configuration = load_config(work / "config.yaml")
-    configuration["testing"]["max_output_length"] = max_output_length
+    configuration["testing"]["max_output_length"] = limit
     args = parse_global_args(configuration, rank=0, mode="translate")
     model, _, _, stream = prediction.prepare(args, rank=0, mode="translate")
-    for line in input.read_text(encoding="utf-8").rstrip("\n").split("\n"):
+    lines = input.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    for line in lines:
         stream.set_item(line)
-    begun = time.process_time()
+    begun, wall = time.process_time(), time.perf_counter()
     _, _, texts, pieces, _, _ = prediction.predict(
         model, stream, args.device, args.n_gpu, args=args.test, autocast=args.autocast
     )
-    ended = time.process_time()
+    ended, wall = time.process_time(), time.perf_counter() - wall
     if output:
         output.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
     return {
         "sentences": len(texts),
         "seconds": ended - begun,  # lines to lines, once the model is loaded
+        "wall": wall,
+        "searched": searched(
+            lines, args.test.beam_size, args.test.beam_alpha, args.test.max_output_length
+        ),
         "total_seconds": time.process_time(),  # of the whole process so far
         "output_tokens": sum(map(len, pieces)),  # with end marks
         "threads": torch.get_num_threads(),
@@ -219,7 +227,7 @@ def main() -> None:
     commands.choices["train"].add_argument("--bf16", action="store_true")
     commands.choices["translate"].add_argument("--input", type=Path, required=True)
     commands.choices["translate"].add_argument("--output", type=Path)
-    commands.choices["translate"].add_argument("--max-output-length", type=int, default=-1)
+    commands.choices["translate"].add_argument("--limit", type=int, required=True)
     commands.choices["import-weights"].add_argument("--bundle", type=Path, required=True)
     given = vars(parser.parse_args())
     logging.disable(logging.INFO)

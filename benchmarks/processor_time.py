@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ class Measured(NamedTuple):
     seconds: float  # user and system time, children included
     peak: int  # highest resident memory of one process, in bytes
     output: bytes  # standard output
+    wall: float = 0.0  # seconds by the clock on the wall
 
 
 def measure(
@@ -26,6 +28,7 @@ def measure(
     stdout: Path | None = None,
 ) -> Measured:
     """Run a command; raise RuntimeError if it fails. stdout: file for a long output."""
+    begun = time.perf_counter()
     with (
         open(stdin or os.devnull, "rb") as source,
         open(stdout or os.devnull, "wb") as target,
@@ -42,4 +45,5 @@ def measure(
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"exit status {process.returncode} of {' '.join(command)}")
-    return Measured(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, output)
+    wall = time.perf_counter() - begun
+    return Measured(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, output, wall)

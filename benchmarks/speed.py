@@ -16,8 +16,9 @@ tokens; the table shows how many. Tokens per second are real target tokens, end 
 JoeyNMT also drops attention weights of a Transformer, which our preset does not: one row has attn
 do so too. "malloc" is JoeyNMT under the malloc settings that `attn train` makes for itself.
 
-Translation: test_2016_flickr with the same weights in both, beam 5, length penalty 1; JoeyNMT in
-batches of 64 sentences, attn in batches of 64 on average, and in its own.
+Translation: test_2016_flickr with the same weights in both, beam 5, length penalty 1, at most
+`--limit` tokens; JoeyNMT in batches of 64 sentences, attn in batches of 64 on average, and in its
+own. The script fails if lines, beam or limits of the programs differ.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +59,7 @@ class Bench(NamedTuple):
     bundle: Path | None
     model: str
     lines: int
+    limit: int
     peer_python: str
     work: Path
     rounds: int
@@ -79,7 +81,7 @@ class Bench(NamedTuple):
         own = {**threads, "OMP_WAIT_POLICY": "passive", **row.environment}
         done = measure(row.command, {**os.environ, **own})
         figures: Figures = json.loads(done.output.splitlines()[-1])
-        return {**figures, "process_seconds": done.seconds}
+        return {**figures, "process_seconds": done.seconds, "process_wall": done.wall}
 
     def alternate(self, rows: list[Row], show: Callable[[Figures], str]) -> list[list[Figures]]:
         """Every row once a round, so that a busy minute of the machine meets them all."""
@@ -136,7 +138,7 @@ def translation(bench: Bench) -> None:
         Row("", bench.peer("import-weights", "--work", peer, "--bundle", bench.bundle))
     )
     source, reference = (_first(bench, side) for side in ("en", "de"))
-    texts = ["--input", source, "--output"]
+    texts = ["--limit", bench.limit, "--input", source, "--output"]
     joey = bench.peer("translate", "--work", peer, *texts)
     ours = bench.ours("translate", "--bundle", same["bundle"], *texts)
     out = [bench.work / f"{name}.de" for name in ("joey", "joey-malloc", "attn-64", "attn")]
@@ -146,13 +148,16 @@ def translation(bench: Bench) -> None:
         Row("attn, batch 64", [*ours, str(out[2]), "--batch", "64"]),
         Row("attn, its own batches", [*ours, str(out[3])]),
     ]
-    print(f"\n{bench.model}, translation, beam 5, {bench.threads} threads, the same weights\n")
+    print(f"\n{bench.model}, translation, {bench.threads} threads, the same weights\n")
     found = bench.alternate(rows, lambda f: f"{f['seconds']:8.1f} s")
+    print(f"\nall: {only(figures['searched'] for row in found for figures in row)}")
     for path, figures in zip(out, found, strict=True):
         figures[:] = [{**f, "bleu": bleu(path, reference, bench.bundle)} for f in figures]
     columns: dict[str, Callable[[Figures], float]] = {
         "decoding s": lambda f: f["seconds"],
+        "wall s": lambda f: f["wall"],
         "whole process s": lambda f: f["process_seconds"],
+        "whole process, wall s": lambda f: f["process_wall"],
         "sentences/s": lambda f: f["sentences"] / f["seconds"],
         "output tokens": lambda f: f["output_tokens"],
         "BLEU": lambda f: f["bleu"],
@@ -161,6 +166,14 @@ def translation(bench: Bench) -> None:
     lines = [path.read_text("utf-8").split("\n") for path in (out[0], out[2])]
     equal = sum(a == b for a, b in zip(*lines, strict=True)) - 1
     print(f"\n{equal} of {len(lines[0]) - 1} translations are the same in both, batch 64")
+
+
+def only(values: Iterable[str]) -> str:
+    """Return the one value of all rows; exit with an error if the rows differ."""
+    different = sorted(set(values))
+    if len(different) > 1:
+        sys.exit(f"speed.py: the programs did different work: {'; '.join(different)}")
+    return different[0]
 
 
 def _first(bench: Bench, side: str) -> Path:
@@ -192,14 +205,16 @@ def table(
     *,
     faster: str,
 ) -> None:
-    """Medians over the rounds as Markdown, and each row's speed over the first row's."""
-    print(f"\n| median of {len(found[0])} | {' | '.join(columns)} | x JoeyNMT |")
-    print(f"|---{'|---:' * (len(columns) + 1)}|")
-    first = statistics.median(map(columns[faster], found[0]))
+    """Print medians over the rounds as Markdown, and each row's speed over the first two rows'."""
+    ratios = "x JoeyNMT | x JoeyNMT, malloc"
+    print(f"\n| median of {len(found[0])} | {' | '.join(columns)} | {ratios} |")
+    print(f"|---{'|---:' * (len(columns) + 2)}|")
+    first, second = (statistics.median(map(columns[faster], figures)) for figures in found[:2])
     for row, figures in zip(rows, found, strict=True):
         medians = {name: statistics.median(map(of, figures)) for name, of in columns.items()}
         cells = [f"{value:,.{0 if value >= 1000 else 2}f}" for value in medians.values()]
-        print(f"| {row.name} | {' | '.join(cells)} | {medians[faster] / first:.2f} |")
+        cells += [f"{medians[faster] / speed:.2f}" for speed in (first, second)]
+        print(f"| {row.name} | {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -211,6 +226,7 @@ def main() -> None:
     parser.add_argument(
         "--lines", type=int, default=1000, help="lines of the test set to translate"
     )
+    parser.add_argument("--limit", type=int, default=60, help="longest output in tokens")
     parser.add_argument("--peer-python", required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)

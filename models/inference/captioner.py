@@ -144,14 +144,11 @@ class Captioner(TorchModel):
         random = config.method == "sample" or self.read_mode == "hard sample"
         return [image_key(self._pixels(image)) if random else "" for image in images]
 
-    def memory(self, images: Sequence[ImageInput], keys: Sequence[str]) -> EncodedImages:
-        """Return features and memory of images. keys: see `keys`."""
-        features = self.features(images)
+    def memory(self, features: Tensor, keys: Sequence[str]) -> EncodedImages:
+        """Return features (N, S, V) and their memory. keys: of the images, see `keys`."""
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
         memory = self.model.encode(features, mask)
-        if (
-            memory.key is not None
-        ):  # from the pixels, because features may differ by rounding in a batch
+        if memory.key is not None:  # of the pixels: features differ by rounding in a batch
             numbers = [int(text, 16) >> 10 for text in keys]
             memory = memory._replace(key=torch.tensor(numbers, device=self.device))
         return EncodedImages(features, memory)
@@ -162,7 +159,7 @@ class Captioner(TorchModel):
         """Return the outputs of each image, best first, and what attention maps are made from."""
         pixels = [self._pixels(image) for image in images]
         keys = self.keys(pixels, config)
-        encoded = self.memory(pixels, keys)
+        encoded = self.memory(self.features(pixels), keys)
         limits = [caption_limit(config)] * len(images)
         with packed_weights(self.model.decoder, self.model.output):
             return search(self.model, encoded.memory, limits, keys, config), encoded

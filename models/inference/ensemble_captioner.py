@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from PIL import Image
 from torch import Tensor
 
 from models.config import SearchConfig
+from models.encoders.image import equal_features
 from models.inference.captioner import (
     Captioner,
     CaptionerInput,
@@ -24,6 +25,7 @@ from models.inference.ensemble import (
 )
 from models.inference.hypotheses import Finished, caption_limit
 from models.inference.search import search
+from models.packed import packed_weights
 from models.types import Memory
 
 
@@ -31,11 +33,13 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
     """Captioners with one vocabulary; search settings are those of the first.
 
     Each model reads an image in its own size, so an input is one image, or a tuple of one
-    image per model. Attention maps are those of the first model. Raises ConfigurationError for
-    models whose vocabularies differ.
+    image per model. Models that read one view by equal image networks compute its features once.
+    Attention maps are those of the first model. Raises ConfigurationError for models whose
+    vocabularies differ.
     """
 
     members: tuple[Captioner, ...]
+    first_equal: tuple[int, ...]  # of each model, the first one that computes the same features
 
     def __init__(self, members: Sequence[Captioner], names: Sequence[str] = ()) -> None:
         names = names or member_names(len(members))
@@ -46,11 +50,15 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         self.search = first.search
         self.device = first.device
         self.members = tuple(members)
+        self.first_equal = tuple(equal_networks(self.members))
 
     def reduced(self, image: Image.Image) -> tuple[ImageInput, ...]:
         """Return the parts of an image that the models read, in their sizes, for `stream`."""
-        parts = (member.reduced(image) for member in self.members)
-        return tuple(part[0] if isinstance(part, tuple) else part for part in parts)
+        parts: list[ImageInput] = []
+        for number, (member, first) in enumerate(zip(self.members, self.first_equal, strict=True)):
+            part = member.reduced(image) if first == number else parts[first]
+            parts.append(part[0] if isinstance(part, tuple) else part)
+        return tuple(parts)
 
     @property
     def image_size(self) -> int:
@@ -66,16 +74,40 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         ]
         keys = self.keys(of_members[0], config)
         encoded = [
-            member.memory([member._pixels(image) for image in inputs], keys)
-            for member, inputs in zip(self.members, of_members, strict=True)
+            member.memory(features, keys)
+            for member, features in zip(self.members, self._features(of_members), strict=True)
         ]
         backend = EnsembleBackend([member.model for member in self.members])
         memory = MemberMemories(tuple(part.memory for part in encoded))
         limits = [caption_limit(config)] * len(images)
-        return search(backend, memory, limits, keys, config), encoded[0]
+        models = (member.model for member in self.members)
+        with packed_weights(*(part for one in models for part in (one.decoder, one.output))):
+            return search(backend, memory, limits, keys, config), encoded[0]
+
+    def _features(self, images: Sequence[Sequence[ImageInput]]) -> list[Tensor]:
+        """Return features (N, S, V) for each model from its images; equal ones computed once."""
+        found: list[Tensor] = []
+        for number, (member, first) in enumerate(zip(self.members, self.first_equal, strict=True)):
+            given = zip(images[number], images[first], strict=True)
+            shared = first != number and all(own is same for own, same in given)
+            found.append(found[first] if shared else member.features(images[number]))
+        return found
 
     def _attention(
         self, features: Tensor, memory: Memory, outputs: list[tuple[int, ...]]
     ) -> list[ImageAttention | None]:
         """Return the attention maps of given outputs by the first model."""
         return self.members[0]._attention(features, memory, outputs)
+
+
+def equal_networks(members: Sequence[Captioner]) -> Iterator[int]:
+    """Yield for each model the number of the first one with equal image network and view."""
+    for number, member in enumerate(members):
+        earlier = enumerate(members[:number])
+        yield next((other for other, one in earlier if same_features(one, member)), number)
+
+
+def same_features(one: Captioner, other: Captioner) -> bool:
+    """Return True if two captioners compute equal features of an image."""
+    same_place = one.view is other.view and one.device == other.device
+    return same_place and equal_features(one.encoder, other.encoder)
