@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, word_weights, words
-from models.config import MAX_BATCH_TOKENS
 from models.types import EMPTY, Hypothesis, Translation
 
 if TYPE_CHECKING:
@@ -35,12 +34,7 @@ def with_tags(lines: Sequence[InParts], align: AlignTranslations) -> Iterator[Tr
         yield _carried(line, found if line.tagged.tags else None)
 
 
-def token_weights(
-    translator: Translator,
-    translations: list[Translation],
-    *,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
-) -> list[TokenWeights]:
+def token_weights(translator: Translator, translations: list[Translation]) -> list[TokenWeights]:
     """Return the attention weights between the tokens of each best output and of its source.
 
     For a model without attention, use the diagonal between the words.
@@ -52,9 +46,7 @@ def token_weights(
     if not translator.read_mode:
         return [_in_order(text, best.text) for text, (best, *_), _ in translations]
     config = dataclasses.replace(translator.alignment, units="piece")
-    aligned = align_translations(
-        translator, translations, config=config, max_batch_tokens=max_batch_tokens
-    )
+    aligned = align_translations(translator, translations, config=config)
     tokenizer = translator.tokenizer
     weights = []
     for (text, (best, *_), to), found in zip(translations, aligned, strict=True):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from attncli.render.width import padded, width
 
 
-def columns(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = "  ") -> str:
+def columns(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Return a table as lines of text; all but the first ``left`` columns are right-aligned."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -18,7 +18,7 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = "  ") ->
             padded(cell, room, right=number >= left)
             for number, (cell, room) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append(gap.join(cells).rstrip())
+        lines.append("  ".join(cells).rstrip())
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -124,13 +124,13 @@ def score(
     ]
 
 
-def sacrebleu_tokens(name: str, *, lowercase: bool = False) -> Tokenize:
+def sacrebleu_tokens(name: str) -> Tokenize:
     """Return a sacreBLEU tokenizer as a function. The error rate counts the same tokens as BLEU.
 
     Training and `attn evaluate` both use it, so that they report the same error rate.
     Raises ModelError if the tokenizer is not installed.
     """
-    tokenizer = _bleu(Scoring(name, lowercase)).tokenizer
+    tokenizer = _bleu(Scoring(name)).tokenizer
     return lambda text: tokenizer(text).split()
 
 

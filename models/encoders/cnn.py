@@ -33,7 +33,6 @@ class Cnn(nn.Module):
 
     normalisation: Normalisation
     usual = Usual()
-    pretrained = True  # False if there are no weights to load
 
     def forward(self, images: Tensor) -> Tensor:
         """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""

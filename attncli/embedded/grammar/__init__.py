@@ -56,11 +56,10 @@ def generate(
     source: str = "en",
     target: str = "de",
     seed: int = 1,
-    tokenised: bool = False,
 ) -> Iterator[Pair]:
     """Return random sentence pairs; one seed gives the same meanings in every language."""
     _check(source, target)
-    return islice(_pairs(source, target, seed, tokenised), count)
+    return islice(_pairs(source, target, seed), count)
 
 
 def split(
@@ -71,11 +70,10 @@ def split(
     source: str = "en",
     target: str = "de",
     seed: int = 1,
-    tokenised: bool = False,
 ) -> PairSplits:
     """Return sets of pairs; no held-out source sentence occurs twice or in the training pairs."""
     _check(source, target)
-    pairs = _pairs(source, target, seed, tokenised)
+    pairs = _pairs(source, target, seed)
     held_out: dict[str, Pair] = {}
     while len(held_out) < dev + test:
         pair = next(pairs)
@@ -85,10 +83,10 @@ def split(
     return PairSplits(list(islice(unseen, train)), kept[:dev], kept[dev:])
 
 
-def say(sentence: Sentence, language: str, *, tokenised: bool = False) -> Said:
+def say(sentence: Sentence, language: str) -> Said:
     """Return the words of a meaning in a language, with their concepts."""
     realise, spaced = _LANGUAGES[language]
-    return Said(*written(realise(sentence), tokenised=tokenised, spaced=spaced))
+    return Said(*written(realise(sentence), spaced))
 
 
 def _check(source: str, target: str) -> None:
@@ -103,11 +101,11 @@ def _check(source: str, target: str) -> None:
         )
 
 
-def _pairs(source: str, target: str, seed: int, tokenised: bool) -> Iterator[Pair]:
+def _pairs(source: str, target: str, seed: int) -> Iterator[Pair]:
     random_number = random.Random(seed).random
     while True:
         sentence = draw(random_number)
-        words, concepts = say(sentence, source, tokenised=tokenised)
-        target_words, target_concepts = say(sentence, target, tokenised=tokenised)
+        words, concepts = say(sentence, source)
+        target_words, target_concepts = say(sentence, target)
         links = linked(concepts, target_concepts)
         yield Pair(" ".join(words), " ".join(target_words), links)

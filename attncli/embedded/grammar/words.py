@@ -38,18 +38,16 @@ def second_clause(words: list[Word]) -> list[Word]:
     return [(text, concepts << SECOND_CLAUSE) for text, concepts in words]
 
 
-def written(words: list[Word], *, tokenised: bool, spaced: str = "") -> tuple[list[str], list[int]]:
+def written(words: list[Word], spaced: str = "") -> tuple[list[str], list[int]]:
     """Return the words between spaces and their concepts; `spaced` marks become separate words."""
     texts: list[str] = []
     concepts: list[int] = []
     for text, concept in words:
-        if text in MARKS and not tokenised and text not in spaced:
+        if text in MARKS and text not in spaced:
             texts[-1] += text
         else:
             texts.append(text)
             concepts.append(concept)
-    if tokenised:
-        return [text.lower() for text in texts], concepts
     texts[0] = texts[0][0].upper() + texts[0][1:]
     return texts, concepts
 

@@ -15,22 +15,20 @@ DIRECTIONS = list(permutations(LANGUAGES, 2))
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_equal_sources_have_equal_targets(source: str, target: str) -> None:
     known: dict[str, str] = {}
-    for pair in generate(20_000, source=source, target=target, seed=3, tokenised=True):
-        assert known.setdefault(pair.source, pair.target) == pair.target
+    for pair in generate(20_000, source=source, target=target, seed=3):
+        assert known.setdefault(pair.source.lower(), pair.target) == pair.target
     assert len(known) > 18_000
 
 
-@pytest.mark.parametrize("tokenised", [False, True])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_every_content_word_is_linked(source: str, target: str, tokenised: bool) -> None:
+def test_every_content_word_is_linked(source: str, target: str) -> None:
     unlinked: set[str] = set()
-    for pair in generate(2_000, source=source, target=target, seed=4, tokenised=tokenised):
+    for pair in generate(2_000, source=source, target=target, seed=4):
         words, others = pair.source.split(), pair.target.split()
         assert pair.links and list(pair.links) == sorted(set(pair.links))
         assert all(0 <= i < len(words) and 0 <= j < len(others) for i, j in pair.links)
         unlinked |= {words[i] for i in set(range(len(words))) - {i for i, _ in pair.links}}
     assert unlinked <= {",", "Est-ce", "est-ce", "que", "?"}
-    assert not tokenised or "?" not in unlinked
 
 
 def test_links_of_a_direction_are_those_of_the_other_turned() -> None:

@@ -273,16 +273,5 @@ def test_german_and_french_auxiliaries_are_linked_to_each_other() -> None:
     assert pharaoh(links) == "0-0 1-3 2-1 3-2 4-5 5-6 6-4"
 
 
-def test_tokenised_text_is_lower_case_with_linked_final_punctuation() -> None:
-    meaning = EXAMPLES["a habit, a goal, elision"][0]
-    said = {language: say(meaning, language, tokenised=True) for language in LANGUAGES}
-    assert " ".join(said["de"].words) == "geht das kind jeden tag zur schule ?"
-    assert " ".join(said["fr"].words) == "est-ce que l'enfant va à l'école chaque jour ?"
-    assert (7, 8) in linked(said["de"].concepts, said["fr"].concepts)
-    fronted = EXAMPLES["a fronted time inverts German, a perfect frames it"][0]
-    words = say(fronted, "fr", tokenised=True).words
-    assert " ".join(words) == "hier , le garçon a appelé le médecin ."
-
-
 def pharaoh(links: tuple[tuple[int, int], ...]) -> str:
     return " ".join(f"{i}-{j}" for i, j in links)
