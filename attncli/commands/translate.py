@@ -73,7 +73,9 @@ Normalise = Annotated[
 Copy = Annotated[
     bool,
     typer.Option(
-        "--copy/--no-copy", help="Copy lines without letters and lines that are one URL or e-mail."
+        "--copy/--no-copy",
+        help="Copy lines without letters, and lines that are one URL, e-mail or word too long for "
+        "the model.",
     ),
 ]
 Capitals = Annotated[

@@ -1,7 +1,9 @@
 """Splitting of a text that is too long for the model. Only spaces between the parts are lost.
 
 The text is split into sentences. A sentence that is still too long is halved repeatedly: at the
-clause mark nearest to its middle, else at the nearest space, else between two characters.
+clause mark nearest to its middle, else at the nearest space, else between two characters. The parts
+of a text that is cut between characters may have to be shorter, because a model that does not know
+such a text often writes up to its length limit.
 """
 
 from __future__ import annotations
@@ -21,12 +23,18 @@ CLAUSE_END = re.compile(rf"[,;:]{CLOSING}\s+|[，；：、]{CLOSING}\s*")
 SPACE = re.compile(r"\s+")
 
 
-def split(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Return the parts of a text in order. Each part fits, unless it is a single character."""
+Fits = Callable[[str], bool]
+
+
+def split(text: str, fits: Fits, fits_cut: Fits | None = None) -> list[str]:
+    """Return the parts of a text in order. Each part fits, unless it is a single character.
+
+    fits_cut: stricter condition for the parts of a text that is cut between two characters.
+    """
     if fits(text):
         return [text]
     sentences = _strip_each(_cut_all(text, SENTENCE_END))
-    return [part for sentence in sentences for part in _halved(sentence, fits)]
+    return [part for sentence in sentences for part in _halved(sentence, fits, fits_cut or fits)]
 
 
 def sentences(text: str) -> list[str]:
@@ -40,21 +48,32 @@ def sentences(text: str) -> list[str]:
     return _strip_each([*parts, text[start:]])
 
 
-def _halved(text: str, fits: Callable[[str], bool]) -> list[str]:
+def _halved(text: str, fits: Fits, fits_cut: Fits) -> list[str]:
     if fits(text) or len(text) < 2:
         return [text]
-    middle = _middle(text)
+    middle = _boundary(text)
+    if not middle:
+        middle, fits = _between_characters(text), fits_cut
     halves = _strip_each([text[:middle], text[middle:]])
-    return [part for half in halves for part in _halved(half, fits)]
+    return [part for half in halves for part in _halved(half, fits, fits_cut)]
 
 
-def _middle(text: str) -> int:
-    """Return the position of the strongest kind of boundary, the one nearest to the middle."""
+def _boundary(text: str) -> int:
+    """Return the end of the strongest kind of boundary, the one nearest to the middle; 0 if none.
+
+    The stronger kind is a clause mark, the weaker a space.
+    """
     half = len(text) // 2
     for boundary in (CLAUSE_END, SPACE):
         ends = [match.end() for match in boundary.finditer(text) if match.end() < len(text)]
         if ends:
             return min(ends, key=lambda end: abs(end - half))
+    return 0
+
+
+def _between_characters(text: str) -> int:
+    """Return the position between two characters that is nearest to the middle."""
+    half = len(text) // 2
     for cut in range(half, min(half + SPLIT_MARKS, len(text) - 1)):
         if not unicodedata.combining(text[cut]):  # an accent stays with its letter
             return cut

@@ -6,11 +6,13 @@ Splitting and tags are imported for the lines that need them, so that one line s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line
 from models.inference.normalise import (
     is_all_capitals,
+    is_spaced_word,
     is_untranslatable,
     normalise,
     normalise_characters,
@@ -33,7 +35,8 @@ class LineOptions:
 
     long_lines: LongLines = "split"  # lines that are longer than the model accepts
     normalise: bool = False  # spaces and apostrophes; the output keeps the line's outer spaces
-    copy: bool = False  # lines without letters, and addresses, pass unchanged
+    # lines without letters, addresses, and a word that is longer than the model accepts: unchanged
+    copy: bool = False
     capitals: bool = False  # lines in capitals the model does not know are translated in lower case
     # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
     split_above: int | None = 0
@@ -140,16 +143,19 @@ def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> Li
         note = f"line {plan.line.number} has {length} tokens and the model takes {most}"
         if options.long_lines == "refuse":
             return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
+        if options.copy and is_spaced_word(plan.line.text):
+            return LinePlan(plan.line, [], f"{note}; one word without spaces, copied", copied=True)
     elif not 0 < above < length:
         return plan
     from attncli.data.split import sentences, split
 
-    def fits(text: str) -> bool:
-        return model.source_length(text) <= most
+    def fits(text: str, longest: int = most) -> bool:
+        return model.source_length(text) <= longest
 
+    fits_cut = partial(fits, longest=min(above or most, most))
     parts = []
     for text in plan.parts:
         cut = 0 < above < model.source_length(text)
         for sentence in sentences(text) if cut else [text]:
-            parts += split(sentence, fits)
+            parts += split(sentence, fits, fits_cut)
     return plan._replace(parts=parts, note=note and f"{note}; translated in {len(parts)} parts")

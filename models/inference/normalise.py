@@ -20,6 +20,8 @@ STOPS = tuple(".!?…:;。！？")
 TAIL = re.compile(r"\W*$")
 ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]+", re.IGNORECASE)
 
+SPACED_WORD = re.compile("[!-\u058f]+")  # ASCII to Armenian: alphabets of words between spaces
+
 
 def normalise(text: str) -> str:
     """Return the text with single plain spaces and straight apostrophes, and none at its ends."""
@@ -55,6 +57,11 @@ def is_untranslatable(text: str) -> bool:
     An address is one URL or e-mail address.
     """
     return not any(map(str.isalpha, text)) or bool(ADDRESS.fullmatch(text.strip()))
+
+
+def is_spaced_word(text: str) -> bool:
+    """Return True for one word of a script that writes spaces between words, such as Latin."""
+    return bool(SPACED_WORD.fullmatch(text.strip()))
 
 
 def is_all_capitals(text: str) -> bool:

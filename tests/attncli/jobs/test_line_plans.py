@@ -103,6 +103,27 @@ def test_the_model_says_how_long_a_line_it_reads_whole(tiny_translator: Translat
         assert len(outcome.parts) == parts
 
 
+def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
+    model, word = Upper(), "a" * 250
+    [outcome] = outcomes([f" {word} "], model)
+    assert outcome.translation and outcome.translation.text == f" {word} " and not model.asked
+    note = "line 1 has 27 tokens and the model takes 20; one word without spaces, copied"
+    assert outcome.note == note
+    assert translated([word], model, replace(EVERYDAY, copy=False)) != [word] and model.asked
+    model.asked.clear()
+    assert translated(["走" * 250], model) and model.asked  # written without spaces
+
+
+def test_parts_that_are_cut_within_a_word_are_no_longer_than_usual_texts() -> None:
+    model, text = Upper(), "see " + "a" * 250 + " and " + "word " * 15
+    model.search = replace(model.search, split_above=5)
+    [long] = translated([text], model)
+    parts = [part for part in model.asked if set(part) == {"a"}]
+    assert max(map(model.source_length, parts)) <= 5
+    assert long.replace(" ", "") == text.upper().replace(" ", "")
+    assert max(map(model.source_length, model.asked)) > 5  # cut at spaces: as the model accepts
+
+
 def test_sentences_end_at_sentence_ends_only() -> None:
     assert sentences("Mr. A. Smith came. He left!") == ["Mr. A. Smith came.", "He left!"]
     assert sentences("He said 3. Then he left.") == ["He said 3. Then he left."]
