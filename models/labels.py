@@ -11,7 +11,7 @@ from pathlib import Path
 from unicodedata import category
 
 from models.errors import ConfigurationError, DamagedError, unknown_name
-from models.inference.normalise import normalise
+from models.inference.normalise import composed, normalise
 from models.tokenizer import Tokenizer
 
 LABELS = "labels.txt"  # file of a bundle: one label a line
@@ -35,7 +35,11 @@ class LabelTokenizer(Tokenizer):
 
     def encode(self, text: str, to: str = "") -> list[int]:
         """Return the ids of a text, normalised, without an end mark. to: not used."""
-        return list(self.source.encode(normalise(text)))
+        return list(self.source.encode(self.normalise(text)))
+
+    def normalise(self, text: str) -> str:
+        """Return the text as it is encoded: plain spaces and apostrophes, composed accents."""
+        return composed(normalise(text), lambda form: len(self.source.encode(form)))
 
     def encode_target(self, text: str) -> list[int]:
         """Return the number of a label, in a list; raise UnknownNameError for another one."""

@@ -67,7 +67,8 @@ Normalise = Annotated[
     bool,
     typer.Option(
         "--normalise/--no-normalise",
-        help="Read runs of spaces and no-break spaces as one space, curly apostrophes as straight.",
+        help="Read runs of spaces and no-break spaces as one space, curly apostrophes as straight, "
+        "decomposed accents as composed.",
     ),
 ]
 Copy = Annotated[
@@ -173,7 +174,8 @@ def translate(
     Outputs that were cut at their length limit, and outputs that repeat a phrase again and again,
     are reported on stderr with their line numbers.
 
-    Spacing and apostrophes are normalised, and the output keeps the spaces at the ends of its line.
+    Spacing, apostrophes and accents are normalised, and the output keeps the spaces at the ends of
+    its line.
     Lines without letters are copied. Lines in capitals are translated in lower case if the model
     does not know capitals. Documents, and lines of more than --split-above tokens, are translated
     sentence by sentence.

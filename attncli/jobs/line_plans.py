@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line
 from models.inference.normalise import (
+    composed,
     is_all_capitals,
     is_spaced_word,
     is_untranslatable,
@@ -34,7 +35,7 @@ class LineOptions:
     """How lines become texts. By default, only lines too long for the model are changed."""
 
     long_lines: LongLines = "split"  # lines that are longer than the model accepts
-    normalise: bool = False  # spaces and apostrophes; the output keeps the line's outer spaces
+    normalise: bool = False  # spaces, apostrophes, accents; the output keeps outer spaces
     # lines without letters, addresses, and a word that is longer than the model accepts: unchanged
     copy: bool = False
     capitals: bool = False  # lines in capitals the model does not know are translated in lower case
@@ -94,7 +95,8 @@ def plan_line(
 def _plan_text(line: Line, text: str, model: MeasuresTexts, options: LineOptions) -> LinePlan:
     before = after = ""
     if options.normalise:
-        text, (before, after) = normalise(text), outer_spaces(text)
+        before, after = outer_spaces(text)
+        text = composed(normalise(text), model.source_length)
     capitals = options.capitals and _has_unknown_capitals(text, model)
     texts = [sentence_case(text) if capitals else text]
     plan = LinePlan(
@@ -122,6 +124,7 @@ def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> Line
     if not has_word(tagged.text):
         return LinePlan(line, [], tagged=tagged)
     if options.normalise:
+        tagged = tagged.changed(lambda text: composed(text, model.source_length))
         tagged = tagged._replace(text=normalise_characters(tagged.text))
     plan = LinePlan(line, tagged.blocks, tagged=tagged, same_end=options.same_end)
     return _shortened(plan, model, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,6 +42,15 @@ class TaggedLine(NamedTuple):
         cuts = [0, *sorted(inner), len(self.text)]
         blocks = (self.text[start:end].strip() for start, end in pairwise(cuts))
         return [block for block in blocks if block]
+
+    def changed(self, change: Callable[[str], str]) -> TaggedLine:
+        """Return the line with each span of text between tags changed; tags keep their places."""
+        text, at = "", {0: 0}  # at: old position of a tag to its new one
+        for start, end in pairwise(sorted({0, len(self.text), *(tag.at for tag in self.tags)})):
+            text += change(self.text[start:end])
+            at[end] = len(text)
+        tags = tuple(tag._replace(at=at[tag.at]) for tag in self.tags)
+        return self._replace(text=text, tags=tags)
 
 
 def parse(line: str) -> TaggedLine:

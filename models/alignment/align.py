@@ -22,6 +22,7 @@ from models.bundle.statistical import StatisticalTables
 from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ConfigurationError
 from models.inference.batching import length_batches, pad_pairs
+from models.inference.normalise import composed
 from models.inference.translator import Translator
 from models.languages import parse_direction
 from models.tokenizer import END, Tokenizer
@@ -194,9 +195,14 @@ def align_translations(
 
 
 def encode(translator: Translator, source: str, target: str) -> Encoded:
-    """Return a pair of texts with the ids that the model takes, target-language token included."""
-    ids = translator.encode(source), translator.tokenizer.encode_target(target)
-    return Encoded(*ids, source, target)
+    """Return a pair of texts with the ids that the model takes, target-language token included.
+
+    Decomposed accents are composed if the model knows them better so.
+    """
+    tokenizer = translator.tokenizer
+    source = composed(source, translator.source_length)
+    target = composed(target, lambda text: len(tokenizer.encode_target(text)))
+    return Encoded(translator.encode(source), tokenizer.encode_target(target), source, target)
 
 
 def align_encoded(

@@ -12,7 +12,6 @@ from models.alignment.units import units
 from models.config import MAX_BATCH_TOKENS
 from models.errors import InputError
 from models.inference.batching import in_order, length_batches, pad, windows
-from models.inference.normalise import normalise
 from models.inference.trained import TorchModel
 from models.labels import LabelTokenizer
 from models.tokenizer import START
@@ -144,7 +143,7 @@ class Classifier(TorchModel):
 
         weights (1 + H, S): the mean of the heads, and each of several heads.
         """
-        found = units(self.tokenizer.source, ids, normalise(result.text), marks=True)
+        found = units(self.tokenizer.source, ids, self.tokenizer.normalise(result.text), marks=True)
         mean, *heads = (weights[:, : len(ids)] @ found.shares).tolist()
         words = tuple(map(WordWeight, found.texts, mean))
         return result._replace(words=words, heads=tuple(map(tuple, heads)))

@@ -6,6 +6,9 @@ normalise("It’s\u00a0 here") == "It's here"
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from unicodedata import is_normalized
+from unicodedata import normalize as to_form
 
 SPACES = re.compile(
     "[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+"
@@ -31,6 +34,18 @@ def normalise(text: str) -> str:
 def normalise_characters(text: str) -> str:
     """Return the text with plain spaces and straight apostrophes, all at their positions."""
     return "".join(" " if SPACES.match(sign) else sign for sign in text).translate(APOSTROPHES)
+
+
+def composed(text: str, length: Callable[[str], int]) -> str:
+    """Return the text in Unicode NFC, unless a model reads it better as it is.
+
+    Some systems write an accented letter as two characters, a letter and a mark (NFD), which models
+    of composed letters do not know. length: number of tokens of a text; the shorter text is read.
+    """
+    if is_normalized("NFC", text):
+        return text
+    nfc = to_form("NFC", text)
+    return nfc if length(nfc) <= length(text) else text
 
 
 def outer_spaces(text: str) -> tuple[str, str]:

@@ -52,6 +52,17 @@ def test_apostrophes_are_straight_for_the_model() -> None:
     assert translated(["it\u2019s"], model, LineOptions()) == ["IT\u2019S"]
 
 
+def test_decomposed_accents_do_not_change_the_translation() -> None:
+    model = Upper()
+    assert translated(["Ma\u0308dchen"], model) == ["M\u00c4DCHEN"]
+    assert translated(["Ma\u0308dchen"], model, LineOptions()) == ["MA\u0308DCHEN"]
+    tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
+    plan = plan_line(Line(1, tagged), model, EVERYDAY, tags=True)
+    assert plan.parts == ["Sch\u00f6n ist das M\u00e4dchen."]
+    assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
+    assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
+
+
 def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Translator) -> None:
     lines = ["600", " 12:30 ", "-----", "https://a.org/b", "a@b.org"]
     assert translated(lines, tiny_translator) == lines

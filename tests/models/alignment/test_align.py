@@ -61,6 +61,16 @@ def test_rows_are_distributions(units: str, shift: int, tiny_translator: Transla
             assert {j for _, j in found.links} == set(range(len(found.target)))
 
 
+def test_decomposed_accents_do_not_change_an_alignment(tiny_translator: Translator) -> None:
+    composed, decomposed = align(
+        tiny_translator,
+        [("The caf\u00e9.", "Das M\u00e4rz."), ("The cafe\u0301.", "Das Ma\u0308rz.")],
+    )
+    assert decomposed.source == composed.source and decomposed.target == composed.target
+    assert decomposed.score == pytest.approx(composed.score)
+    torch.testing.assert_close(decomposed.weights, composed.weights)
+
+
 def test_a_pair_that_cannot_be_aligned_says_why(tiny_translator: Translator) -> None:
     long = "dog " * tiny_translator.max_source_length
     found = align(tiny_translator, [("", "x y"), ("x", " "), (long, "Hund")])

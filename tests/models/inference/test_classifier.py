@@ -65,6 +65,8 @@ def test_probabilities_and_weights_are_shares(classifier: Classifier) -> None:
 def test_spacing_and_typography_change_nothing(classifier: Classifier) -> None:
     plain, odd = classifier.classify(["the dog's house", "  the\u00a0dog\u2019s   house "], nbest=3)
     assert plain.labels == odd.labels
+    composed, decomposed = classifier.classify(["the caf\u00e9", "the cafe\u0301"], nbest=3)
+    assert composed.labels == decomposed.labels
 
 
 def test_memory_is_constant_on_an_endless_stream(classifier: Classifier) -> None:

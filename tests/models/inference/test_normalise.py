@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models.inference.normalise import (
+    composed,
     is_all_capitals,
     is_untranslatable,
     normalise,
@@ -21,6 +22,13 @@ def test_spacing_and_apostrophes_become_plain() -> None:
 def test_other_characters_stay() -> None:
     for text in ("a\tb", "a\u2028b", "a\x85b", "“a” ‘b", "naïve, 3/4"):
         assert normalise(text) == text
+
+
+def test_accents_are_composed_unless_the_model_knows_marks() -> None:
+    decomposed = "Ma\u0308dchen"
+    assert composed(decomposed, len) == "M\u00e4dchen"
+    assert composed(decomposed, lambda text: -len(text)) == decomposed
+    assert composed("M\u00e4dchen", len) == "M\u00e4dchen"
 
 
 def test_outer_spaces_are_those_before_and_after() -> None:
