@@ -9,7 +9,8 @@ so that v, the factors and the sums are applied once, outside of the loop over e
 
     s = 1 / (1 + exp(-2 q) exp(-2 k))
 
-needs exponentials of queries and keys only, not of their pairs.
+needs exponentials of queries and keys only, not of their pairs. In inference, keys whose
+exponential fp32 cannot represent are clamped, because tanh(q + k) is +-1 before and after.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from torch import Tensor
 
 BLOCK_ELEMENTS = 2**18  # hidden units computed at a time: 1 MB in fp32
 LARGEST = 20.0  # |q| and |k| up to which the product of the exponentials stays in fp32's range
+REPRESENTABLE = 43.0  # |q| and |k| up to which each exponential does; the product may be 0 or inf
+QUERY = REPRESENTABLE - 9.25  # |q| up to which larger k may be clamped: tanh(9.25) is 1 in fp32
 
 
 class AdditiveEnergy(torch.autograd.Function):
@@ -75,7 +78,7 @@ class _Blocks:
         self.matrix = None if matrix is None else matrix.to(self.wide)
         self.factorises = features is None and _can_factorise(query, keys)
         if self.factorises:
-            self.query, self.keys = (self.query * -2).exp_(), (keys.to(self.wide) * -2).exp_()
+            self.query, self.keys = (_exponential(part.to(self.wide)) for part in (query, keys))
 
     def groups(self) -> Iterator[slice]:
         """Yield groups of sentences whose hidden units for one query fit a block."""
@@ -149,11 +152,23 @@ def _can_factorise(query: Tensor, keys: Tensor) -> bool:
     """Return True if the product of exponentials is exact enough.
 
     It is False outside the processor, where the host would have to wait to learn the largest
-    element, and in a traced graph, which does not know it.
+    element, and in a traced graph, which does not know it. Without gradients, the keys may be of
+    any size: above REPRESENTABLE, tanh(q + k) is +-1 with every query of at most QUERY.
     """
     if keys.device.type != "cpu" or torch.compiler.is_compiling():
         return False
-    return max(float(part.detach().abs().amax()) for part in (query, keys)) <= LARGEST
+    if query.requires_grad or keys.requires_grad:
+        return max(map(_largest, (query, keys))) <= LARGEST
+    return _largest(query) <= QUERY
+
+
+def _largest(x: Tensor) -> float:
+    return float(x.detach().abs().amax())
+
+
+def _exponential(x: Tensor) -> Tensor:
+    """Return exp(-2 x), with the nearest x for which fp32 represents it."""
+    return x.clamp(-REPRESENTABLE, REPRESENTABLE).mul_(-2).exp_()
 
 
 def _gradients_of_a_step(

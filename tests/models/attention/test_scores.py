@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.attention.additive import Additive
-from models.attention.additive_energy import AdditiveEnergy
+from models.attention.additive_energy import AdditiveEnergy, _can_factorise
 from models.attention.concat import Concat
 from models.attention.ffn_energy import FeedForwardEnergy
 from models.config import AttentionConfig
@@ -104,6 +104,19 @@ def test_additive_energy_is_its_formula_in_blocks_of_any_size(
         scores = AdditiveEnergy.apply(*inputs)  # type: ignore[no-untyped-call]
         found = (scores, *torch.autograd.grad((scores * aim).sum(), inputs))
         torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("largest", [5.0, 33.0, 60.0])  # of the queries; above 33.75 not factorised
+def test_energies_of_large_keys_are_those_of_their_formula(largest: float) -> None:
+    torch.manual_seed(1)
+    query, keys = torch.empty(3, 5, 32).uniform_(-largest, largest), 40 * torch.randn(3, 7, 32)
+    keys[0, :2] = torch.tensor([100.0, -torch.inf])[:, None]  # with every query
+    keys[1, 0, :5], query[1, 0, :5] = -query[1, 0, :5], -query[1, 0, :5]  # tanh is not saturated
+    energy = torch.randn(32)
+    exact = (query[:, :, None].double() + keys[:, None].double()).tanh() @ energy.double()
+    assert _can_factorise(query, keys) == (largest < 60)
+    scores = AdditiveEnergy.apply(query, keys, energy)  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(scores.double(), exact, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("name", ["additive", "ffn"])
