@@ -35,6 +35,7 @@ class PairCounts(NamedTuple):
     keys: Tensor  # (K,) source token times the target vocabulary plus target token; sorted
     sums: Tensor  # (K,) float64
     frequency: Tensor  # (Y,)
+    sources: Tensor  # (V,) frequencies of source tokens
 
 
 def shortlist(
@@ -53,7 +54,7 @@ def shortlist(
     on_pairs: called with the number of pairs done. Raises ConfigurationError for a model without
     attention.
     """
-    counts, done = no_counts(len(translator.tokenizer.target)), 0
+    counts, done = no_counts(translator.tokenizer), 0
     for group in windows(pairs, WINDOW):
         encoded = [encode(translator, *pair) for pair in group]
         counts = added([counts, *counted(translator, encoded, max_batch_tokens)])
@@ -62,26 +63,37 @@ def shortlist(
     return chosen(counts, translator.tokenizer, common, per_token)
 
 
-def no_counts(vocabulary: int) -> PairCounts:
+def no_counts(tokenizer: Tokenizer) -> PairCounts:
     """Return the counts of no sentence pairs."""
     empty = torch.zeros(0, dtype=torch.long)
-    return PairCounts(empty, empty.double(), torch.zeros(vocabulary, dtype=torch.long))
+    frequencies = (empty.new_zeros(len(one)) for one in (tokenizer.target, tokenizer.source))
+    return PairCounts(empty, empty.double(), *frequencies)
 
 
 def counted(
     translator: Translator, pairs: Sequence[Encoded], max_batch_tokens: int
 ) -> Iterable[PairCounts]:
     """Yield the counts of each batch of sentence pairs."""
-    vocabulary = len(translator.tokenizer.target)
+    sources, vocabulary = (
+        len(one) for one in (translator.tokenizer.source, translator.tokenizer.target)
+    )
     config = dataclasses.replace(translator.alignment, head=0)  # the mean of all heads
     for numbers in batched(translator, pairs, max_batch_tokens):
         batch = as_batch(translator, [pairs[n] for n in numbers])
         weights, _ = teacher_forced_weights(translator.model, batch, config)  # (B, T, S)
         real = batch.target_mask[:, :, None] & batch.source_mask[:, None] & (weights >= LEAST)
         keys = batch.source[:, None] * vocabulary + batch.target_out[:, :, None]  # (B, T, S)
-        tokens = batch.target_out[batch.target_mask]
-        frequency = torch.bincount(tokens, minlength=vocabulary).cpu()
-        yield PairCounts(keys[real].cpu(), weights[real].double().cpu(), frequency)
+        yield PairCounts(
+            keys[real].cpu(),
+            weights[real].double().cpu(),
+            frequencies(batch.target_out[batch.target_mask], vocabulary),
+            frequencies(batch.source[batch.source_mask], sources),
+        )
+
+
+def frequencies(tokens: Tensor, vocabulary: int) -> Tensor:
+    """Return the frequency (Y,) of each token of a vocabulary among tokens (N,)."""
+    return torch.bincount(tokens, minlength=vocabulary).cpu()
 
 
 def added(parts: Sequence[PairCounts]) -> PairCounts:
@@ -89,7 +101,11 @@ def added(parts: Sequence[PairCounts]) -> PairCounts:
     keys, places = torch.cat([part.keys for part in parts]).unique(return_inverse=True)
     sums = torch.zeros(len(keys), dtype=torch.float64)
     sums.index_add_(0, places, torch.cat([part.sums for part in parts]))
-    return PairCounts(keys, sums, torch.stack([part.frequency for part in parts]).sum(0))
+    targets, sources = (
+        torch.stack(of_parts).sum(0)
+        for of_parts in zip(*((part.frequency, part.sources) for part in parts), strict=True)
+    )
+    return PairCounts(keys, sums, targets, sources)
 
 
 def chosen(counts: PairCounts, tokenizer: Tokenizer, common: int, per_token: int) -> Shortlist:
@@ -105,7 +121,7 @@ def chosen(counts: PairCounts, tokenizer: Tokenizer, common: int, per_token: int
     sums = torch.zeros(len(keys), dtype=torch.float64).index_add_(0, places, sums)
     wanted = ~is_listed[keys % vocabulary]
     rows = largest(keys[wanted], sums[wanted], (len(tokenizer.source), vocabulary), per_token)
-    return Shortlist(frequent, rows)
+    return Shortlist(frequent, rows, unseen=(counts.sources == 0).nonzero().flatten())
 
 
 def most_frequent(frequency: Tensor, count: int) -> Tensor:

@@ -2,14 +2,15 @@
 
 common     (F,) target tokens that every output may contain, sorted
 rows       (V, N) further target tokens for each source token, most probable first, then PAD
+unseen     (U,) source tokens that the sentence pairs did not contain; missing in older files
 
-A multilingual model has one shortlist per target language, as common.de and rows.de.
+A multilingual model has one shortlist per target language, as common.de, rows.de and unseen.de.
 `models.alignment.shortlist` makes them, `models.inference.shortlist` searches with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,13 @@ class Shortlist(NamedTuple):
 
     common: Tensor  # (F,) sorted; the first are PAD to END
     rows: Tensor  # (V, N) none of the common ones; PAD in place of a missing one
+    unseen: Tensor = torch.zeros(
+        0, dtype=torch.long
+    )  # (U,) source tokens of which nothing is known
+
+    def covers(self, source: Sequence[int]) -> bool:
+        """Return True if the sentence pairs contained all tokens of a source."""
+        return not torch.isin(torch.tensor(source), self.unseen).any()
 
 
 Shortlists = Mapping[str, Shortlist]  # by target language; "" for a model of one direction
@@ -83,21 +91,24 @@ def read_shortlists(folder: Path, sizes: VocabularySizes) -> Shortlists:
 
 def from_tensors(tensors: dict[str, Tensor]) -> dict[str, Shortlist]:
     """Return the shortlists of stored tensors."""
-    found = {}
+    found: dict[str, Shortlist] = {}
+    known: set[str] = set()
     for name in tensors:
         first, _, language = name.partition(".")
         if first == "common":
             ending = f".{language}" if language else ""
-            parts = (tensors[f"{part}{ending}"].long() for part in Shortlist._fields)
-            found[language] = Shortlist(*parts)
-    if 2 * len(found) != len(tensors):
+            names = [f"{part}{ending}" for part in Shortlist._fields]
+            needed = len(names) - (names[-1] not in tensors)  # an older file has no unseen tokens
+            found[language] = Shortlist(*(tensors[name].long() for name in names[:needed]))
+            known.update(names)
+    if not known >= set(tensors):
         raise ValueError("unknown parts")
     return found
 
 
 def check(shortlist: Shortlist, sizes: VocabularySizes) -> None:
     """Raise ValueError unless a shortlist fits the vocabularies and names no token twice."""
-    common, rows = shortlist
+    common, rows, unseen = shortlist
     first = torch.arange(END + 1)
     if common.dim() != 1 or not common[: END + 1].equal(first) or int(common[-1]) >= sizes.target:
         raise ValueError("common tokens")
@@ -107,6 +118,10 @@ def check(shortlist: Shortlist, sizes: VocabularySizes) -> None:
         raise ValueError("rows of another vocabulary")
     if rows.numel() and not (int(rows.min()) >= PAD and int(rows.max()) < sizes.target):
         raise ValueError("a token that is not in the vocabulary")
+    if unseen.dim() != 1 or (
+        unseen.numel() and not 0 <= int(unseen.min()) <= int(unseen.max()) < sizes.source
+    ):
+        raise ValueError("an unseen token that is not in the vocabulary")
     is_common = torch.zeros(sizes.target, dtype=torch.bool)
     is_common[common] = True
     if bool((is_common[rows] & (rows != PAD)).any()):

@@ -7,6 +7,9 @@ with columns, the places of tokens in the list of a sentence; PAD to END have th
 columns. Each sentence has its own list, so its output does not depend on the batch. Probabilities
 sum to 1 over the list. Sources: Jean et al. 2015, section 3.3 (candidate list of a sentence); the
 lexical shortlist of Marian.
+
+A sentence with a token that the sentence pairs did not contain is searched over the whole
+vocabulary, because nothing is known of its output.
 """
 
 from __future__ import annotations
@@ -58,7 +61,8 @@ class ShortlistBackend:
 
     def __init__(self, model: EncoderDecoder, shortlist: Shortlist) -> None:
         device = model.output.weight.device
-        self.model, self.common, self.rows = model, *(part.to(device) for part in shortlist)
+        self.model = model
+        self.common, self.rows = shortlist.common.to(device), shortlist.rows.to(device)
         with torch.inference_mode(False), torch.no_grad():
             weight, bias = (
                 part.index_select(0, self.common)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
@@ -26,6 +26,8 @@ from models.types import Memory
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+K = TypeVar("K", bound=Hashable)
 
 
 class Translator(TorchModel, TextTranslator):
@@ -76,9 +78,15 @@ class Translator(TorchModel, TextTranslator):
     def _searched(
         self, sources: Sequence[EncodedText], batches: list[list[int]], config: SearchConfig
     ) -> Iterator[list[tuple[int, list[Finished]]]]:
-        """Yield indices and outputs; with shortlists, each target language is searched alone."""
-        groups = by_language(sources, batches) if config.shortlist else [batches]
-        for group in groups:
+        """Yield indices and outputs; with shortlists, each target language is searched alone.
+
+        Sources that a shortlist does not cover are searched over the whole vocabulary.
+        """
+        groups = {(config.shortlist, ""): batches}
+        if config.shortlist:
+            groups = grouped(batches, lambda index: self._list_of(sources[index]))
+        for (listed, _), group in groups.items():
+            config = replace(config, shortlist=listed)
             if config.method == "sample" or self.glossary is not None:
                 yield from super()._searched(sources, group, config)
             else:
@@ -109,6 +117,10 @@ class Translator(TorchModel, TextTranslator):
             return self.model, config
         return ShortlistBackend(self.model, self._shortlist(to)), replace(config, shortlist=False)
 
+    def _list_of(self, source: EncodedText) -> tuple[bool, str]:
+        """Return False for a source that the shortlist does not cover; and its target language."""
+        return (True, source.to) if self._shortlist(source.to).covers(source.ids) else (False, "")
+
     def _shortlist(self, to: str) -> Shortlist:
         """Return the shortlist of a target language; raise ConfigurationError if there is none."""
         if to not in self.shortlists:
@@ -121,15 +133,13 @@ class Translator(TorchModel, TextTranslator):
         return self.shortlists[to]
 
 
-def by_language(
-    sources: Sequence[EncodedText], batches: Sequence[Sequence[int]]
-) -> list[list[list[int]]]:
-    """Return the batches of each target language; batches: indices of the sources."""
-    found: dict[str, list[list[int]]] = {}
+def grouped(batches: Sequence[Sequence[int]], key: Callable[[int], K]) -> dict[K, list[list[int]]]:
+    """Return the batches of the indices of each key."""
+    found: dict[K, list[list[int]]] = {}
     for batch in batches:
-        parts: dict[str, list[int]] = {}
+        parts: dict[K, list[int]] = {}
         for index in batch:
-            parts.setdefault(sources[index].to, []).append(index)
-        for to, part in parts.items():
-            found.setdefault(to, []).append(part)
-    return list(found.values())
+            parts.setdefault(key(index), []).append(index)
+        for one, part in parts.items():
+            found.setdefault(one, []).append(part)
+    return found

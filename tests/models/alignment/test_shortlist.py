@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from attncli.embedded.grammar import Pair
 from models import load_translator
@@ -27,7 +28,9 @@ from tests.models.test_bundle_files import flip
 
 SIZES = VocabularySizes(6, 9, False)
 LISTS = Shortlist(
-    torch.tensor([0, 1, 2, 3, 6]), torch.tensor([[0, 0], [4, 0], [5, 8], [0, 0], [7, 4], [8, 0]])
+    torch.tensor([0, 1, 2, 3, 6]),
+    torch.tensor([[0, 0], [4, 0], [5, 8], [0, 0], [7, 4], [8, 0]]),
+    torch.tensor([2, 5]),
 )
 
 
@@ -59,6 +62,8 @@ def test_lists_have_the_tokens_of_the_greatest_weights(
     assert len(common) == 20 and found.common.equal(found.common.sort().values)
     least = min(frequency[token] for token in common if token > END)
     assert all(token in common for token, count in frequency.items() if count > least)
+    seen = {token for pair in pairs for token in tiny_translator.encode(pair[0])}
+    assert set(range(len(found.rows))) - seen == set(found.unseen.tolist())
     for source, row in enumerate(found.rows.tolist()):
         tokens = [token for token in row if token != PAD]
         others = {t: n for t, n in sums[source].items() if t not in common and t != source}
@@ -95,8 +100,18 @@ def test_a_bundle_gives_its_shortlists_back(tiny_bundle: Path, tmp_path: Path) -
     assert load_translator(folder).shortlists[""].common.equal(whole.common)
 
 
+def test_a_file_of_an_earlier_version_has_no_unseen_tokens(tmp_path: Path) -> None:
+    parts = [part.int() for part in LISTS[:2]]
+    save_file(dict(zip(["common", "rows"], parts, strict=True)), tmp_path / SHORTLIST)
+    stored = read_shortlists(tmp_path, SIZES)[""]
+    assert stored.rows.equal(LISTS.rows) and stored.covers([0, 5]) and not LISTS.covers([0, 5])
+    save_file({"common": parts[0], "rows": parts[1], "other": parts[0].clone()}, tmp_path / SHORTLIST)
+    with pytest.raises(DamagedError, match="unknown parts"):
+        read_shortlists(tmp_path, SIZES)
+
+
 def test_a_damaged_file_is_reported(tiny_bundle: Path, tmp_path: Path) -> None:
-    common, rows = LISTS
+    common, rows, unseen = LISTS
     twice = LISTS._replace(rows=torch.where(rows == 7, 6, rows))
     backwards = LISTS._replace(common=common[[0, 1, 2, 3, 3]])
     for bad in (
@@ -106,6 +121,7 @@ def test_a_damaged_file_is_reported(tiny_bundle: Path, tmp_path: Path) -> None:
         LISTS._replace(rows=rows + 2),
         LISTS._replace(rows=rows - 1),
         LISTS._replace(common=common[:2]),
+        LISTS._replace(unseen=unseen + 1),
         twice,
         backwards,
     ):

@@ -166,6 +166,21 @@ def test_a_translator_with_a_shortlist_does_not_depend_on_the_batch(
     same(together, [limited.translate([text], search=config)[0] for text in texts])
 
 
+def test_a_source_that_the_pairs_did_not_cover_is_searched_over_the_whole_vocabulary(
+    limited: Translator,
+) -> None:
+    texts = ["the dog sees a house", "the dog sees \u6771\u4eac"]
+    whole = limited.translate(texts, search=replace(limited.search, shortlist=False))
+    listed_only = limited.translate(texts)
+    seen = torch.tensor(limited.encode(texts[0]))
+    every = torch.arange(len(limited.tokenizer.source))
+    limited.shortlists[""] = limited.shortlists[""]._replace(unseen=every[~torch.isin(every, seen)])
+    found = limited.translate(texts)
+    same(found, [listed_only[0], whole[1]])
+    assert listed_only[1].text != whole[1].text
+    check_listed(limited, found[:1])
+
+
 def test_terms_of_a_glossary_are_found_outside_the_shortlist(limited: Translator) -> None:
     text = "the dog sees a house"
     model = limited.with_glossary(Glossary((Term("dog", "Qu"),)))
