@@ -114,8 +114,7 @@ def is_name(kind: str, name: str) -> bool:
 @cache
 def package_names(kind: str) -> dict[str, str]:
     """Return names of enabled packages; the zoo's own names take precedence."""
-    enabled = {_normalised(name) for name in os.environ.get(PACKAGES, "").split(",")} - {""}
-    found = _entry_points(kind)
+    enabled, found = _enabled(), _entry_points(kind)
     return {name: place for name, package, place in found if _normalised(package) in enabled}
 
 
@@ -125,6 +124,26 @@ def package_hint(kind: str, name: str) -> str:
         if registered == name and package:
             return f"set {PACKAGES}={package} if you trust that package, to import it"
     return ""
+
+
+def missing_packages_hint() -> str:
+    """Return which packages of ATTN_PACKAGES are not installed, "" if all are."""
+    missing = [package for package in sorted(_enabled()) if not _is_installed(package)]
+    return f"{PACKAGES} names {', '.join(missing)}, not installed here" if missing else ""
+
+
+def _enabled() -> set[str]:
+    """Return the normalised names of the packages that the environment enables."""
+    return {_normalised(name) for name in os.environ.get(PACKAGES, "").split(",")} - {""}
+
+
+def _is_installed(package: str) -> bool:
+    from importlib import metadata
+
+    try:
+        return bool(metadata.distribution(package))
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _entry_points(kind: str) -> Iterator[tuple[str, str, str]]:
@@ -154,6 +173,8 @@ def location(kind: str, name: str) -> tuple[str, str]:
 def find(kind: str, name: str) -> Any:
     """Import and return the class of a name; this imports torch."""
     module, class_name = location(kind, name)
+    if name not in TABLES[kind]:
+        _class_tree(module, class_name)  # an entry point may name a class that does not exist
     return getattr(importlib.import_module(module), class_name)
 
 
@@ -190,11 +211,26 @@ def _class_value(module: str, class_name: str, attribute: str, default: Any) -> 
 
 
 def _class_tree(module: str, class_name: str) -> ast.ClassDef:
-    """Return the syntax tree of a class, without importing its module."""
-    spec = importlib.util.find_spec(module)
-    assert spec is not None and spec.origin is not None, module
+    """Return the syntax tree of a class, without importing its module.
+
+    Raises ConfigurationError if the module or the class does not exist.
+    """
+    try:
+        spec = importlib.util.find_spec(module)
+    except ModuleNotFoundError:  # a package above it
+        spec = None
+    if spec is None or spec.origin is None:
+        raise _missing(f"no module '{module}'", module, class_name)
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             return node
-    raise LookupError(f"{module} has no class {class_name}")
+    raise _missing(f"{spec.origin} has no class {class_name}", module, class_name)
+
+
+def _missing(found: str, module: str, class_name: str) -> ConfigurationError:
+    return ConfigurationError(
+        found,
+        f"the registered class {module}:{class_name}",
+        "correct the entry point and install its package again, or leave it out of " + PACKAGES,
+    )

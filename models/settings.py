@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from models.errors import ConfigurationError, unknown_name
 from models.registry import is_name as is_registered
+from models.registry import missing_packages_hint, package_hint
 from models.registry import names as registered_names
-from models.registry import package_hint
 
 C = TypeVar("C")
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -199,7 +199,7 @@ def within(limits: Limits, value: Any, place: str) -> Any:
             near = difflib.get_close_matches(value, allowed, n=1)
             hint = f"did you mean {near[0]}?" if near else ""
             if limits.registry:
-                hint = package_hint(limits.registry, value) or hint
+                hint = package_hint(limits.registry, value) or hint or missing_packages_hint()
             raise ConfigurationError(f"{place} = {value!r}", f"one of {', '.join(allowed)}", hint)
     elif _is_number(value) and not limits.contains(value):
         raise ConfigurationError(f"{place} = {short(value)}", limits.range)

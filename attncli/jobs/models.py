@@ -13,7 +13,7 @@ from attncli.training.toml import to_toml
 from models import registry, zoo
 from models.bundle.about import Facts, read_card, read_facts
 from models.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.errors import unknown_name
+from models.errors import UnknownNameError, unknown_name
 from models.installed import find_model, installed
 from models.settings import fields_of, from_dict, option
 from models.sources import vocabulary_sizes
@@ -103,7 +103,12 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
         return parts
     if "/" in name or Path(name).exists() or name in (names := {m.name for m in installed()}):
         return show_bundle(find_model(name))
-    raise unknown_name("model or part", name, names | {entry.name for entry in catalogue()})
+    hints = (registry.package_hint(kind, name) for kind in registry.TABLES)
+    if hint := next(filter(None, hints), ""):
+        raise UnknownNameError(f"no model or part '{name}'", "", hint)
+    error = unknown_name("model or part", name, names | {entry.name for entry in catalogue()})
+    hint = "; ".join(filter(None, (error.hint, registry.missing_packages_hint())))
+    raise UnknownNameError(error.found, error.expected, hint)
 
 
 def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from attncli.jobs.models import show
 from models import load, registry
 from models.attention.base import Attention
 from models.config import AttentionConfig
@@ -80,3 +81,23 @@ def test_a_package_that_the_user_does_not_name_is_never_imported(
     with pytest.raises(ConfigurationError, match="score 'half' of a package that is not enabled"):
         registry.find("score", "half")
     assert "halves" not in sys.modules
+
+
+@pytest.mark.usefixtures("other_package")
+@pytest.mark.parametrize("place", ["halves:Nothing", "nowhere:Half", "no.where:Half"])
+def test_an_entry_point_without_its_class_is_reported_in_one_line(
+    place: str, tmp_path: Path
+) -> None:
+    points = tmp_path / "halves-1.dist-info" / "entry_points.txt"
+    points.write_text(f"[attn.score]\nhalf = {place}\n")
+    for use in (registry.describe, registry.find):
+        with pytest.raises(ConfigurationError, match=f"expected the registered class {place}"):
+            use("score", "half")
+
+
+@pytest.mark.usefixtures("other_package")
+def test_an_unknown_name_says_which_enabled_packages_are_missing() -> None:
+    with pytest.raises(ModelError, match="'nothing'.*; ATTN_PACKAGES names other, not installed"):
+        Attention(4, 4, AttentionConfig(score="nothing"))
+    with pytest.raises(ModelError, match="'dott'; did you mean dot.*; ATTN_PACKAGES names other"):
+        show("dott", vocabulary=100)
