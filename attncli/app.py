@@ -116,7 +116,7 @@ def run(arguments: list[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        console.warn(f"cannot write: {error.strerror}; expected a disk with room")
+        console.warn(f"cannot write: {error.strerror}; expected a disk with free space")
         return 1
     return 0
 

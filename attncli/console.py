@@ -17,6 +17,8 @@ from typing import Any, Protocol
 from attncli.escapes import printable
 from models.errors import ModelError
 
+INTERVAL = 10.0  # seconds between two lines of progress
+
 _quiet = False  # True with --quiet
 
 
@@ -116,10 +118,8 @@ class ShowProgress(Protocol):
 
 
 @contextmanager
-def progress(
-    label: str, *, total: float | None = None, interval: float = 10.0
-) -> Iterator[ShowProgress]:
-    """Show how far the work is: a bar on a terminal, else a line every ``interval`` seconds.
+def progress(label: str, *, total: float | None = None) -> Iterator[ShowProgress]:
+    """Show the progress of some work: a bar on a terminal, else a line every INTERVAL seconds.
 
     Yield a function of the amount done so far, in the unit of ``total`` (None: not known), and of
     a note to show. Only one may be active at a time. A block that ends without an exception ends at
@@ -128,7 +128,7 @@ def progress(
     if _quiet:
         yield lambda done, note="": None
         return
-    display = _bar(label, total) if is_terminal() else _lines(label, total, interval)
+    display = _bar(label, total) if is_terminal() else _lines(label, total)
     with display as advance:
         yield advance
 
@@ -164,7 +164,7 @@ def _bar(label: str, total: float | None) -> Iterator[ShowProgress]:
 
 
 @contextmanager
-def _lines(label: str, total: float | None, interval: float) -> Iterator[ShowProgress]:
+def _lines(label: str, total: float | None) -> Iterator[ShowProgress]:
     last_time, last_line, current, last_note = time.monotonic(), "", "", ""
 
     def shown(done: float) -> str:
@@ -175,7 +175,7 @@ def _lines(label: str, total: float | None, interval: float) -> Iterator[ShowPro
         nonlocal last_time, last_line, current, last_note
         last_note = note
         current = shown(done)
-        if time.monotonic() - last_time >= interval:
+        if time.monotonic() - last_time >= INTERVAL:
             say(current)
             last_time, last_line = time.monotonic(), current
 

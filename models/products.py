@@ -36,7 +36,7 @@ class Products:
 
 
 class OnednnProducts(Products):
-    """The same products by oneDNN."""
+    """Products of a linear map and of its gradients, by oneDNN."""
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """Return x W^T + b: (..., O) of x (..., I), W (O, I) and b (O,)."""

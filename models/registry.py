@@ -84,7 +84,7 @@ class Description(NamedTuple):
 
     name: str
     summary: str  # the first line of its docstring
-    detail: str  # the rest: equation, source, traps
+    detail: str  # the rest: equation, source, limitations
 
     @property
     def source(self) -> str:

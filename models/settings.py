@@ -175,7 +175,7 @@ def overridden(config: C, assignments: Iterable[str]) -> C:
 
 
 def check_limits(config: Any, *, where: str = "") -> None:
-    """Raise ConfigurationError if any value of the settings lies outside its limits."""
+    """Raise ConfigurationError if any value of the settings is outside its limits."""
     for name in fields_of(type(config)):
         place = f"{where}.{name}" if where else name
         value = getattr(config, name)

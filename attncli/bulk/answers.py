@@ -1,7 +1,7 @@
 """Answers of workers as bytes, for engines whose workers are other processes.
 
 An answer begins with a letter: P and a part, F and a user's mistake, B and the traceback of a bug.
-Models are opened at the first shard, so that a mistake is an answer, too, and no death of a worker.
+Models are opened at the first shard, so that a mistake becomes an answer and does not end a worker.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def join_parts(
 
 
 class _Joined:
-    """The bodies of the parts of an input; their notes are written and counted meanwhile."""
+    """The bodies of the parts of an input; their notes are written and counted as they are read."""
 
     def __init__(self, source: BulkSource, notes: _NoteFiles) -> None:
         self.source, self.notes = source, notes

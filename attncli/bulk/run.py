@@ -31,7 +31,7 @@ PARTS, FINISHED = "parts", "job.json"
 
 @dataclass(frozen=True)
 class BulkPlan:
-    """What a bulk job processes, and how."""
+    """Inputs, work and resources of a bulk job."""
 
     job: BulkJob
     sources: Sequence[BulkSource]
@@ -42,7 +42,7 @@ class BulkPlan:
 
 
 class BulkProgress(NamedTuple):
-    """How far a job is."""
+    """Progress of a job."""
 
     shards: int  # finished, those of earlier runs included
     all_shards: int
@@ -141,7 +141,9 @@ def _missing_shards(
             for shard in cut_source(plan, source, number):
                 known = shard.number < len(listed) and listed[shard.number].part
                 if part_name(digest, shard) != known:
-                    raise InputError(f"{source.name} has changed meanwhile", "a file at rest")
+                    raise InputError(
+                        f"{source.name} changed during the job", "a file that stays unchanged"
+                    )
                 if shard.number in missing:
                     yield shard
         number += count

@@ -78,7 +78,7 @@ def show_times(work: Work, best: int, output: Path, device: str) -> None:
         write(columns([*table, ["total", *[""] * 4, total]]).encode())
     if any(time.further for time in times):
         console.say(
-            f"the best {counted(best, 'variant')} on the dev set will have the further seeds; "
+            f"the best {counted(best, 'variant')} on the dev set will get the further seeds; "
             "the total is that of the slowest"
         )
     console.say("training at most, without evaluations; early stopping shortens it")

@@ -63,8 +63,8 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
 
     These are checkpoint, snapshots, tokenised data and leftovers of killed processes. The model,
     its card, settings, log, curves and data files remain, and the run stays finished. Runs in
-    progress, stopped runs and models shipped with attn are never changed. What would be freed is
-    shown first, and removed only after a confirmation or with --yes. A pruned run can no longer
+    progress, stopped runs and models shipped with attn are never changed. The files to remove are
+    shown first; they are removed after a confirmation or with --yes. A pruned run can no longer
     continue with more updates; `attn train --from` starts a new one from its model. Folders that
     contain the home folder are refused.
 

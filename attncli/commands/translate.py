@@ -193,8 +193,8 @@ def translate(
     read as their characters.
 
     Documents (srt, vtt, markdown, html, csv, jsonl, po) are recognised by the name of the file (-i)
-    or given with --format-in. Only their text is translated; everything else is unchanged. What is
-    left untranslated is reported. A table needs --column, JSON lines need --field or --keep.
+    or given with --format-in. Only their text is translated; everything else is unchanged. Text
+    that is left untranslated is reported. A table needs --column, JSON lines --field or --keep.
 
     With --from auto, the shipped language identifier reads each line first. A line that is in the
     target language already passes unchanged; their number is reported at the end.

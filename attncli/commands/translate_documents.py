@@ -103,7 +103,7 @@ def translate_document(
 ) -> bool:
     """Translate and write a document; return True if all of it could be translated.
 
-    What is left untranslated is reported on stderr. shown: show how far the work is.
+    Text that is left untranslated is reported on stderr. shown: show the progress.
     """
     from attncli.jobs import documents
 

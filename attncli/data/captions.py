@@ -138,7 +138,7 @@ def _csv_rows(path: Path | str, lines: Iterator[str]) -> Iterator[list[str]]:
     try:
         yield from csv.reader(lines)
     except csv.Error as error:
-        raise ModelError(f"{path} is no CSV file ({error})", "image and caption") from None
+        raise ModelError(f"{path} is not a CSV file ({error})", "image and caption") from None
 
 
 def _json(path: Path | str) -> Any:

@@ -111,6 +111,6 @@ def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> It
 
 
 def _portions(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Cut blocks into portions of at most so many bytes."""
+    """Cut blocks into portions of at most `size` bytes."""
     for block in blocks:
         yield from (block[start : start + size] for start in range(0, len(block), size))

@@ -2,10 +2,10 @@ r"""Parallel text for training and evaluation: aligned lines of files, plain or 
 
 A corpus is a source file and one or more reference files with the same number of lines, or one
 table whose columns (source, reference, further references) are separated by tabs or ` ||| `. The
-rows of a table may have different numbers of references, and a licence of Tatoeba is none. Only
-the current line is in memory. Lines end at ``\n`` only; a ``\r`` before it and a byte order mark
-are removed. Compressed files are decompressed (`compression`). A pattern such as `data/*.tsv` names
-all files that match it, in alphabetical order.
+rows of a table may have different numbers of references. A column with a licence, as in the tables
+of Tatoeba, is ignored. Only the current line is in memory. Lines end at ``\n`` only; a ``\r``
+before it and a byte order mark are removed. Compressed files are decompressed (`compression`). A
+pattern such as `data/*.tsv` names all files that match it, in alphabetical order.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def _opened(paths: list[Path]) -> Iterator[list[Iterator[str]]]:
 def _texts(path: Path, blocks: Iterator[bytes]) -> Iterator[str]:
     """Yield the decoded lines of a file; ModelError for one that cannot be decoded.
 
-    The lines of a block are decoded at once, unless one of them needs a closer look.
+    The lines of a block are decoded at once, unless one of them must be checked.
     """
     number = 0
     for block in _complete_lines(blocks):

@@ -101,7 +101,7 @@ def _fairseq(texts: Iterable[str]) -> tuple[list[AlignmentLine], tuple[tuple[str
 
 
 def _panel(path: Path, row: AlignmentLine, source: int, target: int) -> Panel:
-    """Return the alignment of one line, for a pair with so many words on each side."""
+    """Return the alignment of one line, for a pair with these numbers of words."""
     where = f"{path}, line {row.line}"
     if "," in row.text or SOFT.fullmatch(row.text):
         weights = _matrix(where, row.text, source, target)

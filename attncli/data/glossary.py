@@ -19,7 +19,7 @@ def read_glossary(path: Path) -> Glossary:
                 terms.append(Term(source, target))
             elif line.strip():
                 raise InputError(
-                    f"{path}, line {number} is no entry of a glossary",
+                    f"{path}, line {number} is not an entry of a glossary",
                     "source term, tab, target term",
                 )
     if not terms:

@@ -75,7 +75,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True)
 class Variation:
-    """How the examples of an epoch differ from the stored pairs."""
+    """Differences between the examples of an epoch and the stored pairs."""
 
     seed: int = 1
     temperature: float = 1.0

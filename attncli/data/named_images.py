@@ -88,7 +88,7 @@ def listed_images(stream: BinaryIO) -> Iterator[list[ImageFile]]:
         for line in chunk:
             if line.fault and line.number == 1:
                 raise ModelError(
-                    f"standard input is {line.fault}: no list of paths",
+                    f"standard input is {line.fault}: not a list of paths",
                     "a path on each line",
                     "for an image's own bytes say `attn caption -`",
                 )

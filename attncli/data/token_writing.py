@@ -80,7 +80,7 @@ def write_pairs(
 
 
 def id_type(pieces: int) -> np.dtype:
-    """Return the integer type of the ids of a vocabulary of so many tokens."""
+    """Return the integer type of the ids of a vocabulary of this size."""
     return np.dtype("<u4" if pieces > 2**16 else "<u2")
 
 

@@ -13,7 +13,7 @@ class DocumentSegment(NamedTuple):
     """A span of the content that is replaced by the translation of its texts."""
 
     start: int  # first character
-    end: int  # the one behind the last
+    end: int  # after the last character
     texts: Texts  # to translate, one line each; markup as tags of `attncli.tags`
     write: Callable[[Texts], str]  # from the translations to what replaces the span
 

@@ -2,7 +2,7 @@
 
 A format divides a paragraph, a heading or a subtitle into pieces without gaps. The pieces become
 one line of text with neutral tags, as in XLIFF: ``<g1>`` and ``</g1>`` for a pair, ``<x2/>`` for a
-single tag, ``<br id=3/>`` (U+001F is its space) for a line break, ``{§4}`` for what stands in place
+single tag, ``<br id=3/>`` (U+001F is its space) for a line break, ``{§4}`` for an element in place
 of words. The tags of the translation are then replaced by the markup of the content.
 """
 
@@ -28,7 +28,7 @@ LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
-NOTE_END = re.compile(r"\s+[♪♫]+$")  # behind the text
+NOTE_END = re.compile(r"\s+[♪♫]+$")  # after the text
 
 
 class Piece(NamedTuple):
@@ -222,7 +222,7 @@ def _without_end(piece: Piece) -> Piece:
 
 
 def _opaque_end(pieces: Sequence[Piece], at: int) -> int:
-    """Return the number behind the end of an element that is not translated; 0 if there is none."""
+    """Return the index after the end of an element that is not translated; 0 if there is none."""
     if pieces[at].kind != "open" or not OPAQUE.fullmatch(pieces[at].name):
         return 0
     depth = 0

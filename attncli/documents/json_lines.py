@@ -83,7 +83,7 @@ class _Line:
                 raise ValueError("more than one value")
 
     def _value(self, path: str, depth: int) -> None:
-        """Read a value and the spaces behind it."""
+        """Read a value and the spaces after it."""
         if depth > DEEPEST:
             raise ValueError("too deep")
         sign = self.line[self.at : self.at + 1]

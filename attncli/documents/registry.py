@@ -10,7 +10,7 @@ from attncli.documents.document import Document, DocumentOptions
 from models.places import imported
 
 COMPRESSED = (".gz", ".xz", ".zst")
-TEXT = "text"  # lines, which is no document format
+TEXT = "text"  # lines; not a document format
 
 
 class Row(NamedTuple):

@@ -10,7 +10,7 @@ from models.errors import ModelError, unknown_name
 
 
 def check_translator(folder: Path, languages: str) -> None:
-    """Raise ModelError for a model that is no text Transformer, or of other languages.
+    """Raise ModelError for a model that is not a text Transformer, or has other languages.
 
     languages: of source and target, such as en-fr; a model of a single direction names none.
     """

@@ -94,7 +94,7 @@ class PixelBudget:
 
     @contextmanager
     def held(self, pixels: int) -> Iterator[None]:
-        """Wait until so many pixels are free, and hold them during the block."""
+        """Wait until this number of pixels is free, and reserve it during the block."""
         with self._changed:
             self._changed.wait_for(lambda: not self._taken or self._taken + pixels <= self._most)
             self._taken += pixels

@@ -31,7 +31,7 @@ class Packed(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How a model is packed."""
+    """Settings of the packing of a model."""
 
     weights: Precision = "int8"
     share: str = ""  # model beside the target whose image network is used

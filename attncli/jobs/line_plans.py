@@ -32,7 +32,7 @@ CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model k
 
 @dataclass(frozen=True)
 class LineOptions:
-    """How lines become texts. By default, only lines too long for the model are changed."""
+    """Conversion of lines to texts. By default, only lines too long for the model are changed."""
 
     long_lines: LongLines = "split"  # lines that are longer than the model accepts
     normalise: bool = False  # spaces, apostrophes, accents; the output keeps outer spaces

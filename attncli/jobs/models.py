@@ -46,7 +46,7 @@ class Entry(NamedTuple):
     kind: str  # one of KINDS
     name: str
     summary: str  # one line
-    detail: str  # the rest: equation, source, traps
+    detail: str  # the rest: equation, source, limitations
     source: str  # the paper
     settings: tuple[Setting, ...] = ()
 
@@ -112,7 +112,7 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
 
 
 def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown:
-    """Describe a preset, with its size for a vocabulary of so many tokens."""
+    """Describe a preset, with its size for this vocabulary."""
     config = run_config(name, assignments=assignments)
     joint = config.tokenizer.joint
     sizes = Vocabulary(*vocabulary_sizes(config.model.family, vocabulary, vocabulary, joint))

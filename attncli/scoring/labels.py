@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class LabelCounts(NamedTuple):
-    """How often a label is predicted, gold, and both."""
+    """Number of texts for which a label is predicted, is gold, and is both."""
 
     label: str
     right: int

@@ -185,7 +185,7 @@ def _bleu(scoring: Scoring, effective_order: bool = False) -> BLEU:
             lowercase=scoring.lowercase,
             tokenize=scoring.tokenize,
             effective_order=effective_order,
-            force=True,  # the warning about tokenised text is ours
+            force=True,  # `attn evaluate` warns about tokenised text itself
         )
     except (ImportError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())

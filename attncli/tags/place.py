@@ -155,7 +155,7 @@ class _Placing:
         return not self.source[end:at].strip() and not self.source[at:start].strip()
 
     def _gap(self, word: int, parent: int, *, next_to_it: bool = False) -> int:
-        """Return the position before a target word and behind the previous word's punctuation."""
+        """Return the position before a target word and after the previous word's punctuation."""
         first, last = self.covered[parent]
         if word <= first:
             return self.spans[parent][0]

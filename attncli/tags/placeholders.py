@@ -4,7 +4,7 @@ Without its placeholder, ``"{file}": not found`` would become ``"": not found`` 
 placeholder is therefore extended by
 
 - quotes or brackets around it, and a sign that touches it (``#``, ``%``, currency signs);
-- a colon or comma behind it, if it begins the line;
+- a colon or comma after it, if it begins the line;
 - a comma before it, if it ends a clause.
 
 Placeholders with only punctuation between them are merged.
@@ -20,7 +20,7 @@ from attncli.tags.words import has_word
 
 AROUND = dict(zip("\"'([{<«“‘„‚»「『（", "\"')]}>»”’“‘«」』）", strict=True))
 SIGNS_BEFORE, SIGNS_BEHIND = "#$€£@=+~*/\\|", "%°*"
-LEADING = re.compile(r"\s*[-–—:,;.!?]+(?=\s)")  # behind a placeholder that begins the line
+LEADING = re.compile(r"\s*[-–—:,;.!?]+(?=\s)")  # after a placeholder that begins the line
 TRAILING = re.compile(r",\s*$")  # before a placeholder that ends a clause
 CLAUSE_END = re.compile(r"\s*[.!?…]")
 

@@ -33,7 +33,7 @@ from models.loss import guide_loss, guide_targets
 from models.types import Batch
 
 SAMPLE = 8_000  # sentence pairs to learn from, at most
-HELD_OUT = 20  # one sentence pair in so many is held out, at most MOST_HELD_OUT
+HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MOST_HELD_OUT
 MOST_HELD_OUT = 400
 TOGETHER = (1, 1, 1, 2, 3, 4)  # sentence pairs of an example, one of these numbers each
 BATCH_TOKENS = 800  # of a batch, padding included

@@ -21,7 +21,7 @@ class Clock:
         self.counters, self.last = counters, time.monotonic()
 
     def read(self) -> None:
-        """Bring `counters.elapsed` up to date."""
+        """Add the time since the last call to `counters.elapsed`."""
         now = time.monotonic()
         self.counters.elapsed, self.last = self.counters.elapsed + now - self.last, now
 

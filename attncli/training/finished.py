@@ -21,7 +21,7 @@ from models.parsing import parse_json
 
 
 class RunProgress(NamedTuple):
-    """How far a run is."""
+    """Progress of a run."""
 
     step: int  # updates done
     tokens: int  # target tokens seen
@@ -62,7 +62,7 @@ def finished_run(folder: RunFolder) -> AlreadyFinished | None:
 
 
 def write_finished(folder: RunFolder) -> None:
-    """Write finished.json, which stands for the checkpoint of a finished run."""
+    """Write finished.json, which replaces the checkpoint of a finished run."""
     progress = read_progress(folder)
     if progress and progress.kept:
         record = {**progress._asdict(), "kept": list(progress.kept)}

@@ -69,7 +69,7 @@ class RunFolder(NamedTuple):
 
     @property
     def finished(self) -> Path:
-        """How the run ended, if its checkpoint was removed by `attn runs prune`."""
+        """Progress of a finished run whose checkpoint `attn runs prune` removed."""
         return self.path / "finished.json"
 
     @property

@@ -77,7 +77,7 @@ def decided(
 def unmeasured(config: RunConfig, device: torch.device) -> RunConfig:
     """Return the settings with bf16 in place of auto if the hardware computes it, otherwise fp32.
 
-    Earlier versions chose so, and their runs continue so.
+    Earlier versions made this choice, and their runs continue with it.
     """
     if config.train.precision != "auto":
         return config
@@ -87,7 +87,7 @@ def unmeasured(config: RunConfig, device: torch.device) -> RunConfig:
 def measured_gain(
     config: RunConfig, prepared: Prepared, device: torch.device, timer: Timer
 ) -> float:
-    """Return how many times as fast as in fp32 an update is in bf16.
+    """Return the speed of an update in bf16 relative to fp32.
 
     It is the median over a few batches, each of which is computed in both precisions. Weights and
     optimiser are a throwaway copy.

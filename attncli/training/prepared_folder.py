@@ -10,7 +10,7 @@ from models.files import write_folder
 
 
 def prepare_folder(folder: Path, make: Callable[[Path], None]) -> None:
-    """Let ``make`` fill the folder if there is none; compare its files with their digests if so.
+    """Let ``make`` fill a missing folder; compare the files of an existing one with their digests.
 
     Raises DamagedError for the first file that differs from its digest.
     """

@@ -32,8 +32,8 @@ def agreed_links(
 ) -> list[Links]:
     """Return the word links of sentence pairs, learned from these pairs alone.
 
-    Words stand between spaces; case is ignored. The links of both directions are symmetrised by
-    grow-diag. A pair with an empty side, or more than MAX_WORDS words, has no links.
+    Words are separated by spaces; case is ignored. The links of both directions are symmetrised
+    by grow-diag. A pair with an empty side, or more than MAX_WORDS words, has no links.
     """
     return trained(pairs, progress).links(len(pairs))
 

@@ -50,7 +50,7 @@ class WordPairs(NamedTuple):
 
 
 def word_pairs(pairs: Sequence[tuple[str, str]]) -> WordPairs:
-    """Return the groups and the table of sentence pairs; words stand between spaces.
+    """Return the groups and the table of sentence pairs; words are separated by spaces.
 
     Sentence pairs with an empty side, or with more than MAX_WORDS words, are left out.
     """

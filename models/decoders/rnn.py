@@ -87,7 +87,7 @@ class RnnDecoder(RecurrentDecoder):
 
 
 class FixedContextDecoder(RnnDecoder):
-    """The same decoder without attention: every step has the encoder's last state as context."""
+    """RnnDecoder without attention: every step has the encoder's last state as context."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig, *, final_size: int) -> None:
         super().__init__(

@@ -187,7 +187,7 @@ def fuses(x: Tensor) -> bool:
 
 
 def fused(x: Tensor, layer: Convolution, around: int) -> Tensor:
-    """Return the layer's output for padded features; it equals the two steps but for rounding."""
+    """Return the layer's output for padded features; it equals both steps except for rounding."""
     after = "relu" if layer.relu else "none"
     padding, stride, dilation = [around] * 2, [layer.stride] * 2, [1, 1]
     y: Tensor = torch.ops.mkldnn._convolution_pointwise(

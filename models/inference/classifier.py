@@ -28,7 +28,7 @@ class PooledBatch(NamedTuple):
 
 
 class ClassifyOptions(NamedTuple):
-    """How texts are classified; see `Classifier.stream`."""
+    """Options of a classification; see `Classifier.stream`."""
 
     nbest: int = 1
     attention: bool = False

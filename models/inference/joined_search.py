@@ -18,7 +18,7 @@ from models.inference.hypotheses import Finished, beam_width, check_search
 from models.inference.search import Beams, advance, begin
 from models.join import join
 
-SHARE = 4  # a search pauses when one in so many of its sentences is left
+SHARE = 4  # a search pauses when one of this number of its sentences is left
 STRIDE = 4  # and its length is a multiple of this, in tokens, so that searches meet
 
 NumberedOutputs = list[tuple[int, list[Finished]]]  # numbers of sentences, and their best outputs

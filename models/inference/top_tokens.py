@@ -1,6 +1,6 @@
 """Exact top-k of the continuations of several hypotheses, by blocks of the vocabulary.
 
-The k greatest of all values lie in the k blocks with the greatest maxima, because each of these
+The k greatest of all values are in the k blocks with the greatest maxima, because each of these
 blocks holds a value at least as great as any value of another block. A maximum reads the vocabulary
 once, in order; a general selection over the whole vocabulary takes several times as long.
 """

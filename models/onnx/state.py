@@ -20,7 +20,7 @@ from models.errors import ConfigurationError
 def named_tensors(structure: Any, prefix: str) -> dict[str, Tensor]:
     """Return the tensors of a structure; their names begin with a prefix.
 
-    Raises ConfigurationError if a part is no tensor.
+    Raises ConfigurationError if a part is not a tensor.
     """
     return dict(_walk(structure, prefix))
 

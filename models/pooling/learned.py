@@ -15,7 +15,7 @@ from models.types import AttentionOutput, Memory
 
 
 class LearnedQuery(Pooling):
-    """Learned query: attention that asks every text the same question.
+    """Learned query: attention whose query is a parameter, equal for every text.
 
     c = Attention(q, h);  with score additive  v^T tanh(W q + U h + b)
     Source: Yang, Yang, Dyer, He, Smola, Hovy 2016, section 2.2.

@@ -64,7 +64,7 @@ def _connect(ray: Any) -> None:
 
 
 def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:
-    """Start the actors: one for each GPU or processor of the cluster, or as many as asked for."""
+    """Start the actors: one for each GPU or processor of the cluster, or the requested number."""
     there = ray.cluster_resources()
     processors = there.get("CPU", 1.0)
     gpus = there.get("GPU", 0.0) if job.device in ("auto", "cuda") else 0.0
@@ -82,7 +82,7 @@ def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:
 
 def _processed(ray: Any, actors: list[Any], shards: Iterator[Shard]) -> Parts:
     """Let each actor process a shard as soon as it has room for one."""
-    waiting: dict[Any, Any] = {}  # answers to come: the actor of each
+    waiting: dict[Any, Any] = {}  # the actor of each pending answer
 
     def submit(actor: Any) -> None:
         shard = next(shards, None)

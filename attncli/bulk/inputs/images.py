@@ -42,7 +42,7 @@ class Images:
 
 
 def _line(image: ImageFile) -> str:
-    """Return an image as a line of JSON: name, file, offset, size, fault, size and time of it."""
+    """Return a line of JSON: name, file, offset, size, fault, size and time of the file."""
     source = image.source
     place = source if isinstance(source, FileRange) else FileRange(Path(image.path or ""))
     try:

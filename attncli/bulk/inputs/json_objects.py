@@ -1,8 +1,8 @@
 """JSON lines: an object on each line, one field of which is the text. Plain or compressed.
 
 The output has the same objects in the same order, with the result in a further field: translation,
-label or links. `error` follows where there is no result. A line that is no JSON object stays as it
-is.
+label or links. An object without a result gets a field `error`. A line that is not a JSON object is
+copied unchanged.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _object(line: Line) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         raise ValueError("not JSON") from None
     if not isinstance(found, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("not a JSON object")
     return found
 
 

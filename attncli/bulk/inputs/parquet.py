@@ -98,7 +98,7 @@ def _texts(batch: Any, name: str) -> list[str]:
 
 
 def _with_results(batch: Any, results: Sequence[RecordResult], into: str) -> Any:
-    """Return a batch with the results and errors as columns; same names are replaced."""
+    """Return a batch with columns of results and errors; columns of these names are replaced."""
     arrow = _pyarrow()
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     columns[into] = arrow.array([result.value for result in results], arrow.string())

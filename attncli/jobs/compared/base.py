@@ -77,7 +77,7 @@ class ModelScores(NamedTuple):
 
 
 class ComparedSource:
-    """How models of one kind of input are compared."""
+    """Comparison of the models of one kind of input."""
 
     outputs: ClassVar[str]  # what such models produce: "translations"
     presets: ClassVar[str]  # for messages: "presets for texts"

@@ -33,7 +33,7 @@ Rounds = Generator[float, None, Scores]  # yields the share done before each rou
 
 
 class DividedEvaluation(NamedTuple):
-    """What is evaluated; every process has its own copy of the model."""
+    """Model and dev set of an evaluation; every process has its own copy of the model."""
 
     model: EncoderDecoder
     tokenizer: Tokenizer

@@ -104,7 +104,7 @@ class Follower:
         self.lent: dict[str, Tensor] = {}  # weights to evaluate, if they are not the state's own
 
     def obey(self, order: Order) -> None:
-        """Do what process 0 orders."""
+        """Execute an order of process 0."""
         if order.kind == UPDATE:
             self.lent = {}
             self.update(order)

@@ -17,7 +17,7 @@ from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.world import ALONE, ProcessGroup, ProcessLost, World
 from attncli.training.events import Interrupted
 
-PAUSE = 0.02  # seconds between two looks at the store
+PAUSE = 0.02  # seconds between two queries of the store
 START, READY, JOIN = "start", "ready", "join"  # keys; READY/NUMBER for each process but 0
 FAULT, REPORTED = "fault", "reported"  # why another process ended; process 0 reports the end
 PATIENCE = 3.0  # seconds before a wait is shown, and before process 1 reports that 0 is lost

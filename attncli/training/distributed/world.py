@@ -87,10 +87,10 @@ class Alone:
     number, size = 0, 1
 
     def announce(self, order: Order) -> None:
-        """Do nothing: nobody listens."""
+        """Do nothing, because there is no other process."""
 
     def keep_waiting(self) -> None:
-        """Do nothing: nobody waits."""
+        """Do nothing, because no other process waits."""
 
     def share(self, content: bytes | None) -> bytes:
         """Return the bytes."""
@@ -124,7 +124,7 @@ class Alone:
         return values
 
     def losses(self, *, computing: bool = False) -> AbstractContextManager[None]:
-        """Do nothing: nobody can be lost."""
+        """Do nothing, because no other process can be lost."""
         return contextlib.nullcontext()
 
 

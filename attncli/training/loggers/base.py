@@ -9,7 +9,7 @@ NOT_SHOWN = ("step", "epoch", "progress", "seconds", "elapsed", "tokens")
 
 
 class LoggedRun(NamedTuple):
-    """What a tracker is told about a run."""
+    """Facts about a run that a tracker receives."""
 
     folder: Path
     step: int  # updates done before; later records of an interrupted run are written again

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TrainingSource:
-    """How one kind of input is checked, loaded and described."""
+    """One kind of input in training: its checks, its data and its description."""
 
     unit: ClassVar[str]  # plural name of the examples: "sentence pairs"
     length_limits: ClassVar[str]  # settings that exclude long examples

@@ -29,8 +29,8 @@ from models.types import VocabularySizes
 def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:
     """Write the model of a bundle, its tokenizer and its card into a new folder.
 
-    Raises ModelError if the folder exists, the bundle is damaged, or the model is no text
-    Transformer.
+    Raises ModelError if the folder exists, the bundle is damaged, or the model is not a
+    text Transformer.
     """
     if reason := unsuitable(bundle):
         raise ConfigurationError(f"{reason} for CTranslate2", "a text Transformer")

@@ -166,7 +166,7 @@ class CTranslate2Translator(TextTranslator):
 
 
 class TorchTranslator:
-    """The same model in torch, read when it is first needed."""
+    """The model in torch, read when it is first needed."""
 
     def __init__(self, folder: Path, threads: int) -> None:
         self.folder, self.threads = folder, threads

@@ -20,5 +20,5 @@ def test_a_line_is_a_source_term_and_a_target_term(tmp_path: Path) -> None:
 def test_another_line_is_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "terms.tsv"
     path.write_text(f"a\tb\n{line}\n", "utf-8")
-    with pytest.raises(InputError, match="line 2 is no entry of a glossary"):
+    with pytest.raises(InputError, match="line 2 is not an entry of a glossary"):
         read_glossary(path)
