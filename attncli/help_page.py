@@ -20,13 +20,14 @@ SECTIONS = {  # section: names of options
     "format-in column field keep recursive long split-above normalise copy capitals keep-tags "
     "glossary",
     "Search": " ".join(
-        name.replace("_", "-") for name in fields_of(SearchConfig) if name != "split_above"
+        ["views", *(n.replace("_", "-") for n in fields_of(SearchConfig) if n != "split_above")]
     ),
     "Alignment": " ".join(["align", *(n.replace("_", "-") for n in fields_of(AlignConfig))]),
     "Attention maps": "show picture pairs attention",
     "Scores": "tokenize lowercase confidence by-length length-step length-quantiles plot",
-    "Computation": "engine precision batch max-batch-tokens processes shard fast-reduce "
-    "shard-model device threads",
+    "Variants": "grid seeds best",
+    "Computation": "engine inference-engine precision batch max-batch-tokens processes shard "
+    "fast-reduce shard-model device threads",
 }
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}

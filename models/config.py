@@ -299,7 +299,7 @@ class SearchConfig:
         choices=(NO_UTILITY, *UTILITIES),
     )
     candidates: int = option(
-        20, "mbr: number of candidates, which is also the least beam", least=1, at_most=1000
+        20, "mbr: number of candidates; the beam is at least as wide", least=1, at_most=1000
     )
     mbr_scale: float = option(
         0.5,

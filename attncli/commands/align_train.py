@@ -77,11 +77,10 @@ def align_train(
     """Train a word aligner from sentence pairs alone.
 
     The result is one bundle that aligns and translates. Two statistical models, one for each
-    direction, learn word links on which they agree; RUN has
-    them in alignment/statistical/links. A translator is trained, or taken with --from. A further
-    attention layer of it learns from the links to align, while its translations stay the same.
-    The bundle aligns by the mean of this layer and the statistical models. No links made by people
-    are needed.
+    direction, learn word links on which they agree; RUN has them in alignment/statistical/links.
+    A translator is trained, or taken with --from. It gets a further attention layer, which learns
+    to align from the links; its translations stay the same. The bundle aligns by the mean of this
+    layer and the statistical models. No links made by people are needed.
 
     The same command continues an interrupted run.
 

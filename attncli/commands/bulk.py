@@ -51,7 +51,7 @@ Paths = Annotated[
 ]
 InferenceEngine = Annotated[
     Engine,
-    typer.Option(help="What computes a translation; see --engine of `attn translate`."),
+    typer.Option(help="Engine that translates; see --engine of `attn translate`."),
 ]
 LineFormat = Annotated[
     Literal["pharaoh", "talp", "naacl", "jsonl"], typer.Option(help="How to write the links.")

@@ -49,7 +49,7 @@ Tokenize = Annotated[
 Confidence = Annotated[
     bool,
     typer.Option(
-        "--confidence", help="95 % intervals; of several systems also p against the first."
+        "--confidence", help="95 % confidence intervals, and p-values against the first system."
     ),
 ]
 ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]

@@ -18,7 +18,7 @@ from attncli.render.alignment_scores import WRITERS
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="The texts that the gold links: source and target, or one TSV. A model needs them."
+        help="Texts of the gold links, which models align: source and target, or one TSV."
     ),
 ]
 Gold = Annotated[

@@ -22,7 +22,7 @@ Models = Annotated[
         "--model",
         "-m",
         help="Classifier to score: its name (`attn models` lists them) or the folder of a run or "
-        "bundle; without it, the language identifier in the box. May be repeated.",
+        "bundle; without it, the shipped language identifier. May be repeated.",
     ),
 ]
 Hypotheses = Annotated[

@@ -39,7 +39,7 @@ def list_models(*, json: Json = False) -> None:
     $XDG_DATA_HOME/attn/models, in the folders of ATTN_MODELS, and shipped with attn ("box").
     -m NAME finds a model in this order.
 
-    Score, window, normaliser and read are a choice of the recurrent families, as in
+    The score, window, normaliser and read of a recurrent family can be chosen, as in
     `attn train --preset luong-small -s model.attention.score=dot`.
 
     Example:

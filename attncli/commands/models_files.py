@@ -62,8 +62,8 @@ def pack(
     """Write a model as one small file.
 
     The file has everything that is needed to use the model. `attn models add` installs it. Weights
-    in int8 take about a quarter of their size; `python benchmarks/packing.py` measures the loss of
-    quality. Facts that are not given are those stored with the model.
+    in int8 take about a quarter of the size of fp32; `python benchmarks/packing.py` measures the
+    loss of quality. Facts that are not given are those stored with the model.
 
     Example:
       attn models pack runs/en-de en-de.zip --languages en,de --licence "CC BY 2.0"
@@ -88,8 +88,8 @@ def export(
 
     ctranslate2 takes text Transformers; onnx every translator, captioner and classifier, with the
     attention weights as an output (extra: pip install 'attn[onnx]'). The folder has the model, the
-    SentencePiece model of its tokens, and the model card; for onnx a Python program that runs it,
-    too. docs/export.md describes both.
+    SentencePiece model of its tokens, and the model card; for onnx also a Python program that runs
+    it. docs/export.md describes both.
 
     Example:
       attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
@@ -100,7 +100,9 @@ def export(
 
 
 def add(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="File of `attn models pack`.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File that `attn models pack` wrote.")
+    ],
     *,
     name: Annotated[
         str, typer.Option(help="Name of the installed model. Default: that of the file.")
@@ -108,8 +110,8 @@ def add(
 ) -> None:
     """Install a packed model into the user folder.
 
-    The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). The folder of a
-    run or bundle is copied instead of a file.
+    The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). FILE may also be
+    the folder of a run or bundle, which is copied.
 
     Example:
       attn models add en-de.zip

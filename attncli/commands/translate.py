@@ -196,8 +196,8 @@ def translate(
     or given with --format-in. Only their text is translated; everything else is unchanged. Text
     that is left untranslated is reported. A table needs --column, JSON lines --field or --keep.
 
-    With --from auto, the shipped language identifier reads each line first. A line that is in the
-    target language already passes unchanged; their number is reported at the end.
+    With --from auto, the shipped language identifier reads each line first. A line that is
+    already in the target language is copied; the number of these lines is reported at the end.
 
     A multilingual model needs --to LANGUAGE. A direction that its training data did not have
     (zero-shot) works as well, but is reported.

@@ -1,4 +1,4 @@
-"""The image network of a new captioner: what a chosen one brings, and the one of the box."""
+"""The image network of a new captioner: settings of a chosen one, or the shipped one."""
 
 from __future__ import annotations
 
