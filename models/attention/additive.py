@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from models.attention.additive_energy import AdditiveEnergy
 from models.attention.base import History, Score
+from models.attention.search_keys import SearchKeys
 from models.config import AttentionConfig
 from models.deferred import DeferredLinear
 from models.linear import Linear
@@ -42,8 +43,19 @@ class Additive(Score):
         keys: Tensor = self.key(values)
         return keys
 
-    def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
+    def prepare_steps(self, keys: Tensor) -> Tensor | SearchKeys:
+        """Compute exponentials of keys (B, S, A) on a processor, unless a step adds features."""
+        exact = keys.device.type == "cpu" and keys.dtype in (torch.float32, torch.float64)
+        if self.needs_history or not exact or torch.compiler.is_compiling():
+            return keys
+        return SearchKeys.of(keys)
+
+    def forward(
+        self, query: Tensor, keys: Tensor | SearchKeys, history: History | None = None
+    ) -> Tensor:
         """Compute scores (B, T, S)."""
+        if isinstance(keys, SearchKeys):
+            return keys.scores(self.query(query), self.energy)
         if history is None or self.coverage is None:
             scores: Tensor = AdditiveEnergy.apply(self.query(query), keys, self.energy)  # type: ignore[no-untyped-call]
             return scores

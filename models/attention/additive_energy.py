@@ -80,15 +80,6 @@ class _Blocks:
         if self.factorises:
             self.query, self.keys = (_exponential(part.to(self.wide)) for part in (query, keys))
 
-    def groups(self) -> Iterator[slice]:
-        """Yield groups of sentences whose hidden units for one query fit a block."""
-        if torch.compiler.is_compiling():  # sizes are unknown
-            yield slice(None)
-            return
-        sentences = max(1, BLOCK_ELEMENTS // max(1, self.keys[0].numel()))
-        for start in range(0, len(self.keys), sentences):
-            yield slice(start, start + sentences)
-
     def blocks(self, group: slice) -> Iterator[Tensor]:
         """Yield s (b, S, A) of each query of a group; the next one may overwrite it."""
         keys, one = self.keys[group].to(self.wide), self.energy.new_ones(())
@@ -108,7 +99,8 @@ class _Blocks:
         """Compute the scores (B, T, S)."""
         energy = self.energy
         parts = [
-            torch.stack([s @ energy for s in self.blocks(group)], 1) for group in self.groups()
+            torch.stack([s @ energy for s in self.blocks(group)], 1)
+            for group in sentence_groups(self.keys)
         ]
         return torch.cat(parts).mul_(2).sub_(energy.sum()).to(self.given[1].dtype)
 
@@ -120,7 +112,7 @@ class _Blocks:
         features = None if self.features is None else torch.empty_like(self.features)
         matrix = None if self.matrix is None else torch.zeros_like(self.matrix)
         weighted = 0 if self.matrix is None else 4 * self.energy.unsqueeze(1) * self.matrix
-        for group in self.groups():
+        for group in sentence_groups(self.keys):
             grads = grad_scores[group].transpose(0, 1).contiguous().unbind()  # T times (b, S)
             queries, of_keys = query[group].unsqueeze(2).unbind(1), keys[group]
             for t, (s, grad) in enumerate(zip(self.blocks(group), grads, strict=True)):
@@ -146,6 +138,16 @@ class _Blocks:
         return tuple(
             None if grad is None or given is None else grad.to(given.dtype) for grad, given in pairs
         )
+
+
+def sentence_groups(keys: Tensor) -> Iterator[slice]:
+    """Yield groups of sentences whose hidden units for one query fit a block; keys (B, S, A)."""
+    if torch.compiler.is_compiling():  # sizes are unknown
+        yield slice(None)
+        return
+    sentences = max(1, BLOCK_ELEMENTS // max(1, keys[0].numel()))
+    for start in range(0, len(keys), sentences):
+        yield slice(start, start + sentences)
 
 
 def _can_factorise(query: Tensor, keys: Tensor) -> bool:

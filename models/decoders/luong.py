@@ -21,7 +21,6 @@ from models.decoders.recurrent import (
 from models.deferred import DeferredLinear
 from models.layers import Embedding, tanh
 from models.linear import Linear
-from models.types import Memory
 
 
 class LuongDecoder(RecurrentDecoder):
@@ -47,9 +46,9 @@ class LuongDecoder(RecurrentDecoder):
         first = prepared.start.new_zeros(prepared.start.shape[0], self.size)
         return state._replace(attentional=first)
 
-    def prepare_steps(self, memory: Memory) -> RecurrentMemory:
-        """Prepare a memory whose values are mapped by their part of W_c."""
-        return self.prepare_mapped(memory, self.combine.weight[:, : memory.values.shape[2]])
+    def value_maps(self, size: int) -> tuple[Tensor, ...]:
+        """Return the contexts' part of W_c."""
+        return (self.combine.weight[:, :size],)
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory

@@ -104,18 +104,24 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         final = memory.final[:, -self.final_size :]
         return RecurrentMemory(self.attention.prepare(memory), self.bridge(final))
 
-    def prepare_mapped(self, memory: Memory, *maps: Tensor) -> RecurrentMemory:
+    def value_maps(self, size: int) -> tuple[Tensor, ...]:
+        """Return the matrices (N, V) by which every context of a size V is mapped, and only so."""
+        return ()
+
+    def prepare_steps(self, memory: Memory) -> RecurrentMemory:
         """Prepare a memory; map its values instead of the context of every step and hypothesis.
 
-        maps: matrices (N, V), one below the other. The context is a weighted sum of the values, so
-        W sum_i a_i h_i = sum_i a_i (W h_i).
+        The context is a weighted sum of the values, so W sum_i a_i h_i = sum_i a_i (W h_i).
         """
         prepared, attention = self.prepare(memory), self.attention
-        sums = isinstance(attention, Attention) and isinstance(attention.read, Soft)
         exact = not torch.is_autocast_enabled(memory.mask.device.type)
-        if not sums or not exact or torch.is_grad_enabled():
+        if attention is None or not exact or torch.is_grad_enabled():
             return prepared
-        values = linear(memory.values, torch.cat(maps))  # (B, S, N)
+        prepared = prepared._replace(attention=attention.prepare_steps(prepared.attention))
+        maps = self.value_maps(memory.values.shape[2])
+        if not maps or not (isinstance(attention, Attention) and isinstance(attention.read, Soft)):
+            return prepared
+        values = linear(memory.values, torch.cat(maps))  # (B, S, N), one map below the other
         return prepared._replace(attention=prepared.attention._replace(values=values), mapped=True)
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:

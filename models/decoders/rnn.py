@@ -47,9 +47,9 @@ class RnnDecoder(RecurrentDecoder):
         self.state_out = Linear(config.hidden, 2 * readout, bias=False)
         self.context_out = Linear(context_size, 2 * readout, bias=False)
 
-    def prepare_steps(self, memory: Memory) -> RecurrentMemory:
-        """Prepare a memory whose values are mapped for gates and readout."""
-        return self.prepare_mapped(memory, self.context_gates.weight, self.context_out.weight)
+    def value_maps(self, size: int) -> tuple[Tensor, ...]:
+        """Return the contexts' parts of gates and readout."""
+        return self.context_gates.weight, self.context_out.weight
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
