@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import tee
 from typing import TYPE_CHECKING
 
 from attncli.data.named_images import ImageFile
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from attncli.render.image_attention.maps import AttentionMaps
-    from models.inference.captioner import Caption, Captioner
+    from models.inference.captioner import Caption, Captioner, CaptionerInput
 
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # images from which on equal captions are reported
@@ -36,9 +37,16 @@ def caption_images(
     the size that the model reads. attention: True adds attention maps.
     """
     with ImageOpener(captioner, attention=attention) as opener:
-        for group in groups:
-            for files, images in opener.opened(group, batch):
-                yield _captioned(files, images, captioner, search=search, attention=attention)
+        batches, again = tee(opened for group in groups for opened in opener.opened(group, batch))
+        shown = (readable(images) for _, images in again)
+        captions = captioner.batches(shown, search=search, attention=attention)
+        for (files, images), found in zip(batches, captions, strict=True):
+            yield _captioned(files, images, found)
+
+
+def readable(opened: Sequence[OpenedImage | str]) -> list[CaptionerInput]:
+    """Return the images of a batch without those that could not be read."""
+    return [image.shown for image in opened if not isinstance(image, str)]
 
 
 class CaptionStatistics:
@@ -86,16 +94,10 @@ class CaptionStatistics:
 
 
 def _captioned(
-    files: Sequence[ImageFile],
-    opened: Sequence[OpenedImage | str],
-    captioner: Captioner,
-    *,
-    search: SearchConfig,
-    attention: bool,
+    files: Sequence[ImageFile], opened: Sequence[OpenedImage | str], found: Sequence[Caption]
 ) -> list[CaptionedImage]:
-    images = [image.shown for image in opened if not isinstance(image, str)]
-    captions = iter(captioner.caption(images, search=search, attention=attention))
-    outcomes = []
+    """Return the results of a batch of files. found: captions of those that can be read."""
+    captions, outcomes = iter(found), []
     for file, image in zip(files, opened, strict=True):
         if isinstance(image, str):
             outcomes.append(CaptionedImage(file, (), note=image))

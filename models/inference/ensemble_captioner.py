@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from PIL import Image
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.config import SearchConfig
 from models.encoders.image import equal_features
@@ -25,7 +25,7 @@ from models.inference.ensemble import (
 )
 from models.inference.hypotheses import Finished, caption_limit
 from models.inference.search import search
-from models.packed import packed_weights
+from models.packed import PackedWeights
 from models.types import Memory
 
 
@@ -65,8 +65,12 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         """Side of the largest square that a model reads, in pixels."""
         return max(member.image_size for member in self.members)
 
+    def _searched_parts(self) -> Iterator[nn.Module]:
+        for member in self.members:
+            yield from member._searched_parts()
+
     def _search(
-        self, images: Sequence[CaptionerInput], config: SearchConfig
+        self, images: Sequence[CaptionerInput], config: SearchConfig, packed: PackedWeights
     ) -> tuple[list[list[Finished]], EncodedImages]:
         of_members = [
             [image[n] if isinstance(image, tuple) else image for image in images]
@@ -80,8 +84,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         backend = EnsembleBackend([member.model for member in self.members])
         memory = MemberMemories(tuple(part.memory for part in encoded))
         limits = [caption_limit(config)] * len(images)
-        models = (member.model for member in self.members)
-        with packed_weights(*(part for one in models for part in (one.decoder, one.output))):
+        with packed.used():
             return search(backend, memory, limits, keys, config), encoded[0]
 
     def _features(self, images: Sequence[Sequence[ImageInput]]) -> list[Tensor]:
