@@ -24,13 +24,14 @@ from attncli.data.compression import decompressed, decompressed_stream, is_compr
 from attncli.data.lines import decode
 from attncli.data.streams import matching, open_input
 from attncli.plurals import counted
-from models.errors import ModelError
+from models.errors import InputError, ModelError
 from models.limits import FILE_BYTES, LINE_BYTES
 
 LICENCE = re.compile(r"CC-BY .*Attribution: tatoeba\.org")  # third column of the tables of Anki
 BARS = "|||"  # as fast_align, Moses and others write pairs
 HEAD = 8  # bytes that tell a compressed file
 MARK = b"\xef\xbb\xbf"  # a byte order mark
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class CorpusPair(NamedTuple):
@@ -256,8 +257,16 @@ def _checked_lines(path: Path, block: bytes, first: int) -> Iterator[str]:
     for number, content in enumerate(byte_lines(iter([block])), first):
         line = decode(content, number)
         if line.fault:
-            raise ModelError(f"{path}, line {number} is {line.fault}")
+            raise InputError(f"{path}, line {number} is {line.fault}", *_wanted(content))
         yield line.text.rstrip("\r")
+
+
+def _wanted(content: bytes) -> tuple[str, ...]:
+    """Return what is expected in the place of a faulty line, and how to get it."""
+    if len(content) > LINE_BYTES:
+        return ("shorter lines",)
+    other = "UTF-16" if content.startswith(UTF_16_MARKS) else "LATIN1"
+    return ("UTF-8", f"convert the file, as with `iconv -f {other} -t UTF-8`")
 
 
 def _complete_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:

@@ -73,6 +73,8 @@ def evaluate_texts(
     scoring = scoring or Scoring()
     metrics(scoring)  # report a missing tokenizer before any work
     test_set = read_test_set(files) if models else read_references(files, source)
+    if not models and not source and len(files) > 1:
+        console.say(f"all {len(files)} files are references, because no model translates a source")
     others = [read_system(path, test_set) for path in hypotheses]
     if has_short_references(test_set, scoring):
         console.warn(

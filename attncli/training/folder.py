@@ -29,6 +29,7 @@ from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.differences import differences
 from attncli.training.lock import NAME as LOCK
 from attncli.training.toml import from_toml, to_toml
+from models.bundle.settings import WEIGHTS
 from models.errors import ModelError
 from models.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.parsing import parse_json
@@ -203,7 +204,7 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
         raise ModelError(
             f"{folder.path} holds another run: {shown}",
             "the same data and configuration",
-            "choose another -o, or remove that folder",
+            f"choose another -o{_from_model(folder)}, or remove that folder",
         )
     raised = differences(config, stored, may_continue=False)
     if raised and folder.finished.exists() and not folder.checkpoint.exists():
@@ -214,6 +215,13 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
             "start a new run from its model: "
             f"attn train --from {shlex.quote(str(folder.path))} -o FOLDER",
         )
+
+
+def _from_model(folder: RunFolder) -> str:
+    """Return how another run starts from the weights of this one, if it has a model."""
+    if not (folder.path / WEIGHTS).exists():
+        return ""
+    return f" (with --from {shlex.quote(str(folder.path))}, to start from its weights)"
 
 
 def _update_config(folder: RunFolder, config: RunConfig) -> None:

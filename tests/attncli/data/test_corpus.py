@@ -192,7 +192,12 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert refusal([good, empty]) == f"{empty} is empty; expected a sentence on each line"
     assert refusal([empty]) == f"{empty} is empty; expected a sentence on each line"
     bad = write(tmp_path / "bad", b"a\nb\xff\n")
-    assert refusal([good, bad]) == (f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2)")
+    assert refusal([good, bad]) == (
+        f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2); expected UTF-8; "
+        "convert the file, as with `iconv -f LATIN1 -t UTF-8`"
+    )
+    wide = write(tmp_path / "wide", "a\nb\n".encode("utf-16"))
+    assert refusal([good, wide]).endswith("`iconv -f UTF-16 -t UTF-8`")
 
 
 def test_each_line_of_a_table_has_a_translation(tmp_path: Path) -> None:

@@ -303,6 +303,16 @@ def test_a_real_model_scores_as_its_translations(
     assert scores["BLEU"]["score"] == sacrebleu.corpus_bleu(outputs, [references]).score
 
 
+def test_several_references_without_a_source_are_named_as_such(
+    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = write(tmp_path / "out", [text.upper() for text in SOURCES])
+    assert app.run(["evaluate", "--hypotheses", output, *files]) == 0
+    assert "all 2 files are references" in capsys.readouterr().err
+    assert app.run(["evaluate", "--hypotheses", output, "--source", *files]) == 0
+    assert "are references" not in capsys.readouterr().err
+
+
 def test_a_table_alone_has_its_sources_in_the_first_column(
     tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
