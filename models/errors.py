@@ -44,17 +44,21 @@ class UnknownNameError(ConfigurationError, NotFoundError):
 LISTED = 16  # names in a message that suggests some of them
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], expected: str = "", hint: str = ""
+) -> UnknownNameError:
     """Return the error for a name that is not in a table, with the nearest names suggested.
 
-    A long list of names is left out if a name is near.
+    A long list of names is left out if a name is near. expected, hint: if no name is near, in place
+    of the list of names.
     """
     import difflib
 
     names = sorted(known)
     near = [known for known in names if known.lower() == name.lower()]
     near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else ""
-    listed = not near or len(names) <= LISTED
-    expected = f"one of {', '.join(names)}" if listed else ""
+    if near:
+        hint, expected = f"did you mean {' or '.join(near)}?", ""
+    if len(names) <= LISTED or not (near or expected):
+        expected = f"one of {', '.join(names)}"
     return UnknownNameError(f"unknown {kind} '{name}'", expected, hint)

@@ -106,7 +106,13 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
     hints = (registry.package_hint(kind, name) for kind in registry.TABLES)
     if hint := next(filter(None, hints), ""):
         raise UnknownNameError(f"no model or part '{name}'", "", hint)
-    error = unknown_name("model or part", name, names | {entry.name for entry in catalogue()})
+    error = unknown_name(
+        "model or part",
+        name,
+        names | {entry.name for entry in catalogue()},
+        expected=f"a model ({', '.join(sorted(names))}), a folder of one, a preset or a part",
+        hint="`attn models` lists all names",
+    )
     hint = "; ".join(filter(None, (error.hint, registry.missing_packages_hint())))
     raise UnknownNameError(error.found, error.expected, hint)
 
@@ -162,8 +168,20 @@ def _facts(folder: Path, facts: Facts) -> Iterator[str]:
         "run": f"{run.state}, {run.step:,} updates, {run.changed:%Y-%m-%d %H:%M}" if run else "",
         "licence": about.licence,
         "weights": f"{facts.precision}, {facts.bytes:,} bytes",
+        "shortlist": _shortlist(folder),
     }
     yield from (f"{name}: {value}" for name, value in values.items() if value)
+
+
+def _shortlist(folder: Path) -> str:
+    """Return the target languages and sizes of a model's lexical shortlists; "" if it has none."""
+    from models.bundle.shortlist import read_sizes
+
+    return "; ".join(
+        f"{f'{language}: ' if language else ''}{common:,} common target tokens and at most {own:,} "
+        "for each source token"
+        for language, (common, own) in sorted(read_sizes(folder).items())
+    )
 
 
 def presets_of(family: str) -> list[str]:

@@ -36,6 +36,7 @@ from attncli.training.interval import add_update, interval_record
 from attncli.training.lock import locked
 from attncli.training.loop import Evaluate, fit
 from attncli.training.precision import Decision, decided, unmeasured
+from attncli.training.refused import removed_if_refused
 from attncli.training.run import Run, open_run, started
 from attncli.training.samples import save_samples
 from attncli.training.snapshots import save_checkpoint, save_evaluated
@@ -79,16 +80,17 @@ def lead(
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
-    folder = RunFolder(path)
+    folder, existed = RunFolder(path), path.exists()
     with locked(path):
-        config = with_shards(folder, config, meeting.rank.size)
-        claim(folder, config, fingerprints(config))
-        config = with_stored_choices(folder, config)
-        finished = finished_run(folder)
-        if finished and not can_continue(folder, config.train):
-            yield finished
-            return
-        data = training_source(config.model.family).load(config, path, progress)
+        with removed_if_refused(folder, existed=existed):
+            config = with_shards(folder, config, meeting.rank.size)
+            claim(folder, config, fingerprints(config))
+            config = with_stored_choices(folder, config)
+            finished = finished_run(folder)
+            if finished and not can_continue(folder, config.train):
+                yield finished
+                return
+            data = training_source(config.model.family).load(config, path, progress)
         is_divided = config.train.shard_model and meeting.rank.size > 1
         hardware.retain_freed_memory(divided=is_divided)
         hardware.limit_kernel_caches()

@@ -81,12 +81,39 @@ def read_shortlists(folder: Path, sizes: VocabularySizes) -> Shortlists:
         for one in found.values():
             check(one, sizes)
     except (OSError, SafetensorError, ValueError, KeyError, RuntimeError) as error:
-        raise DamagedError(
-            f"{path} is damaged ({error})",
-            "a file written by `attn models shortlist`",
-            "make it again, or remove it",
-        ) from None
+        raise _damaged(path, error) from None
     return found
+
+
+def read_sizes(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return the number of common and of further tokens per source token, by target language.
+
+    Reads only the header of the file; none if the bundle has no such file. Raises DamagedError.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / SHORTLIST
+    if not path.exists():
+        return {}
+    try:
+        with safe_open(path, "pt") as file:
+            names = file.keys()
+            shapes = {name: file.get_slice(name).get_shape() for name in names}
+        return {
+            name.partition(".")[2]: (shape[0], shapes[name.replace("common", "rows", 1)][1])
+            for name, shape in shapes.items()
+            if name.startswith("common")
+        }
+    except (OSError, SafetensorError, LookupError) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> DamagedError:
+    return DamagedError(
+        f"{path} is damaged ({error})",
+        "a file written by `attn models shortlist`",
+        "make it again, or remove it",
+    )
 
 
 def from_tensors(tensors: dict[str, Tensor]) -> dict[str, Shortlist]:

@@ -172,6 +172,7 @@ def test_dev_files_may_stand_before_the_others(
     [
         (["-s", "train.ephocs=1"], 1, "did you mean epochs"),
         (["-s", "data.max_length=1"], 1, "no usable pair"),
+        (["-s", "tokenizer.size=10"], 1, "SentencePiece could not train"),
         (["-p", "transformer-tony"], 1, "transformer-tiny"),
         (["-s", "model.heads=3"], 1, "heads"),
         (["no such file"], 1, "cannot read"),
@@ -195,6 +196,19 @@ def test_mistakes_are_one_line(
     said = [line for line in said if not line.startswith("tokenising")]
     assert out == "" and expected in said[-1]
     assert status == 2 or len(said) == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_start_empties_an_empty_folder_and_keeps_a_full_one(
+    texts: Texts, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    assert app.run(arguments(texts, folder, "-s", "tokenizer.size=10")) == 1
+    assert folder.exists() and not any(folder.iterdir())
+    (folder / "notes").write_text("mine")
+    assert app.run(arguments(texts, folder)) == 1
+    assert (folder / "notes").exists()
 
 
 def test_dev_files_alone_are_asked_about(capsys: pytest.CaptureFixture[str]) -> None:

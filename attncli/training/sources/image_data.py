@@ -40,7 +40,7 @@ from attncli.training.sources.image_files import (
     write_captions,
     write_manifest,
 )
-from attncli.training.sources.vocabulary import count_words, interruptible, size_for
+from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
 from models.config import TokenizerConfig
 from models.encoders.shipped import shipped_captioner
 from models.errors import ModelError
@@ -240,10 +240,9 @@ def compute_features(
 
 def learn_tokens(texts: list[str], config: TokenizerConfig, progress: Progress) -> Tokenizer:
     """Return a tokenizer learned from captions; there is one vocabulary, of the target side."""
-    progress("learning the vocabulary", 0, 0)
     size = config.size or size_for(count_words(texts))
     joint = replace(config, joint=True)
-    return interruptible(lambda: train_tokenizer(texts, [], size, joint))
+    return learned_vocabulary(lambda: train_tokenizer(texts, [], size, joint), progress)
 
 
 def dev_set(

@@ -18,7 +18,7 @@ from attncli.training.data import Data, Prepared, Progress
 from attncli.training.initial_model import initial_tokenizer
 from attncli.training.sources.label_dev import DevLabels
 from attncli.training.sources.text_data import damaged
-from attncli.training.sources.vocabulary import count_words, interruptible, size_for
+from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import write_bytes, write_folder, write_text
@@ -102,9 +102,11 @@ def read_rows(data: DataConfig, seed: int) -> LabelSplits:
 
 def prepare(config: RunConfig, rows: LabelSplits, folder: Path, progress: Progress) -> None:
     """Learn a vocabulary, and write the texts and labels as ids."""
-    progress("learning the vocabulary", 0, 0)
     tokenizer = initial_tokenizer(
-        config, lambda: interruptible(lambda: learn(rows, config.tokenizer, config.train.seed))
+        config,
+        lambda: learned_vocabulary(
+            lambda: learn(rows, config.tokenizer, config.train.seed), progress
+        ),
     )
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)

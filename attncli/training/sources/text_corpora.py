@@ -132,8 +132,7 @@ def _make(config: RunConfig, folder: Path, progress: Progress) -> None:
         source, target, total = sampled_lines(files, most, config.train.seed)
         first, second = first + source, second + target
         totals.append(total)
-    progress("learning the vocabulary", 0, 0)
-    tokenizer = write_tokenizer(config, first, second, folder)
+    tokenizer = write_tokenizer(config, first, second, folder, progress)
     made = [
         _tokenise(config, one, tokenizer, folder / str(n), total, progress)
         for n, (one, total) in enumerate(zip(corpora, totals, strict=True))

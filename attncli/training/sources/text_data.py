@@ -18,7 +18,7 @@ from attncli.training.prepared_folder import prepare_folder
 from attncli.training.sources.text_dev import DevTexts
 from attncli.training.sources.text_split import split_dev
 from attncli.training.sources.text_variation import varied
-from attncli.training.sources.vocabulary import count_words, interruptible, size_for
+from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
 from models.config import TokenizerConfig
 from models.errors import ModelError
 from models.files import write_bytes, write_text
@@ -131,8 +131,7 @@ def _make(
     progress("reading", 0, 0)
     most, seed = config.tokenizer.sample, config.train.seed
     source, target, total = sampled_lines(data, most, seed, held)
-    progress("learning the vocabulary", 0, 0)
-    tokenizer = write_tokenizer(config, source, target, folder)
+    tokenizer = write_tokenizer(config, source, target, folder, progress)
     dropped = write_corpus(
         data.train,
         tokenizer,
@@ -161,13 +160,15 @@ def guides_of(data: DataConfig, total: int, held: frozenset[str]) -> Iterator[Gu
 
 
 def write_tokenizer(
-    config: RunConfig, source: list[str], target: list[str], folder: Path
+    config: RunConfig, source: list[str], target: list[str], folder: Path, progress: Progress
 ) -> Tokenizer:
     """Train a tokenizer, or take that of the initial model; write and return it."""
     size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
     tokenizer = initial_tokenizer(
         config,
-        lambda: interruptible(lambda: train_tokenizer(source, target, size, config.tokenizer)),
+        lambda: learned_vocabulary(
+            lambda: train_tokenizer(source, target, size, config.tokenizer), progress
+        ),
     )
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from attncli.training.data import Progress
 
 LARGEST, SMALLEST = 32_000, 400  # tokens
 
@@ -29,6 +32,12 @@ def interruptible(work: Callable[[], T]) -> T:
     for error in errors:
         raise error
     return results[0]
+
+
+def learned_vocabulary(learn: Callable[[], T], progress: Progress) -> T:
+    """Show that a vocabulary is being learned; learn and return it."""
+    progress("learning the vocabulary", 0, 0)
+    return interruptible(learn)
 
 
 def size_for(words: int) -> int:

@@ -123,7 +123,12 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
 
 @pytest.mark.parametrize(
     "name, said",
-    [("transformr", "did you mean transformer"), ("./none", "no model at none"), (".", "config")],
+    [
+        ("transformr", "did you mean transformer"),
+        ("NOPE", "`attn models` lists all names"),
+        ("./none", "no model at none"),
+        (".", "config"),
+    ],
 )
 def test_unknown_names_are_one_line(
     name: str, said: str, capsys: pytest.CaptureFixture[str]

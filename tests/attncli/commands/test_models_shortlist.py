@@ -43,6 +43,15 @@ def test_a_shortlist_is_made_and_used(
     lines = zip(whole.splitlines(), listed.splitlines(), strict=True)
     assert sum(one != other for one, other in lines) < 24  # of 240; most tokens are listed
     assert run(["models", "verify", str(model)]) == 0
+    assert run(["models", "show", str(model)]) == 0
+    at_most = load_translator(model).shortlists[""].rows.shape[1]
+    assert f"common target tokens and at most {at_most} for each source" in capfd.readouterr().out
+    (model / SHORTLIST).write_bytes(b"no")
+    assert run(["models", "show", str(model)]) == 1
+    assert "shortlist.safetensors is damaged" in capfd.readouterr().err
+    assert run(["models", "shortlist", str(model), *texts]) == 1
+    (model / SHORTLIST).unlink()
+    assert run(["models", "shortlist", str(model), *texts]) == 0
     capfd.readouterr()
     packed = str(tmp_path / "packed.zip")
     assert run(["models", "pack", str(model), packed, "--weights", "fp32"]) == 0

@@ -46,7 +46,10 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     assert config.search == bundle.search
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
-    data = training_source(config.model.family).load(config, folder.path, lambda *progress: None)
+    steps: set[str] = set()
+    source = training_source(config.model.family)
+    data = source.load(config, folder.path, lambda step, *_: steps.add(step))
+    assert "tokenising" in steps and "learning the vocabulary" not in steps
     assert data.prepared.tokenizer.files() == bundle.tokenizer.files()
     opened = open_run(folder, decided(config, data.prepared, CPU).config, data, CPU)
     for name, tensor in weights_of(opened.state.model).items():

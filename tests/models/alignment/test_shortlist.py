@@ -105,9 +105,8 @@ def test_a_file_of_an_earlier_version_has_no_unseen_tokens(tmp_path: Path) -> No
     save_file(dict(zip(["common", "rows"], parts, strict=True)), tmp_path / SHORTLIST)
     stored = read_shortlists(tmp_path, SIZES)[""]
     assert stored.rows.equal(LISTS.rows) and stored.covers([0, 5]) and not LISTS.covers([0, 5])
-    save_file(
-        {"common": parts[0], "rows": parts[1], "other": parts[0].clone()}, tmp_path / SHORTLIST
-    )
+    other = {"common": parts[0], "rows": parts[1], "other": parts[0].clone()}
+    save_file(other, tmp_path / SHORTLIST)
     with pytest.raises(DamagedError, match="unknown parts"):
         read_shortlists(tmp_path, SIZES)
 

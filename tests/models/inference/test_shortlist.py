@@ -174,7 +174,8 @@ def test_a_source_that_the_pairs_did_not_cover_is_searched_over_the_whole_vocabu
     listed_only = limited.translate(texts)
     seen = torch.tensor(limited.encode(texts[0]))
     every = torch.arange(len(limited.tokenizer.source))
-    limited.shortlists[""] = limited.shortlists[""]._replace(unseen=every[~torch.isin(every, seen)])
+    shortlist = limited.shortlists[""]._replace(unseen=every[~torch.isin(every, seen)])
+    limited.shortlists = {"": shortlist}
     found = limited.translate(texts)
     same(found, [listed_only[0], whole[1]])
     assert listed_only[1].text != whole[1].text
