@@ -1,18 +1,14 @@
-"""``attn translate``: parse the options, run the job, write the translations."""
+"""``attn translate``: options; the work is in translate_run.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Literal
 
 import typer
 
-from attncli import console
 from attncli.commands.drawing import Picture, check_drawing
-from attncli.commands.line_streams import Input, Output, byte_progress, open_source, write_chunks
+from attncli.commands.line_streams import Input, Output, byte_progress, open_source
 from attncli.commands.translate_documents import (
     Columns,
     Fields,
@@ -20,20 +16,26 @@ from attncli.commands.translate_documents import (
     Keep,
     check_plain_output,
     document_choice,
-    needs_attention,
     read_input,
     translate_document,
 )
+from attncli.commands.translate_run import (
+    Shown,
+    TranslateWork,
+    open_translator,
+    report,
+    target_language,
+    translation_of_lines,
+    with_attention,
+    write_all,
+)
 from attncli.data.glossary import read_glossary
-from attncli.data.lines import TranslatedLine, read_chunks
-from attncli.data.streams import Write, check_output, open_output
+from attncli.data.lines import read_chunks
+from attncli.data.streams import check_output, open_output
 from attncli.data.typed import typed_chunks
-from attncli.jobs import engines, loading
-from attncli.jobs.line_plans import DOCUMENT, EVERYDAY, LongLines
-from attncli.jobs.loading import OpenOptions, model_names
-from attncli.jobs.output_checks import OutputReport
+from attncli.jobs.line_plans import LongLines
+from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
-from attncli.jobs.translate import translate_lines
 from attncli.options import (
     BatchTokens,
     Device,
@@ -44,17 +46,11 @@ from attncli.options import (
     check_search,
     with_settings,
 )
-from attncli.overrides import AlignOverrides, SearchOverrides
-from attncli.render.hypotheses import Format, TranslationLayout, rendered
-from attncli.render.screen import Screen, current_screen
+from attncli.overrides import SearchOverrides
+from attncli.render.hypotheses import Format, TranslationLayout
+from attncli.render.screen import current_screen
 from models.config import MAX_BATCH_TOKENS
 from models.inference.engines import ComputePrecision, Engine
-
-if TYPE_CHECKING:
-    from attncli.jobs.tags import AlignTranslations
-    from attncli.jobs.target_language import TargetLanguage
-    from models.inference.text_translator import TextTranslator
-    from models.inference.translator import Translator
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
@@ -175,10 +171,9 @@ def translate(
     are reported on stderr with their line numbers.
 
     Spacing, apostrophes and accents are normalised, and the output keeps the spaces at the ends of
-    its line.
-    Lines without letters are copied. Lines in capitals are translated in lower case if the model
-    does not know capitals. Documents, and lines of more than --split-above tokens, are translated
-    sentence by sentence.
+    its line. Lines without letters are copied. Lines in capitals are translated in lower case if
+    the model does not know capitals. Documents, and lines of more than --split-above tokens, are
+    translated sentence by sentence.
 
     --mbr chooses, of several candidates, the output that is most similar to the others; its score
     is then the expected similarity.
@@ -228,55 +223,30 @@ def translate(
     if choice:
         nbest = overrides.get("nbest", 1) > 1
         check_plain_output(align=aligned, scores=scores, format=format != "text", nbest=nbest)
+    work = TranslateWork(
+        model,
+        OpenOptions(device, threads, hard_decode, overrides, to, "" if source == AUTO else source),
+        engine,
+        precision,
+        {"long_lines": long, "normalise": normalise, "copy": copy, "capitals": capitals},
+        max_batch_tokens,
+        keep_tags,
+        terms,
+    )
     with open_source(text, input) as stream:
         document = read_input(stream, choice) if choice else None
-        recognise = source == AUTO
-        options = OpenOptions(
-            device, threads, hard_decode, overrides, to, "" if recognise else source
-        )
-        needs = "--keep-tags" if keep_tags else "an alignment" if aligned else ""
-        if document and needs_attention(document):
-            needs = "inline markup"
-        needs = "--glossary" if terms else needs
-        translator = engines.open_text_models(
-            model, options, engines.EngineOptions(engine, precision, needs)
-        )
-        target = _target_language(translator, options) if recognise else None
-        if terms:
-            translator = translator.with_glossary(terms)
-        usual = DOCUMENT if document else EVERYDAY
-        if "split_above" in overrides:
-            usual = replace(usual, split_above=None)
-        translate = partial(
-            translate_lines,
-            translator=translator,
-            search=translator.search,
-            options=replace(
-                usual,
-                long_lines=long,
-                normalise=normalise,
-                copy=copy,
-                capitals=capitals,
-            ),
-            max_batch_tokens=max_batch_tokens,
-            aligner=_tag_aligner(translator) if keep_tags or document else None,
-            is_done=target,
-        )
+        translator = open_translator(work, document=document, aligned=aligned)
+        target = target_language(translator, work.options) if source == AUTO else None
+        run = translation_of_lines(work, translator, target, is_document=document is not None)
         if document:
             with open_output(output) as write:
-                complete = translate_document(document, translate, write, shown=output is not None)
-            _report(target)
+                complete = translate_document(document, run, write, shown=output is not None)
+            report(target)
             raise typer.Exit(not complete)
-        outcomes = translate(typed_chunks(stream) if stream.isatty() else read_chunks(stream))
+        outcomes = run(typed_chunks(stream) if stream.isatty() else read_chunks(stream))
         if aligned:
-            outcomes = _aligned(
-                outcomes,
-                translator,
-                model_names(model) if model and len(model) > 1 else [""],
-                AlignOverrides({"units": units} if units else {}),
-                heads=drawing.heads,
-                max_batch_tokens=max_batch_tokens,
-            )
+            heads = drawing.heads
+            outcomes = with_attention(outcomes, work, translator, units=units, heads=heads)
         layout = TranslationLayout(
             format, translator.search.nbest > 1, scores, translator.read_mode, align
         )
@@ -285,77 +255,11 @@ def translate(
             open_output(output) as write,
             byte_progress("translating", stream, shown=output is not None) as advance,
         ):
-            refused = _write_all(outcomes, shown, write, advance)
+            refused = write_all(outcomes, shown, write, advance)
         shown.picture.draw()
-    _report(target)
+    report(target)
     if refused:
         raise typer.Exit(1)
-
-
-def _target_language(translator: TextTranslator, options: OpenOptions) -> TargetLanguage:
-    """Return what recognises lines in the target language, with the shipped identifier."""
-    from attncli.jobs.target_language import TargetLanguage
-
-    classifier = loading.open_classifier(None, replace(options, read_mode=None))
-    return TargetLanguage(classifier, translator.to)
-
-
-def _report(target: TargetLanguage | None) -> None:
-    """Report how many lines were in the target language already."""
-    if target and target.summary:
-        console.say(target.summary)
-
-
-def _tag_aligner(translator: TextTranslator) -> AlignTranslations:
-    from attncli.jobs.tags import token_weights
-
-    return partial(token_weights, _in_torch(translator)[0])
-
-
-def _aligned(
-    outcomes: Iterator[list[TranslatedLine]],
-    translator: TextTranslator,
-    names: Sequence[str],
-    overrides: AlignOverrides,
-    **options: Any,
-) -> Iterator[list[TranslatedLine]]:
-    """Add the alignment by each model to each output. names: of the models.
-
-    The jobs are imported here, so that a plain translation starts faster.
-    """
-    from attncli.jobs.align import aligner_of
-    from attncli.jobs.translate_align import with_alignments
-
-    members = zip(names, _in_torch(translator), strict=True)
-    aligners = [aligner_of(one, overrides, name=name, **options) for name, one in members]
-    return with_alignments(outcomes, aligners)
-
-
-def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
-    """Return the models that translate; torch runs them because attention weights are needed."""
-    alone = (cast("Translator", translator),)
-    return cast("tuple[Translator, ...]", getattr(translator, "members", alone))
-
-
-class Shown(NamedTuple):
-    """Layout of the lines, and the pictures drawn of them."""
-
-    layout: TranslationLayout
-    picture: Picture
-    screen: Screen | None  # for heat maps among the lines
-
-
-def _rows(outcomes: list[TranslatedLine], shown: Shown) -> bytes:
-    """Return the rows of some lines; with heat maps, each row is followed by its own."""
-    if shown.screen is None:
-        return rendered(outcomes, shown.layout)
-    from attncli.render.alignment.writers import Style, written
-
-    style, rows = Style(screen=shown.screen), b""
-    for outcome in outcomes:
-        best = filter(shown.picture.drawing.wants, outcome.alignments[:1])
-        rows += rendered([outcome], shown.layout) + written(list(best), "terminal", style)
-    return rows
 
 
 def _check_alignment(aligned: bool, keep_tags: bool, units: str | None) -> None:
@@ -366,22 +270,3 @@ def _check_alignment(aligned: bool, keep_tags: bool, units: str | None) -> None:
         )
     if units and not aligned:
         raise typer.BadParameter("needs --align, --show or --picture", param_hint="'--units'")
-
-
-def _write_all(
-    results: Iterable[list[TranslatedLine]],
-    shown: Shown,
-    write: Write,
-    advance: console.ShowProgress,
-) -> int:
-    """Write and report lines as they finish; return the number of refused lines."""
-    refused = 0
-    report = OutputReport()
-    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, advance):
-        shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
-        for message in report.messages(outcomes):
-            console.warn(message)
-        refused += sum(outcome.translation is None for outcome in outcomes)
-    for message in report.summary():
-        console.warn(message)
-    return refused
