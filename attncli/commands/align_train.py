@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from attncli import console
-from attncli.commands.train import memory_advice, stopping
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import check_run_folder
+from attncli.commands.train_memory import memory_advice
+from attncli.commands.train_stop import stopping
 from attncli.data.streams import check_inputs
 from attncli.jobs import loading
 from attncli.jobs.align_train import AlignerRun

@@ -27,7 +27,8 @@ from attncli.commands.compare_options import (
 )
 from attncli.commands.compare_run import prepare, run, show_times
 from attncli.commands.compare_settings import base_config
-from attncli.commands.train import (
+from attncli.commands.train_files import DEV, check_run_folder, spread
+from attncli.commands.train_options import (
     Captions,
     DevCaptions,
     DevLabels,
@@ -38,7 +39,6 @@ from attncli.commands.train import (
     Labels,
     Set,
 )
-from attncli.commands.train_files import DEV, check_run_folder, spread
 from attncli.data.streams import check_inputs, open_output
 from attncli.help_page import HelpPage
 from attncli.jobs import loading

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from attncli import console
-from attncli.commands.train import Stop, memory_advice, stopping
 from attncli.commands.train_display import Display
+from attncli.commands.train_memory import memory_advice
+from attncli.commands.train_stop import Stop, stopping
 from attncli.data.streams import open_output
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles, Sets
@@ -133,7 +134,7 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
                         write_tables(output, rows)
                     case job.Begun():
                         display.close()
-                        stop.looked_at = False  # Ctrl-C ends its preparation at once
+                        stop.is_polled = False  # Ctrl-C ends its preparation at once
                         seed = event.run.config.train.seed
                         console.say(
                             f"{event.number} of {event.total}: {event.run.variant}, seed {seed}"

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import glob
 import shlex
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,158 +16,44 @@ from attncli.commands.train_files import (
     run_folder,
     train_files,
 )
+from attncli.commands.train_memory import memory_advice
+from attncli.commands.train_options import (
+    Captions,
+    Corpora,
+    Dev,
+    DevCaptions,
+    DevCorpora,
+    DevLabels,
+    DryRun,
+    Encoder,
+    EncoderWeights,
+    FastReduce,
+    Files,
+    From,
+    Images,
+    Labels,
+    Output,
+    Preset,
+    Processes,
+    Set,
+    ShardModel,
+    TaggedCorpora,
+)
 from attncli.commands.train_processes import compute_shards, open_device, start_processes
+from attncli.commands.train_stop import stopping
+from attncli.commands.train_time import described
 from attncli.data.streams import check_inputs
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.runs import worth_pruning
 from attncli.options import Device, Threads
 from attncli.render.columns import size
-from attncli.render.duration import duration
-from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.config import RunConfig
 from attncli.training.corpora import parse_corpus
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished, Interrupted
 from attncli.training.folder import RunFolder
 from attncli.training.settings import ImageOptions, LabelFiles, settings
 from attncli.training.sources import training_source
-from models.errors import ModelError
-
-if TYPE_CHECKING:
-    from attncli.training.estimate import Estimate
-    from attncli.training.timing import Timing
-
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Source and target, or one TSV; the folder of a run, to continue it; or a TOML file "
-        "such as the config.toml of a run."
-    ),
-]
-Dev = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--dev",
-        metavar="FILE...",
-        help="Dev source and target, or one TSV; further files or columns are further references.",
-    ),
-]
-Corpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus and its languages, one TSV or two files, for both directions; "
-        "en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an epoch by 3. May "
-        "be repeated.",
-    ),
-]
-TaggedCorpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tagged-corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus whose first side is back-translated; its sources begin with "
-        "the token <bt>, and only the direction to the second language is trained.",
-    ),
-]
-DevCorpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dev-corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus for evaluation during training, as for --corpus.",
-    ),
-]
-Images = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR|TAR", help="Captioners: the images, in a folder or an uncompressed TAR file."
-    ),
-]
-Captions = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Captioners: image, tab, caption; or a Flickr8k, Karpathy or COCO file.",
-    ),
-]
-DevCaptions = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Captions for evaluation during training, as for --captions."
-    ),
-]
-Labels = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
-]
-DevLabels = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Labelled texts for evaluation during training; without it, a tenth of --labels.",
-    ),
-]
-Encoder = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="Captioners: the image network; `attn models` lists them."),
-]
-EncoderWeights = Annotated[
-    str, typer.Option(metavar="DEFAULT|PATH|none", help="Captioners: the image network's weights.")
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        help="Preset that gives the defaults of all settings; `attn models` lists them.",
-    ),
-]
-From = Annotated[
-    Path | None,
-    typer.Option(
-        "--from",
-        metavar="MODEL",
-        help="Trained model to start from: its weights, tokenizer and settings.",
-    ),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        "-s",
-        metavar="SECTION.KEY=VALUE",
-        help="Set a value, which overrides preset and file. May be repeated.",
-    ),
-]
-Processes = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Train in N processes on this machine; for several machines, start attn by torchrun.",
-    ),
-]
-FastReduce = Annotated[
-    bool,
-    typer.Option(
-        "--fast-reduce",
-        help="Several processes: sum gradients by all-reduce; the weights then depend on their "
-        "number (train.fast_reduce).",
-    ),
-]
-ShardModel = Annotated[
-    bool,
-    typer.Option(
-        "--shard-model",
-        help="Several processes: each stores a part of weights, gradients and optimiser state "
-        "(FSDP2), for models too large for one GPU. The weights are not bit-equal to those of "
-        "other numbers of processes (train.shard_model).",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show sizes and memory of the run without training.")
-]
 
 
 def train(
@@ -313,91 +195,3 @@ def default_folder(config: RunConfig) -> Path:
     if glob.has_magic(name):  # a pattern of several files
         name = Path(files[0]).absolute().parent.name
     return Path("runs") / f"{name}-{config.preset}"
-
-
-class Stop:
-    """Request of a signal to stop the run, with the exit status."""
-
-    def __init__(self) -> None:
-        self.status = 0
-        self.looked_at = False  # True once a run can be saved; until then it ends at once
-        self.said = False
-
-    def __call__(self) -> bool:
-        """Return True once a signal was received."""
-        self.looked_at = True
-        if self.status and not self.said:
-            self.said = True
-            console.say("saving before stopping; press again to stop at once")
-        return self.status != 0
-
-    def ask(self, number: int, frame: object) -> None:
-        """Handle a signal; end the program at once if it is the second or nothing needs saving."""
-        again, self.status = self.status != 0, 128 + number
-        if again or not self.looked_at:
-            raise KeyboardInterrupt
-
-
-@contextmanager
-def stopping() -> Iterator[Stop]:
-    """Turn Ctrl-C and SIGTERM into a request to save and stop."""
-    stop = Stop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, stop.ask) for number in numbers}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def described(found: Estimate) -> str:
-    """Return the results of a dry run, one per line."""
-    each = together = ""
-    if found.processes > 1:
-        each, together = " per process", f"; {found.processes} processes, network not counted"
-    return "\n".join(
-        [
-            f"parameters        {found.parameters:,}",
-            f"vocabulary        {found.vocabulary}",
-            f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)",
-            f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens",
-            f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}",
-            f"estimated time    {described_time(found.timing)}{together}",
-        ]
-    )
-
-
-def described_time(timing: Timing) -> str:
-    """Return the time of an update, an epoch and a run."""
-    epoch = duration(timing.per_epoch * timing.per_update)
-    parts = f"{timing.per_update:.2g} s per update, {epoch} per epoch, "
-    if not timing.updates:
-        return parts + "until early stopping ends the run; evaluations not counted"
-    return parts + f"{duration(timing.seconds)} at most; evaluations not counted"
-
-
-@contextmanager
-def memory_advice(config: TrainConfig) -> Iterator[None]:
-    """Raise a ModelError that names the settings to change if memory is exhausted."""
-    try:
-        yield
-    except (RuntimeError, MemoryError) as error:
-        if explained := out_of_memory(error, config):
-            raise explained from None
-        raise
-
-
-def out_of_memory(error: Exception, config: TrainConfig) -> ModelError | None:
-    """Return a ModelError for exhausted memory; None for any other error."""
-    said = str(error).lower()
-    if not isinstance(error, MemoryError) and not any(
-        sign in said for sign in ("out of memory", "can't allocate memory", "not enough memory")
-    ):
-        return None
-    return ModelError(
-        "the memory is exhausted",
-        "smaller batches",
-        f"lower train.batch_tokens (now {config.batch_tokens}), raise train.accumulate "
-        f"(now {config.accumulate}) by the same factor, and choose another -o",
-    )

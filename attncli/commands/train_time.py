@@ -1,12 +1,18 @@
-"""Estimate of the time that a run takes: after its first updates, and in a dry run."""
+"""Estimates of a run as text: its time after the first updates, and the results of a dry run."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from attncli.plurals import counted
 from attncli.render.duration import duration
 from attncli.training.config import TrainConfig
 from attncli.training.events import Stepped
 from attncli.training.limits import updates_left
+
+if TYPE_CHECKING:
+    from attncli.training.estimate import Estimate
+    from attncli.training.timing import Timing
 
 UNTIMED = 3  # first updates, which are slower
 ENOUGH = 10.0  # seconds of updates that are timed
@@ -49,3 +55,29 @@ class FirstUpdates:
             f"about {duration(updates * per_update)} left at most, without evaluations: "
             f"{counted(updates, 'update')} of {per_update:.2g} s"
         )
+
+
+def described(found: Estimate) -> str:
+    """Return the results of a dry run, one per line."""
+    each = together = ""
+    if found.processes > 1:
+        each, together = " per process", f"; {found.processes} processes, network not counted"
+    return "\n".join(
+        [
+            f"parameters        {found.parameters:,}",
+            f"vocabulary        {found.vocabulary}",
+            f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)",
+            f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens",
+            f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}",
+            f"estimated time    {described_time(found.timing)}{together}",
+        ]
+    )
+
+
+def described_time(timing: Timing) -> str:
+    """Return the time of an update, an epoch and a run."""
+    epoch = duration(timing.per_epoch * timing.per_update)
+    parts = f"{timing.per_update:.2g} s per update, {epoch} per epoch, "
+    if not timing.updates:
+        return parts + "until early stopping ends the run; evaluations not counted"
+    return parts + f"{duration(timing.seconds)} at most; evaluations not counted"

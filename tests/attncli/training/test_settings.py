@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli.commands.train import Stop, default_folder, out_of_memory, stopping
+from attncli.commands.train import default_folder
 from attncli.commands.train_files import spread, train_files
+from attncli.commands.train_memory import out_of_memory
+from attncli.commands.train_stop import Stop, stopping
 from attncli.training.config import (
     RunConfig,
     TrainConfig,
