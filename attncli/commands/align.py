@@ -15,6 +15,7 @@ import typer
 
 from attncli import console
 from attncli.commands.drawing import Drawing, Picture, check_drawing
+from attncli.commands.line_streams import Output
 from attncli.data.lines import read_chunks
 from attncli.data.links import Index
 from attncli.data.pairs import PairLine, pairs_of_files, pairs_of_lines
@@ -76,9 +77,6 @@ FormatOption = Annotated[
 ]
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Write each link's weight: 0-0:0.93.")
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
 ]
 Show = Annotated[bool, typer.Option("--show", help="Draw heat maps in the terminal.")]
 PictureFile = Annotated[

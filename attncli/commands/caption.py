@@ -12,6 +12,7 @@ import typer
 
 from attncli import console
 from attncli.commands.caption_files import Draw, Sidecars, open_attention
+from attncli.commands.line_streams import Output
 from attncli.data.named_images import (
     STDIN,
     ImageFile,
@@ -58,9 +59,6 @@ Images = Annotated[
 ]
 Recursive = Annotated[
     bool, typer.Option("--recursive", "-r", help="Caption the images in folders.")
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
 ]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its caption.")]
 Sidecar = Annotated[

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from attncli import app
-from attncli.training import clock, finish
+from attncli.training import clock
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.continuation import is_over, reopen
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
@@ -19,19 +19,9 @@ from attncli.training.settings import settings
 from attncli.training.state import Counters, read_counters
 from attncli.training.stepper import Stepper
 from models.errors import ModelError
-from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config, write_texts
+from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config
 
-
-@pytest.fixture
-def texts(tmp_path: Path) -> Texts:
-    """Sentence pairs."""
-    return write_texts(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw no curves."""
-    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 @pytest.fixture
