@@ -166,6 +166,25 @@ def test_a_translator_with_a_shortlist_does_not_depend_on_the_batch(
     same(together, [limited.translate([text], search=config)[0] for text in texts])
 
 
+@pytest.mark.parametrize("method", ["beam", "sample"])
+def test_minimum_bayes_risk_chooses_among_listed_candidates(
+    method: str, limited: Translator, tiny_pairs: list[Pair]
+) -> None:
+    texts = [pair.source for pair in tiny_pairs[:6]]
+    search = replace(limited.search, method=method, mbr="chrf", candidates=8)
+    found = limited.translate(texts, search=search)
+    check_listed(limited, found)
+    others = limited.translate(texts, search=replace(search, mbr="none", nbest=8, beam=8))
+    for one, candidates in zip(found, others, strict=True):
+        assert one.hypotheses[0].ids in {candidate.ids for candidate in candidates.hypotheses}
+    assert any(a.text != b.text for a, b in zip(found, others, strict=True))
+    every = torch.arange(len(limited.tokenizer.target))
+    whole = Shortlist(every, torch.full((len(limited.tokenizer.source), 1), PAD))
+    expected = limited.translate(texts, search=replace(search, shortlist=False))
+    limited.shortlists = {"": whole}
+    same(limited.translate(texts, search=search), expected)
+
+
 def test_a_source_that_the_pairs_did_not_cover_is_searched_over_the_whole_vocabulary(
     limited: Translator,
 ) -> None:
