@@ -70,6 +70,7 @@ Quiet = Annotated[
 # Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+USAGE_ERROR: Any = typer.BadParameter.__base__  # of click, or of the copy that Typer contains
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 
@@ -261,6 +262,12 @@ def _exit_statuses() -> Iterator[None]:
     except ModelError as error:
         console.fail(error)
         raise typer.Exit(1) from None
+    except USAGE_ERROR as error:
+        from attncli.training.distributed.rank import is_first
+
+        if is_first():
+            raise
+        raise typer.Exit(error.exit_code) from None  # process 0 of torchrun prints it
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except BrokenPipeError:

@@ -181,6 +181,12 @@ def test_a_dry_run_is_computed_and_printed_by_process_0(texts: Texts, tmp_path: 
     assert (tmp_path / "said").read_text("utf-8").count("attn: ") == 1
 
 
+def test_a_usage_error_is_printed_by_process_0(tmp_path: Path) -> None:
+    wrong = ["train", "--seeed", "1"]
+    assert processes.run(2, lambda number: app.run(wrong), tmp_path / "said") == [2, 2]
+    assert (tmp_path / "said").read_text("utf-8").count("No such option") == 1
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("change", "status"), [("train.seed=2", 0), ("train.steps=-1", 1)])
