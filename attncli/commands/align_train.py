@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from attncli import console
+from attncli.commands.pair_corpora import Also, pair_corpora
 from attncli.commands.train_display import Display
 from attncli.commands.train_files import check_run_folder
 from attncli.commands.train_memory import memory_advice
 from attncli.commands.train_stop import stopping
-from attncli.data.streams import check_inputs
 from attncli.jobs import loading
 from attncli.jobs.align_train import AlignerRun
 from attncli.jobs.loading import OpenOptions
@@ -22,14 +22,6 @@ from attncli.training.corpora import CorpusConfig
 from attncli.training.events import Interrupted
 from models.installed import find_model
 
-Also = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FILE[,FILE]",
-        help="Further sentence pairs, such as those to align: source and target, or one TSV. May "
-        "be repeated.",
-    ),
-]
 Languages = Annotated[
     str,
     typer.Option(
@@ -89,10 +81,7 @@ def align_train(
       attn align train train.en train.de --from everyday -o runs/aligner
       attn align train train.en train.de --also test.en,test.de -o runs/aligner
     """
-    groups = [tuple(map(str, files)), *(tuple(text.split(",")) for text in also or [])]
-    if any(len(group) > 2 for group in groups):
-        raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
-    check_inputs([path for group in groups for path in group])
+    groups = [tuple(map(str, corpus)) for corpus in pair_corpora(files, also)]
     named = languages or languages_of(files)
     first, second = CorpusConfig(named).sides
     if first == second:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from attncli import console
 from attncli.commands.models_files import Model
-from attncli.data.streams import check_inputs
+from attncli.commands.pair_corpora import Also, pair_corpora
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.shortlist import make
 from attncli.options import Device, From, PairFiles, Threads, To
 from models.config import SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
 from models.installed import find_model
 
-Also = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FILE[,FILE]",
-        help="Further sentence pairs: source and target, or one TSV. May be repeated.",
-    ),
-]
 Common = Annotated[
     int, typer.Option(min=4, help="Most frequent target tokens, which every output may contain.")
 ]
@@ -58,10 +50,7 @@ def shortlist(
       attn models shortlist runs/en-de train.en train.de
       attn models shortlist runs/multi --to de en-de.tsv --also fr-de.tsv
     """
-    corpora = [files, *([Path(name) for name in text.split(",")] for text in also or [])]
-    if any(len(corpus) > 2 for corpus in corpora):
-        raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
-    check_inputs([path for corpus in corpora for path in corpus])
+    corpora = pair_corpora(files, also)
     with console.progress("sentence pairs") as advance:
         made = make(
             find_model(model),
