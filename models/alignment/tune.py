@@ -17,29 +17,19 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment.align import (
-    ALL_HEADS,
-    align,
-    as_batch,
-    batched,
-    both_units,
-    directions,
-    encode,
-    real,
-    statistical_aligner,
-)
-from models.alignment.chain import smoothed
+from models.alignment.align import align
 from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengths
 from models.alignment.score import GoldLinks
-from models.alignment.statistical import link_probabilities, mixed
-from models.alignment.weights import UnitWeights, attention_shape, every_head, pooled, shifted
-from models.config import MAX_BATCH_TOKENS, AlignConfig
+from models.alignment.tuning_weights import tuning_weights
+from models.alignment.weights import UnitWeights, attention_shape
+from models.config import AlignConfig
 from models.errors import InputError
 from models.inference.translator import Translator
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 SHARP = 0.45  # threshold of transport for a head that is chosen by its mutual weight
 NEAR = 0.9  # share of the best head's mutual weight at which the mean of a layer is preferred
+ROUNDS = 5  # of `agree`, at most
 NULL_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 
@@ -60,22 +50,14 @@ class Extraction(NamedTuple):
 
 
 def tune(
-    translator: Translator,
-    pairs: Iterable[tuple[str, str]],
-    gold: Iterable[GoldLinks],
-    *,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
+    translator: Translator, pairs: Iterable[tuple[str, str]], gold: Iterable[GoldLinks]
 ) -> AlignConfig:
     """Return the best settings for word links on gold; other settings are the model's own."""
-    return trials(translator, pairs, gold, max_batch_tokens=max_batch_tokens)[0].config
+    return trials(translator, pairs, gold)[0].config
 
 
 def trials(
-    translator: Translator,
-    pairs: Iterable[tuple[str, str]],
-    gold: Iterable[GoldLinks],
-    *,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
+    translator: Translator, pairs: Iterable[tuple[str, str]], gold: Iterable[GoldLinks]
 ) -> list[Trial]:
     """Compute the error rate of every setting on gold links; return the best first."""
     pairs, gold = list(pairs), list(gold)
@@ -87,7 +69,7 @@ def trials(
     layers, heads = attention_shape(translator.model.decoder)
     settings = list(extractions())
     count = torch.zeros(2, len(settings), len(NULL_THRESHOLDS), layers, heads + 1)
-    for weights_by, links in tuning_weights(translator, pairs, gold, max_batch_tokens):
+    for weights_by, links in tuning_weights(translator, pairs, gold):
         count += counts(weights_by, links, settings)
     sure = sum(len(links.sure) for links in gold)
     rates = (1 - count[0] / (count[1] + sure)).tolist()  # (W, N, L, 1 + H)
@@ -100,12 +82,7 @@ def trials(
     return sorted(tried, key=lambda trial: trial.error_rate)
 
 
-def mutual_trials(
-    translator: Translator,
-    pairs: Iterable[tuple[str, str]],
-    *,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
-) -> list[Trial]:
+def mutual_trials(translator: Translator, pairs: Iterable[tuple[str, str]]) -> list[Trial]:
     """Rank every layer, head and shift by its mutual weight, which needs no gold; best first.
 
     A weight is mutual if it is the largest of both its row and its column. A head that aligns has
@@ -119,7 +96,7 @@ def mutual_trials(
     nothing = [GoldLinks(frozenset())] * len(pairs)
     marks = translator.alignment.marks
     weight, words = torch.zeros(2, layers, heads + 1), 0
-    for weights_by, _ in tuning_weights(translator, pairs, nothing, max_batch_tokens):
+    for weights_by, _ in tuning_weights(translator, pairs, nothing):
         for shift in (0, 1):
             weights = weights_by[shift, marks].weights  # (L, 1 + H, J, I)
             weight[shift] += mutual(weights).sum((-1, -2))
@@ -146,29 +123,22 @@ class Agreement(NamedTuple):
     reverse: list[Trial]
 
 
-def agree(
-    forward: Translator,
-    reverse: Translator,
-    pairs: Iterable[tuple[str, str]],
-    *,
-    rounds: int = 5,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
-) -> Agreement:
+def agree(forward: Translator, reverse: Translator, pairs: Iterable[tuple[str, str]]) -> Agreement:
     """Choose settings without gold: the links of each direction serve as gold for the other.
 
     Two models make different mistakes, so links on which they agree are mostly right. This is
     alignment by agreement (Liang, Taskar and Klein 2006), applied to the choice of a head. The
-    first round starts from the reverse model's own settings; the search ends after `rounds`
+    first round starts from the reverse model's own settings; the search ends after ROUNDS
     rounds, or when a round changes nothing.
     """
     pairs = list(pairs)
     turned = [(target, source) for source, target in pairs]
     config = dataclasses.replace(reverse.alignment, units="word")
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         gold = gold_from(reverse, turned, config)
-        ahead = trials(forward, pairs, gold, max_batch_tokens=max_batch_tokens)
+        ahead = trials(forward, pairs, gold)
         gold = gold_from(forward, pairs, ahead[0].config)
-        back = trials(reverse, turned, gold, max_batch_tokens=max_batch_tokens)
+        back = trials(reverse, turned, gold)
         if back[0].config == config:
             break
         config = back[0].config
@@ -189,72 +159,6 @@ def extractions() -> Iterator[Extraction]:
     for shift, marks, name in product((0, 1), (False, True), EXTRACTS):
         for threshold in THRESHOLDS if name in THRESHOLDED else (AlignConfig.threshold,):
             yield Extraction(shift, marks, name, threshold)
-
-
-def tuning_weights(
-    translator: Translator,
-    pairs: Sequence[tuple[str, str]],
-    gold: Sequence[GoldLinks],
-    max_batch_tokens: int,
-) -> Iterator[tuple[dict[tuple[int, bool], UnitWeights], GoldLinks]]:
-    """Yield the weights (L, 1 + H, J, I) of each pair by shift and marks, and its gold links.
-
-    Index 0 of the heads is their mean. The statistical aligner has the share of the model's own
-    settings in all weights.
-    """
-    config = dataclasses.replace(translator.alignment, units="word")
-    ways = directions(translator, config)
-    aligner = statistical_aligner(ways[0], config)
-    tables = aligner and link_probabilities(aligner, [(a.split(), b.split()) for a, b in pairs])
-    for n, weights_by in weights_of_ways(ways, pairs, max_batch_tokens):
-        table = tables[n] if tables else None
-        if table is not None:
-            weights_by = {
-                key: found._replace(weights=mixed(found.weights, table, config.statistical))
-                for key, found in weights_by.items()
-            }
-        yield weights_by, gold[n]
-
-
-def weights_of_ways(
-    ways: Sequence[Translator], pairs: Sequence[tuple[str, str]], max_batch_tokens: int
-) -> Iterator[tuple[int, dict[tuple[int, bool], UnitWeights]]]:
-    """Yield the number of each pair and its weights, the mean of the directions in `ways`."""
-    if len(ways) == 1:
-        yield from weights_of_pairs(ways[0], pairs, max_batch_tokens)
-        return
-    turned = [(target, source) for source, target in pairs]
-    back = dict(weights_of_pairs(ways[1], turned, max_batch_tokens))
-    for n, weights_by in weights_of_pairs(ways[0], pairs, max_batch_tokens):
-        if n in back:
-            yield n, {key: mean(found, back[n][key]) for key, found in weights_by.items()}
-
-
-def mean(forward: UnitWeights, reverse: UnitWeights) -> UnitWeights:
-    """Return the mean of the weights of two directions, with the null weights of the first."""
-    return forward._replace(weights=(forward.weights + reverse.weights.mT) / 2)
-
-
-def weights_of_pairs(
-    translator: Translator, pairs: Sequence[tuple[str, str]], max_batch_tokens: int
-) -> Iterator[tuple[int, dict[tuple[int, bool], UnitWeights]]]:
-    """Yield the number of each pair, and its weights (L, 1 + H, J, I) by shift and marks."""
-    encoded = [encode(translator, *pair) for pair in pairs]
-    config = dataclasses.replace(translator.alignment, units="word")
-    for batch in batched(translator, encoded, max_batch_tokens // ALL_HEADS):
-        chosen = [encoded[n] for n in batch]
-        weights = every_head(translator.model, as_batch(translator, chosen), 0).cpu()
-        for n, rows in zip(batch, weights, strict=True):
-            each = torch.cat([rows.mean(1, keepdim=True), rows], 1)  # (L, 1 + H, T, S)
-            weights_by = {}
-            for marks in (False, True):
-                sides = both_units(
-                    translator.tokenizer, encoded[n], dataclasses.replace(config, marks=marks)
-                )
-                for shift in (0, 1):
-                    found = pooled(shifted(real(each, *sides), shift), *sides)
-                    weights_by[shift, marks] = smoothed(found, config.jump)
-            yield n, weights_by
 
 
 def counts(
