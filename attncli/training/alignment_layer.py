@@ -22,7 +22,7 @@ from torch import Tensor
 
 from attncli.data.guides import Guide, guide_table, piece_links
 from attncli.plurals import counted
-from models.alignment.align import Encoded, as_batch, encode
+from models.alignment.encoded import Encoded, as_batch, encode
 from models.config import AttentionLossConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.transformer import TransformerDecoder

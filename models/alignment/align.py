@@ -13,24 +13,30 @@ import torch
 from torch import Tensor
 
 from models.alignment.chain import smoothed
+from models.alignment.encoded import (
+    ALL_HEADS,
+    Encoded,
+    as_batch,
+    batched,
+    both_units,
+    encode,
+    real,
+    why_unaligned,
+)
 from models.alignment.links import Links, extract
 from models.alignment.statistical import link_probabilities, mixed, turned
 from models.alignment.symmetrise import symmetrise
-from models.alignment.units import Units, units
+from models.alignment.units import Units
 from models.alignment.weights import attention_shape, every_head, pooled, teacher_forced_weights
 from models.bundle.statistical import StatisticalTables
 from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ConfigurationError
-from models.inference.batching import length_batches, pad_pairs
-from models.inference.normalise import composed
 from models.inference.translator import Translator
 from models.languages import parse_direction
-from models.tokenizer import END, Tokenizer
-from models.types import Batch, Translation
+from models.tokenizer import END
+from models.types import Translation
 
 NO_LINKS: Links = frozenset()
-
-ALL_HEADS = 4  # divisor of the batch size where the weights of all layers and heads are stored
 
 
 class Alignment(NamedTuple):
@@ -48,15 +54,6 @@ class Alignment(NamedTuple):
         """Return the alignment by the mean of its weights and statistical ones (J, I)."""
         weights = mixed(self.weights, statistical, config.statistical)
         return self._replace(weights=weights, links=extract(weights, self.null, config))
-
-
-class Encoded(NamedTuple):
-    """A sentence pair as text and as token ids."""
-
-    source: list[int]
-    target: list[int]
-    source_text: str
-    target_text: str
 
 
 def align(
@@ -194,17 +191,6 @@ def align_translations(
     return with_statistics(found, translator, settings)
 
 
-def encode(translator: Translator, source: str, target: str) -> Encoded:
-    """Return a pair of texts with the ids that the model takes, target-language token included.
-
-    Decomposed accents are composed if the model knows them better so.
-    """
-    tokenizer = translator.tokenizer
-    source = composed(source, translator.source_length)
-    target = composed(target, lambda text: len(tokenizer.encode_target(text)))
-    return Encoded(translator.encode(source), tokenizer.encode_target(target), source, target)
-
-
 def align_encoded(
     translator: Translator, pairs: Sequence[Encoded], config: AlignConfig, max_batch_tokens: int
 ) -> list[Alignment]:
@@ -282,37 +268,6 @@ def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Al
     return forward._replace(links=links)
 
 
-def batched(
-    translator: Translator, pairs: Sequence[Encoded], max_batch_tokens: int
-) -> Iterable[list[int]]:
-    """Return batches of the indices of pairs that can be aligned, grouped by length."""
-    lengths = [
-        0 if why_unaligned(translator, pair) else max(len(pair.source), len(pair.target))
-        for pair in pairs
-    ]
-    return length_batches(lengths, max_tokens=max_batch_tokens)
-
-
-def as_batch(translator: Translator, pairs: Sequence[Encoded]) -> Batch:
-    """Return encoded pairs as a padded batch."""
-    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    return pad_pairs(sources, targets, translator.device)
-
-
-def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tuple[Units, Units]:
-    """Return the units of a pair's source and of its target."""
-    kind, marks = config.units, config.marks
-    return (
-        units(tokenizer.source, pair.source, pair.source_text, kind=kind, marks=marks),
-        units(tokenizer.target, pair.target, pair.target_text, kind=kind, marks=marks),
-    )
-
-
-def real(rows: Tensor, source: Units, target: Units) -> Tensor:
-    """Return one pair's weights (.., T, S) from a padded batch, without its padding."""
-    return rows[..., : len(target.shares), : len(source.shares)]
-
-
 def linked(
     rows: Tensor, source: Units, target: Units, score: float, config: AlignConfig
 ) -> Alignment:
@@ -332,12 +287,3 @@ def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Ali
     )
     note = why_unaligned(translator, pair)
     return Alignment(source.texts, target.texts, weights, NO_LINKS, 0.0, null, note)
-
-
-def why_unaligned(translator: Translator, pair: Encoded) -> str:
-    """Return the reason why a pair cannot be aligned; empty if it can."""
-    if not (pair.source_text.strip() and pair.target_text.strip()):
-        return "an empty side"
-    if len(pair.source) > translator.max_source_length:
-        return f"{len(pair.source)} source tokens, at most {translator.max_source_length} allowed"
-    return ""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment.align import Encoded, as_batch, batched, encode
+from models.alignment.encoded import Encoded, as_batch, batched, encode
 from models.alignment.weights import teacher_forced_weights
 from models.bundle.shortlist import Shortlist
 from models.config import MAX_BATCH_TOKENS, SHORTLIST_COMMON, SHORTLIST_PER_TOKEN

@@ -7,17 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from models.alignment.align import (
-    ALL_HEADS,
-    as_batch,
-    batched,
-    both_units,
-    directions,
-    encode,
-    real,
-    statistical_aligner,
-)
+from models.alignment.align import directions, statistical_aligner
 from models.alignment.chain import smoothed
+from models.alignment.encoded import ALL_HEADS, as_batch, batched, both_units, encode, real
 from models.alignment.score import GoldLinks
 from models.alignment.statistical import link_probabilities, mixed
 from models.alignment.weights import UnitWeights, every_head, pooled, shifted

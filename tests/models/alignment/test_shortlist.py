@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from attncli.embedded.grammar import Pair
 from models import load_translator
-from models.alignment.align import as_batch, encode
+from models.alignment.encoded import as_batch, encode
 from models.alignment.shortlist import LEAST, shortlist
 from models.alignment.weights import teacher_forced_weights
 from models.bundle import Bundle, read, save
