@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 import typer
 
 from attncli import console
-from attncli.data.corpus import open_bytes
 from attncli.data.streams import Write, texts_as_stream
+from attncli.data.text_files import open_bytes
 from attncli.plurals import counted
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.data import corpus
+from attncli.data import text_files
 from attncli.plurals import counted
 from models.errors import ModelError
 from models.parsing import parse_json
@@ -90,18 +90,18 @@ def styled(caption: str, style: str) -> str:
 
 
 def _is_json(path: Path | str) -> bool:
-    return corpus.read_head(path).lstrip()[:1] in (b"{", b"[")
+    return text_files.read_head(path).lstrip()[:1] in (b"{", b"[")
 
 
 def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
     """Yield name and caption of each row of a table, a token file or a CSV file."""
-    with corpus.open_text(path) as lines:
+    with text_files.open_text(path) as lines:
         first = next(lines, "")
     if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
         yield from _comma_separated(path)
         return
     numbered = NUMBERED.fullmatch(first.partition("\t")[0])
-    with corpus.open_text(path) as lines:
+    with text_files.open_text(path) as lines:
         for number, line in enumerate(lines, 1):
             name, *captions = line.split("\t")
             if not captions:
@@ -124,7 +124,7 @@ def _unnumbered(name: str, path: Path | str, number: int) -> str:
 
 
 def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
-    with corpus.open_text(path) as lines:
+    with text_files.open_text(path) as lines:
         for number, row in enumerate(_csv_rows(path, lines), 1):
             if len(row) != 2:
                 raise ModelError(
@@ -142,7 +142,7 @@ def _csv_rows(path: Path | str, lines: Iterator[str]) -> Iterator[list[str]]:
 
 
 def _json(path: Path | str) -> Any:
-    content = corpus.read_content(path)
+    content = text_files.read_content(path)
     try:
         return parse_json(content)
     except json.JSONDecodeError as error:

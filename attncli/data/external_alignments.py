@@ -17,9 +17,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.corpus import BARS, open_text
+from attncli.data.corpus import BARS
 from attncli.data.links import NUMBER, Index, parse_pharaoh, read_links
 from attncli.data.panels import Panel
+from attncli.data.text_files import open_text
 from attncli.plurals import counted
 from models.errors import ModelError
 from models.parsing import parse_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attncli.data.corpus import open_text
+from attncli.data.text_files import open_text
 from models.errors import InputError
 from models.inference.glossary import Glossary, Term
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.data.corpus import open_text
 from attncli.data.links import parse_pharaoh
+from attncli.data.text_files import open_text
 from attncli.plurals import counted
 from models.alignment.units import units
 from models.errors import ModelError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.corpus import open_text
+from attncli.data.text_files import open_text
 from models.errors import ModelError
 
 MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most

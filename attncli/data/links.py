@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.data.corpus import open_text
+from attncli.data.text_files import open_text
 from attncli.plurals import counted
 from models.errors import ModelError
 from models.limits import DIGITS, SENTENCES

@@ -12,7 +12,6 @@ from attncli.console import ShowProgress
 from attncli.data.corpus import (
     CorpusPair,
     aligned,
-    open_text,
     read_pairs,
     reference_columns,
     separator_of,
@@ -20,6 +19,7 @@ from attncli.data.corpus import (
 )
 from attncli.data.lines import Line
 from attncli.data.streams import open_output
+from attncli.data.text_files import open_text
 from attncli.escapes import one_line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names

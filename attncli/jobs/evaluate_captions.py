@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncli import console
 from attncli.console import ShowProgress
 from attncli.data.captions import has_parts, read_captions
-from attncli.data.corpus import open_text
 from attncli.data.image_index import ImageIndex, open_images
 from attncli.data.named_images import ImageFile
 from attncli.data.streams import open_output
+from attncli.data.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.caption import caption_images
 from attncli.jobs.evaluate import path_for

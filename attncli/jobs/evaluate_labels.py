@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attncli import console
-from attncli.data.corpus import open_text
 from attncli.data.labels import LabelledText, read_labelled
 from attncli.data.lines import Line
 from attncli.data.streams import open_output
+from attncli.data.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.classify import classify_lines
 from attncli.jobs.evaluate import path_for

@@ -17,7 +17,7 @@ import numpy
 import zstandard
 from PIL import Image
 
-from attncli.data import corpus
+from attncli.data import text_files
 from attncli.data.captions import read_captions
 from attncli.data.external_alignments import read_external_alignments
 from attncli.data.image_index import open_images
@@ -97,7 +97,7 @@ def _captions() -> list[bytes]:
 
 
 def _read_lines(path: Path) -> None:
-    with corpus.open_text(path) as lines:
+    with text_files.open_text(path) as lines:
         for _ in lines:
             pass
 

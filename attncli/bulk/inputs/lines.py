@@ -12,9 +12,9 @@ from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard
 from attncli.bulk.tasks import BulkTask
 from attncli.data.compression import decompressed
-from attncli.data.corpus import byte_lines
 from attncli.data.lines import Line, decode
 from attncli.data.streams import open_input
+from attncli.data.text_files import byte_lines
 
 
 class Lines:

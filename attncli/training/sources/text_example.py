@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from attncli.data.corpus import open_text, read_pairs
+from attncli.data.corpus import read_pairs
+from attncli.data.text_files import open_text
 from attncli.training.config import DataConfig, RunConfig
 
 READ = 50  # pairs among which a short one is chosen

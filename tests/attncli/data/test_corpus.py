@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from attncli.data import corpus
 from attncli.data import lines as data_lines
+from attncli.data import text_files
 from attncli.data.compression import BLOCK
 from attncli.data.corpus import (
     CorpusPair,
     fingerprint,
-    open_text,
     read_pairs,
     reference_columns,
     source_target_pairs,
 )
 from attncli.data.streams import check_inputs
+from attncli.data.text_files import open_text
 from models.errors import ModelError
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
@@ -78,7 +78,7 @@ def test_lines_far_from_the_start_are_those_of_a_short_file(
 def test_a_fault_far_from_the_start_is_told_with_its_line(
     bad: bytes, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (corpus, data_lines):
+    for module in (text_files, data_lines):
         monkeypatch.setattr(module, "LINE_BYTES", 200)
     before = [b"line %d" % number for number in range(BLOCK // 5)]
     path = write(tmp_path / "many", b"\n".join([*before, bad, b"last"]))

@@ -15,12 +15,12 @@ import zstandard
 from PIL import Image
 
 from attncli.data.captions import read_captions
-from attncli.data.corpus import open_text, read_content
 from attncli.data.external_alignments import read_external_alignments
 from attncli.data.image_index import open_images
 from attncli.data.links import read_links
 from attncli.data.named_images import named_images
 from attncli.data.split import split
+from attncli.data.text_files import open_text, read_content
 from attncli.tags import parse, project_tags
 from models.errors import ModelError
 from models.images import open_image
@@ -153,7 +153,7 @@ def test_a_frame_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
 def test_a_file_read_as_a_whole_has_a_ceiling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.data.corpus.FILE_BYTES", 1 << 20)
+    monkeypatch.setattr("attncli.data.text_files.FILE_BYTES", 1 << 20)
     with pytest.raises(ModelError, match="longer than"):
         read_content(written(tmp_path, gzip.compress(b"x" * (1 << 21))))
 
