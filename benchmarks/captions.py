@@ -3,10 +3,13 @@
     git worktree add /tmp/before da1faa0
     python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. --rounds 3
 
+    python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. \
+        --models photos photos-hard --views 4
+
 Alternates, in each round: every version on the folder of photos, every version on one photo from a
 cold start, and a Python process that imports torch and reads the same weights. Prints medians of
 processor seconds and compares the captions with those of the first version. Then it measures the
-part of the image network in this version.
+part of the image network in this version, for the first model and one view.
 """
 
 from __future__ import annotations
@@ -25,19 +28,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 ROOT = Path(__file__).resolve().parents[1]
-MODEL = Path("models/pretrained/photos")
+BOX = Path("models/pretrained")
 LAUNCH = "from attncli.app import main; main()"  # what the `attn` script does
 READ = "import sys, torch; from safetensors.torch import load_file; load_file(sys.argv[1])"
 
 
-def caption(version: Path, threads: int, *images: str) -> Measured:
+def caption(version: Path, options: list[str], *images: str) -> Measured:
     """Run `attn caption` of a version of the program."""
-    arguments = ["caption", "-m", str(version / MODEL), "--threads", str(threads), *images]
+    arguments = ["caption", *options, *images]
     environment = os.environ | {"PYTHONPATH": str(version)}
     return measure([sys.executable, "-c", LAUNCH, *arguments], environment, folder=version)
 
 
-def shares(folder: Path, threads: int) -> dict[str, float]:
+def options_of(version: Path, given: argparse.Namespace) -> list[str]:
+    """Return the options of `attn caption` for a version."""
+    models = [part for name in given.models for part in ("-m", str(version / BOX / name))]
+    views = ["--views", str(given.views)] if given.views > 1 else []
+    return [*models, *views, "--threads", str(given.threads)]
+
+
+def shares(folder: Path, model: Path, threads: int) -> dict[str, float]:
     """Return processor seconds of this version by part: decoding, image network, search."""
     import torch
 
@@ -47,9 +57,9 @@ def shares(folder: Path, threads: int) -> dict[str, float]:
 
     torch.set_num_threads(threads)
     retain_memory()  # as `attn caption` does
-    captioner = load_captioner(ROOT / MODEL)
+    captioner = load_captioner(model)
     seconds = dict.fromkeys(("decoding", "image network", "search"), 0.0)
-    files = sorted(folder.iterdir())
+    files, groups = sorted(folder.iterdir()), []
     for start in range(0, len(files), 32):
         clock = time.process_time()
         size = captioner.image_size
@@ -57,11 +67,11 @@ def shares(folder: Path, threads: int) -> dict[str, float]:
         seconds["decoding"] += time.process_time() - clock
         with torch.inference_mode():
             clock = time.process_time()
-            features = captioner.features(cast("list[Image]", images))
+            groups.append(list(captioner.features(cast("list[Image]", images))))
             seconds["image network"] += time.process_time() - clock
-        clock = time.process_time()
-        captioner.caption(list(features))
-        seconds["search"] += time.process_time() - clock
+    clock = time.process_time()
+    list(captioner.batches(groups))
+    seconds["search"] = time.process_time() - clock
     return seconds
 
 
@@ -70,11 +80,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("photos", type=Path, help="folder of photos only")
     parser.add_argument("--version", action="append", required=True, metavar="NAME=FOLDER")
+    parser.add_argument("--models", nargs="+", default=["photos"], help="names of shipped models")
+    parser.add_argument("--views", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
     os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that wait for each other take no time
-    folder = given.photos.resolve()
+    folder, model = given.photos.resolve(), ROOT / BOX / given.models[0]
     versions = {}
     for item in given.version:
         name, _, path = item.partition("=")
@@ -85,11 +97,12 @@ def main() -> None:
     for number in range(1, given.rounds + 1):
         row: dict[str, Measured] = {}
         for name, path in versions.items():
-            row[f"{len(photos)} photos, {name}"] = caption(path, given.threads, "-r", str(folder))
+            options = options_of(path, given)
+            row[f"{len(photos)} photos, {name}"] = caption(path, options, "-r", str(folder))
             captions[name] = row[f"{len(photos)} photos, {name}"].output
         for name, path in versions.items():
-            row[f"one photo, {name}"] = caption(path, given.threads, photos[0])
-        weights = str(ROOT / MODEL / "model.safetensors")
+            row[f"one photo, {name}"] = caption(path, options_of(path, given), photos[0])
+        weights = str(model / "model.safetensors")
         row["torch and the weights"] = measure([sys.executable, "-c", READ, weights])
         for name, result in row.items():
             found.setdefault(name, []).append(result.seconds)
@@ -100,7 +113,7 @@ def main() -> None:
     for name, output in captions.items():
         equal = sum(a == b for a, b in zip(first, output.splitlines(), strict=True))
         print(f"captions of {name} equal to the first version's: {equal} of {len(first)}")
-    parts = shares(folder, given.threads)
+    parts = shares(folder, model, given.threads)
     for name, seconds in parts.items():
         print(f"{name}: {seconds:.2f} s, {seconds / sum(parts.values()):.0%}")
 

@@ -165,12 +165,16 @@ def _can_factorise(query: Tensor, keys: Tensor) -> bool:
 
 
 def _largest(x: Tensor) -> float:
+    """Return the largest absolute value of an element."""
     return float(x.detach().abs().amax())
 
 
 def _exponential(x: Tensor) -> Tensor:
-    """Return exp(-2 x), with the nearest x for which fp32 represents it."""
-    return x.clamp(-REPRESENTABLE, REPRESENTABLE).mul_(-2).exp_()
+    """Return exp(-2 x), without gradients with the nearest x for which fp32 represents it."""
+    exponent = x * -2
+    if not x.requires_grad:
+        exponent.clamp_(-2 * REPRESENTABLE, 2 * REPRESENTABLE)
+    return exponent.exp_()
 
 
 def _gradients_of_a_step(
