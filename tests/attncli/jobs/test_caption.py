@@ -1,14 +1,17 @@
-"""What a user is told of a captioner after all its captions."""
+"""Captions of files, and what a user is told of a captioner after all its captions."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from attncli.data.named_images import ImageFile
-from attncli.jobs.caption import CaptionStatistics
+from attncli.jobs.caption import CaptionStatistics, caption_images
 from attncli.render.captions import CaptionedImage
 from attncli.render.image_attention.maps import AttentionMaps
+from models import load_captioner
 from models.types import Hypothesis
 
 
@@ -19,6 +22,20 @@ def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedImage:
         nothing = np.zeros(len(maps), np.float32)
         attention = AttentionMaps("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
     return CaptionedImage(ImageFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), attention)
+
+
+def test_files_have_their_captions_in_any_batches(soft_captioner: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{n}.png" for n in range(6)]
+    for n in (0, 3, 5):
+        Image.new("RGB", (32, 32), (40 * n, 200 - 40 * n, 90)).save(paths[n])
+    files, captioner = [ImageFile(path.name, path) for path in paths], load_captioner(soft_captioner)
+    groups = [files[:4], files[4:]]  # the second batch has no image that can be read
+    found = list(caption_images(groups, captioner, search=captioner.search, batch=1))
+    outcomes = [one for batch in found for one in batch]
+    assert [bool(one.note) for one in outcomes] == [False, True, True, False, True, False]
+    for n in (0, 3, 5):
+        [alone] = captioner.caption([Image.open(paths[n])])
+        assert outcomes[n].caption == alone.text
 
 
 def told(outcomes: list[CaptionedImage]) -> list[str]:

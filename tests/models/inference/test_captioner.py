@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 from PIL import Image
-from torch import Tensor
+from torch import Tensor, nn
 
 import models
 from models.attention import hard
@@ -30,6 +30,7 @@ from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
 from models.loss import AttentionLoss, LossSum
 from models.model import EncoderDecoder
+from models.packed import PackedWeights
 from models.registry import names
 from models.tokenizer import Tokenizer
 from models.types import Batch, VocabularySizes
@@ -316,6 +317,24 @@ def test_a_caption_does_not_depend_on_the_batch_or_on_cached_features(
         mixed = [images[0], *features[1:4], images[4]]
         for one, other in zip(together, captioner.caption(mixed, search=search), strict=True):
             same(one._replace(attention=None), other)
+
+
+def test_batches_are_captioned_in_order_with_weights_packed_once(
+    tiny_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captioner = Captioner(bundle_of(SOFT, tiny_tokenizer))
+    images = make_images(3)
+    together, packed = captioner.caption(images), []
+
+    def counted(*modules: nn.Module) -> PackedWeights:
+        packed.append(PackedWeights(*modules))
+        return packed[-1]
+
+    monkeypatch.setattr("models.inference.captioner.PackedWeights", counted)
+    found = list(captioner.batches(iter([images[:2], [], images[2:]])))
+    assert [len(captions) for captions in found] == [2, 0, 1] and len(packed) == 1
+    for one, other in zip(together, itertools.chain(*found), strict=True):
+        same(one, other)
 
 
 @captioners
