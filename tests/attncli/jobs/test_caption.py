@@ -28,7 +28,8 @@ def test_files_have_their_captions_in_any_batches(soft_captioner: Path, tmp_path
     paths = [tmp_path / f"{n}.png" for n in range(6)]
     for n in (0, 3, 5):
         Image.new("RGB", (32, 32), (40 * n, 200 - 40 * n, 90)).save(paths[n])
-    files, captioner = [ImageFile(path.name, path) for path in paths], load_captioner(soft_captioner)
+    captioner = load_captioner(soft_captioner)
+    files = [ImageFile(path.name, path) for path in paths]
     groups = [files[:4], files[4:]]  # the second batch has no image that can be read
     found = list(caption_images(groups, captioner, search=captioner.search, batch=1))
     outcomes = [one for batch in found for one in batch]
