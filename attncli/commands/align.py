@@ -1,37 +1,29 @@
-"""``attn align``: parse the options, align or read alignments, write and draw them."""
+"""``attn align``: options; the work is in align_run.py."""
 
 from __future__ import annotations
 
-import itertools
 import shlex
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
-from attncli import console
-from attncli.commands.drawing import Drawing, Picture, check_drawing
-from attncli.commands.line_streams import Output
-from attncli.data.lines import read_chunks
-from attncli.data.links import Index
-from attncli.data.pairs import PairLine, pairs_of_files, pairs_of_lines
-from attncli.data.panels import AlignedPair
-from attncli.data.streams import check_inputs, check_output, open_input, open_output
-from attncli.data.typed import typed_chunks
-from attncli.jobs import loading
-from attncli.jobs.align import (
-    Aligner,
-    align_side_by_side,
-    aligner_of,
-    external_only,
-    read_external,
-    with_external,
+from attncli.commands.align_run import (
+    ChosenModels,
+    ExternalInput,
+    Out,
+    pair_source,
+    with_external_alignments,
+    write_all,
 )
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.commands.drawing import check_drawing
+from attncli.commands.line_streams import Output
+from attncli.data.links import Index
+from attncli.data.streams import check_inputs, check_output
+from attncli.jobs.align import (
+    align_side_by_side,
+)
+from attncli.jobs.loading import OpenOptions
 from attncli.options import (
     MODEL,
     BatchTokens,
@@ -43,12 +35,10 @@ from attncli.options import (
     with_settings,
 )
 from attncli.overrides import AlignOverrides
-from attncli.plurals import counted
-from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
+from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of
 from attncli.render.screen import current_screen
 from models.config import MAX_BATCH_TOKENS
 from models.errors import ModelError
-from models.installed import chosen_model
 
 Files = Annotated[
     list[Path] | None,
@@ -155,7 +145,7 @@ def align(
     check_output(output)
     if len(models) > 1 and not (show or picture or FORMATS[name].picture):
         raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
-    chosen = _Chosen(
+    chosen = ChosenModels(
         models,
         reverse_model,
         overrides,
@@ -163,76 +153,19 @@ def align(
         OpenOptions(device, threads, hard_decode, to=to, source=source),
     )
     heads = FORMATS[name].heads or drawing.heads
-    with _source(files or []) as chunks:
+    with pair_source(files or []) as chunks:
         if view:
-            aligned = _with_external(chunks, bool(files), chosen, view, index, skip_bad, heads)
+            external = ExternalInput(view, index, skip_bad)
+            aligned = with_external_alignments(
+                chunks, chosen, external, has_texts=bool(files), heads=heads
+            )
         else:
             aligned = align_side_by_side(chunks, chosen.load(heads=heads))
         style = Style(probabilities, current_screen())
         out = Out(None if show and output is None else name, output, show, style, drawing)
-        refused = _write_all(aligned, out)
+        refused = write_all(aligned, out)
     if refused:
         raise typer.Exit(1)
-
-
-class _Chosen(NamedTuple):
-    """The models chosen on the command line, before they are loaded."""
-
-    models: list[Path]
-    reverse: Path | None
-    overrides: AlignOverrides
-    max_batch_tokens: int
-    options: OpenOptions
-
-    def load(self, *, heads: bool, named: bool = False) -> list[Aligner]:
-        """Load the models. This imports torch, so all cheaper checks come before it."""
-        given: list[Path | None] = [*self.models] or [None]
-        models = [chosen_model(model, "translate") for model in given]
-        options = replace(self.options, mixed=len(models) > 1)
-        names = model_names(models) if named or len(models) > 1 else [""]
-        return [
-            aligner_of(
-                loading.open_aligner(model, options),
-                self.overrides,
-                reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
-                name=name,
-                heads=heads,
-                max_batch_tokens=self.max_batch_tokens,
-            )
-            for name, model in zip(names, models, strict=True)
-        ]
-
-
-class Out(NamedTuple):
-    """Destinations of the alignments."""
-
-    format: str | None  # None: heat maps alone
-    path: Path | None
-    show: bool
-    style: Style
-    drawing: Drawing
-
-
-def _with_external(
-    chunks: Iterator[list[PairLine]],
-    given: bool,
-    chosen: _Chosen,
-    paths: list[Path],
-    index: Index | None,
-    skip_bad: bool,
-    heads: bool,
-) -> Iterator[list[AlignedPair]]:
-    """Yield external alignments, together with those of the model if one is given."""
-    read = list(itertools.chain.from_iterable(chunks)) if given else None
-    pairs, external = read_external(paths, read, index=index, skip_bad=skip_bad)
-    for path, found in zip(paths, external, strict=True):
-        if found.note:
-            console.say(f"{path.name}: {found.note}")
-    if not chosen.models:
-        yield list(external_only(pairs, external))
-        return
-    for chunk in align_side_by_side([pairs], chosen.load(heads=heads, named=True)):
-        yield list(with_external(chunk, external))
 
 
 def _check(
@@ -263,72 +196,3 @@ def _check(
     for name in ("symmetrise", "flavour"):
         if name in overrides and not reverse:
             raise typer.BadParameter("needs --reverse-model", param_hint=f"'--{name}'")
-
-
-@contextmanager
-def _source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
-    if len(files) == 2:
-        yield pairs_of_files(*files)
-        return
-    with open_input(files[0] if files else None) as stream:
-        typed = stream.isatty()
-        lines = typed_chunks(stream, "source ||| target") if typed else read_chunks(stream)
-        yield pairs_of_lines(lines)
-
-
-def _write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
-    """Write lines as they finish and documents at the end; return the number of refused pairs."""
-    picture, document = Picture(out.drawing), _Document(out.format, out.style)
-    count = refused = 0
-    with open_output(out.path) as write, _progress(shown=out.path is not None) as advance:
-        for chunk in aligned:
-            if out.format:
-                write(document.add(chunk))
-            if out.show:
-                chosen = list(filter(out.drawing.wants, chunk))
-                sys.stdout.buffer.write(written(chosen, "terminal", out.style))
-                sys.stdout.flush()
-            picture.take(chunk)
-            refused += sum(map(_reported, chunk))
-            count += len(chunk)
-            advance(count, counted(count, "pair"))
-        write(document.end())
-    picture.draw()
-    return refused
-
-
-class _Document:
-    """Alignments in one format: lines are written at once, a document at the end."""
-
-    def __init__(self, name: str | None, style: Style) -> None:
-        self.name, self.style = name, style
-        self.whole = name is not None and FORMATS[name].document is not None
-        self.pairs: list[AlignedPair] = []
-
-    def add(self, chunk: list[AlignedPair]) -> bytes:
-        """Return the bytes that can be written now."""
-        if self.whole:
-            self.pairs += chunk
-            return b""
-        return written(chunk, self.name or "", self.style)
-
-    def end(self) -> bytes:
-        """Return the bytes to write at the end."""
-        return written(self.pairs, self.name or "", self.style) if self.whole else b""
-
-
-def _reported(pair: AlignedPair) -> bool:
-    """Report a pair that could not be aligned; return True if there was one."""
-    if pair.note:
-        console.warn(f"pair {pair.number} is {pair.note}; not aligned")
-    return bool(pair.note)
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[console.ShowProgress]:
-    """Show the number of aligned pairs if results go to a file."""
-    if not shown:
-        yield lambda done, note="": None
-        return
-    with console.progress("aligning") as advance:
-        yield advance
