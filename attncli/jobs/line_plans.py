@@ -123,6 +123,8 @@ def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> Line
         return _plan_text(line, tagged.text, model, options)._replace(tagged=tagged)
     if not has_word(tagged.text):
         return LinePlan(line, [], tagged=tagged)
+    if options.copy and is_untranslatable(tagged.text):
+        return LinePlan(line, [], copied=True)
     if options.normalise:
         tagged = tagged.changed(lambda text: composed(text, model.source_length))
         tagged = tagged._replace(text=normalise_characters(tagged.text))

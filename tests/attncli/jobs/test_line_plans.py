@@ -75,7 +75,7 @@ def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
     def plan(text: str) -> LinePlan:
         return plan_line(Line(1, text), Upper(), EVERYDAY, tags=True)
 
-    assert plan("600").copied
+    assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
     assert plan("it\u2019s  a\u00a0dog ").parts == ["it's a dog"]
     assert plan("<b>it\u2019s</b>  a\u00a0dog").parts == ["it's  a dog"]
 
