@@ -12,8 +12,7 @@ import typer
 from attncli import console
 from attncli.commands.drawing import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.commands.line_streams import Input, Output, byte_progress, open_source, write_chunks
-from attncli.data.classified import ClassifiedLine
-from attncli.data.lines import read_chunks
+from attncli.data.lines import ClassifiedLine, read_chunks
 from attncli.data.streams import Write, check_output, open_output
 from attncli.data.typed import typed_chunks
 from attncli.data.weighted_text import weighted_text

@@ -16,8 +16,7 @@ from attncli.data.text_files import open_bytes
 from attncli.plurals import counted
 
 if TYPE_CHECKING:
-    from attncli.data.classified import ClassifiedLine
-    from attncli.data.lines import TranslatedLine
+    from attncli.data.lines import ClassifiedLine, TranslatedLine
 
 Done = TypeVar("Done", "TranslatedLine", "ClassifiedLine")
 

@@ -20,7 +20,7 @@ from typing import BinaryIO, NamedTuple
 from attncli.data.compression import decompressed_stream, is_compressed
 from attncli.data.panels import AlignedPair
 from models.limits import LINE_BYTES
-from models.types import Translation
+from models.types import Classification, Translation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
@@ -45,6 +45,14 @@ class TranslatedLine(NamedTuple):
     note: str = ""  # what the user should know about the line
     parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
     alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
+
+
+class ClassifiedLine(NamedTuple):
+    """A line with its labels."""
+
+    line: Line
+    result: Classification | None  # None: the line could not be classified, `note` says why
+    note: str = ""  # what the user should know about the line
 
 
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from attncli.data.classified import ClassifiedLine
+from attncli.data.lines import ClassifiedLine
 
 
 class WeightRow(NamedTuple):

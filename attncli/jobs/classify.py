@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.classified import ClassifiedLine
-from attncli.data.lines import Line
+from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.split import split
 from models.config import MAX_BATCH_TOKENS
 from models.types import Classification, LabelProbability, WordWeight

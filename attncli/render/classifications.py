@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from attncli.data.classified import ClassifiedLine
+from attncli.data.lines import ClassifiedLine
 from attncli.escapes import one_cell
 from attncli.render.json import as_json_line
 from attncli.render.rows import encoded_rows

@@ -10,8 +10,7 @@ from pathlib import Path
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import RecordResult
 from attncli.bulk.tasks.lines import LineTask
-from attncli.data.classified import ClassifiedLine
-from attncli.data.lines import Line
+from attncli.data.lines import ClassifiedLine, Line
 from attncli.jobs import loading
 from attncli.jobs.classify import classify_lines
 from attncli.jobs.loading import OpenOptions

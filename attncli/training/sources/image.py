@@ -74,9 +74,9 @@ class ImageTraining(TrainingSource):
 
     def example(self, config: RunConfig, folder: Path) -> str:
         """Return a command that captions an image of the training data."""
-        from attncli.training.sources.image_example import example
+        from attncli.training.sources.examples import image_example
 
-        return example(config.data, folder)
+        return image_example(config.data, folder)
 
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
         """Return a hash of the files of captions, and of the image network if it is shipped."""

@@ -66,7 +66,7 @@ class LabelTraining(TrainingSource):
 
     def example(self, config: RunConfig, folder: Path) -> str:
         """Return a command that classifies a text of the training data."""
-        from attncli.training.sources.text_example import label_example
+        from attncli.training.sources.examples import label_example
 
         return label_example(config.data, folder)
 

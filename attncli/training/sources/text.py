@@ -79,9 +79,9 @@ class TextTraining(TrainingSource):
 
     def example(self, config: RunConfig, folder: Path) -> str:
         """Return a command that translates a sentence of the training data."""
-        from attncli.training.sources.text_example import example
+        from attncli.training.sources.examples import text_example
 
-        return example(config, folder)
+        return text_example(config, folder)
 
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
         """Return a hash of training, dev and alignment files."""

@@ -1,4 +1,4 @@
-"""A command line that uses a trained model on a text of its training data."""
+"""Command lines that use a trained model on an example of its training data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attncli.data.corpus import read_pairs
+from attncli.data.image_index import open_images
+from attncli.data.named_images import SUFFIXES
 from attncli.data.text_files import open_text
 from attncli.training.config import DataConfig, RunConfig
 
@@ -16,7 +18,7 @@ SHORT = 60  # characters
 FALLBACK = "A dog runs."
 
 
-def example(config: RunConfig, folder: Path) -> str:
+def text_example(config: RunConfig, folder: Path) -> str:
     """Return `echo SENTENCE | attn translate`, with `--to LANGUAGE` for a multilingual model.
 
     folder: of the run, where sentences of the embedded grammar are.
@@ -36,6 +38,17 @@ def label_example(data: DataConfig, folder: Path) -> str:
         return (
             f"echo {shlex.quote(short([row[1] for row in rows if len(row) > 1]))} | attn classify"
         )
+
+
+def image_example(data: DataConfig, folder: Path) -> str:
+    """Return `attn caption IMAGE`; IMAGE is a file, or a member of a TAR file.
+
+    folder: of the run, where generated scenes are.
+    """
+    images = Path(data.images or folder / "images.tar")
+    names = sorted(name for name in open_images(images).places if name.lower().endswith(SUFFIXES))
+    image = images / names[0] if names else Path("IMAGE")
+    return f"attn caption {shlex.quote(str(image))}"
 
 
 def short(texts: Iterable[str]) -> str:
