@@ -31,7 +31,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.bundle.settings"],
     ["models.bundle.precision", "models.installed"],
     ["models.bundle.weights"],
-    ["models.attention"],
+    ["models.attention", "models.cells"],
     ["models.encoders", "models.pooling"],
     ["models.decoders"],
     ["models.model"],

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from models.attention.base import Attention, History
 from models.attention.heads import Heads, HeadsHistory, attention
 from models.attention.read import Soft
+from models.cells import Bridge, Recurrence
 from models.config import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
-from models.decoders.cells import Bridge, Recurrence
 from models.dropout import Dropout
 from models.errors import ConfigurationError
 from models.layers import Embedding

@@ -1,7 +1,7 @@
 """GRU and LSTM layers over a batch of padded sentences in inference, with the products of oneDNN.
 
 torch computes them with MKL (see models/linear.py). For one sentence, its loop is the faster one.
-GRU and LSTM are those of models/decoders/cells.py; torch stacks the gates of an LSTM as i, f, g, o.
+GRU and LSTM are those of models/cells.py; torch stacks the gates of an LSTM as i, f, g, o.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from models.decoders.cells import next_gru_state
+from models.cells import next_gru_state
 from models.layers import tanh
 from models.linear import linear, prefers_onednn
 from models.packed import PackedMap

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from models.bundle import build
+from models.cells import Bridge, GruCell, LstmCell, Recurrence
 from models.config import ModelConfig
-from models.decoders.cells import Bridge, GruCell, LstmCell, Recurrence
 from models.encoders.rnn import RnnEncoder
 from models.families.luong import Luong
 from models.families.rnnsearch import RnnSearch
