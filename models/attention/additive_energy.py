@@ -170,7 +170,7 @@ def _largest(x: Tensor) -> float:
 
 
 def _exponential(x: Tensor) -> Tensor:
-    """Return exp(-2 x), without gradients with the nearest x for which fp32 represents it."""
+    """Return exp(-2 x); without gradients, x is clamped so that fp32 represents the result."""
     exponent = x * -2
     if not x.requires_grad:
         exponent.clamp_(-2 * REPRESENTABLE, 2 * REPRESENTABLE)
