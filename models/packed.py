@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from models.linear import prefers_onednn
 from models.products import FEWEST
+from models.token_map import TokenMap, TokenTable
 
 
 class PackedMap:
@@ -50,6 +51,7 @@ class PackedWeights:
     def __init__(self, *modules: nn.Module) -> None:
         self.modules = modules
         self.maps: dict[nn.Module, PackedMap] = {}
+        self.tables: dict[nn.Module, TokenTable] = {}
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -66,11 +68,18 @@ class PackedWeights:
                 if packed is None:
                     packed = self.maps[layer] = PackedMap(layer.weight, layer.bias)  # type: ignore[arg-type]
                 layer.__dict__.update(forward=packed, last_columns=packed.last_columns)
+                if isinstance(layer, TokenMap):
+                    layer.__dict__["table"] = self._table(layer)
             yield
         finally:
             for layer in layers:
-                for name in ("forward", "last_columns"):
+                for name in ("forward", "last_columns", "table"):
                     layer.__dict__.pop(name, None)
+
+    def _table(self, layer: TokenMap) -> TokenTable:
+        if layer not in self.tables:
+            self.tables[layer] = TokenTable(layer)
+        return self.tables[layer]
 
 
 def packed_weights(*modules: nn.Module) -> AbstractContextManager[None]:

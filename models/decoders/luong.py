@@ -20,7 +20,7 @@ from models.decoders.recurrent import (
 )
 from models.deferred import DeferredLinear
 from models.layers import Embedding, tanh
-from models.linear import Linear
+from models.token_map import EmbeddedTokens, TokenMap
 
 
 class LuongDecoder(RecurrentDecoder):
@@ -32,7 +32,7 @@ class LuongDecoder(RecurrentDecoder):
         super().__init__(embedding, config, value_size=value_size, final_size=final_size)
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
-        self.token_gates = Linear(config.embedding, gates)
+        self.token_gates = TokenMap(embedding, gates)
         self.feed_gates = (
             DeferredLinear(self.size, gates, bias=False) if config.input_feeding else None
         )
@@ -68,6 +68,6 @@ class LuongDecoder(RecurrentDecoder):
         after = RecurrentState(moved.recurrent, fed, read.history)
         return RecurrentStep(after, attentional, read.context, read)
 
-    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, tokens: EmbeddedTokens, steps: list[RecurrentStep]) -> Tensor:
         """Return the attentional vectors (R, T, D)."""
         return torch.stack([step.hidden for step in steps], 1)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.attention.base import Attention, History
 from models.attention.heads import Heads, HeadsHistory, attention
@@ -22,6 +22,7 @@ from models.dropout import Dropout
 from models.errors import ConfigurationError
 from models.layers import Embedding
 from models.linear import linear
+from models.token_map import EmbeddedTokens, TokenMap
 from models.types import AttentionOutput, Memory
 
 
@@ -78,7 +79,7 @@ class RecurrentStep(NamedTuple):
 class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     """Recurrence, bridge and attention, and the loop over target tokens."""
 
-    token_gates: nn.Linear  # the embedded token's part of the gates
+    token_gates: TokenMap  # the embedded token's part of the gates
 
     def __init__(
         self,
@@ -139,15 +140,15 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
-        embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
+        read = EmbeddedTokens(tokens, self.dropout(self.embedding(tokens)))
         steps: list[RecurrentStep] = []
-        for gates in self.token_gates(embedded).unbind(1):  # (R, G)
+        for gates in self.token_gates.of_tokens(read).unbind(1):  # (R, G)
             steps.append(self.step(gates, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
         return DecoderOutput(
-            self.features(embedded, steps),
+            self.features(read, steps),
             state,
             *stacked(reads, want_weights=want_weights),
             gates=torch.cat(factors, 1) if factors and want_weights else None,
@@ -160,8 +161,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Read the memory and update the state; gates (R, G) are the token's part."""
         raise NotImplementedError
 
-    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
-        """Return the output layer's input (R, T, D) from embedded tokens (R, T, E) and steps."""
+    def features(self, tokens: EmbeddedTokens, steps: list[RecurrentStep]) -> Tensor:
+        """Return the output layer's input (R, T, D) from tokens (R, T) and the steps of each."""
         raise NotImplementedError
 
     def read(

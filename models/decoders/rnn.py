@@ -21,6 +21,7 @@ from models.decoders.recurrent import (
 from models.deferred import DeferredLinear
 from models.layers import Embedding
 from models.linear import Linear
+from models.token_map import EmbeddedTokens, TokenMap
 from models.types import AttentionOutput, Memory
 
 
@@ -41,9 +42,9 @@ class RnnDecoder(RecurrentDecoder):
         )
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
-        self.token_gates = Linear(config.embedding, gates)
+        self.token_gates = TokenMap(embedding, gates)
         self.context_gates = DeferredLinear(context_size, gates, bias=False)
-        self.token_out = Linear(config.embedding, 2 * readout)
+        self.token_out = TokenMap(embedding, 2 * readout)
         self.state_out = Linear(config.hidden, 2 * readout, bias=False)
         self.context_out = Linear(context_size, 2 * readout, bias=False)
 
@@ -71,7 +72,7 @@ class RnnDecoder(RecurrentDecoder):
         after = RecurrentState(recurrent, history=None if read is None else read.history)
         return RecurrentStep(after, after.hidden, context, read)
 
-    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, tokens: EmbeddedTokens, steps: list[RecurrentStep]) -> Tensor:
         """Compute the maxout over y, s and c: (R, T, readout)."""
         states = torch.stack([step.hidden for step in steps], 1)
         mapped = [step.of_readout for step in steps if step.of_readout is not None]
@@ -80,7 +81,7 @@ class RnnDecoder(RecurrentDecoder):
         else:
             of_contexts = self.context_out(torch.stack([step.context for step in steps], 1))
         mixed = (
-            self.token_out(embedded) + self.state_out(states) + of_contexts
+            self.token_out.of_tokens(tokens) + self.state_out(states) + of_contexts
         )  # (R, T, 2 * readout)
         features: Tensor = self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
         return features

@@ -8,8 +8,10 @@ import pytest
 import torch
 from torch import nn
 
+from models.layers import Embedding
 from models.linear import Linear, prefers_onednn
 from models.packed import PackedMap, PackedWeights, packed_weights
+from models.token_map import TokenMap
 
 packs = pytest.mark.skipif(not prefers_onednn(), reason="a processor for which MKL is fast")
 
@@ -94,3 +96,15 @@ def test_nothing_is_packed_where_gradients_are_needed() -> None:
     one = layer()
     with packed_weights(one):
         assert "forward" not in one.__dict__
+
+
+@packs
+def test_the_batches_of_a_stream_share_the_table_of_tokens() -> None:
+    embedding = Embedding(9, 256)
+    one, tables = TokenMap(embedding, 300).eval(), []
+    packed = PackedWeights(one)
+    for _ in range(2):
+        with torch.inference_mode(), packed.used():
+            tables.append(one.table)
+    assert tables[0] is not None and tables[0] is tables[1]
+    assert one.table is None

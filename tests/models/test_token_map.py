@@ -1,0 +1,37 @@
+"""Maps of tokens from a table equal those that are computed each time."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.layers import Embedding
+from models.token_map import EmbeddedTokens, TokenMap, TokenTable
+
+
+@torch.inference_mode()
+def test_a_table_computes_each_token_once() -> None:
+    torch.manual_seed(1)
+    embedding = Embedding(9, 5, scale=2.0)
+    layer = TokenMap(embedding, 4)
+    table, computed, original = TokenTable(layer), [], layer.forward
+
+    def recorded(x: Tensor) -> Tensor:
+        computed.append(len(x))
+        return original(x)
+
+    layer.forward = recorded  # type: ignore[method-assign]
+    for ids in ([[3, 4]], [[4], [5]], [[3], [5]]):
+        tokens = EmbeddedTokens(torch.tensor(ids), embedding(torch.tensor(ids)))
+        torch.testing.assert_close(table(tokens), original(tokens.vectors))
+    assert computed == [2, 1]
+
+
+@torch.inference_mode()
+def test_the_table_is_not_used_in_training_mode() -> None:
+    embedding = Embedding(9, 5)
+    layer, ids = TokenMap(embedding, 4), torch.tensor([[3]])
+    layer.table = TokenTable(layer)
+    layer.eval().of_tokens(EmbeddedTokens(ids, embedding(ids)))
+    other = torch.randn(1, 1, 5)  # as dropout changes it
+    assert torch.equal(layer.train().of_tokens(EmbeddedTokens(ids, other)), layer(other))
