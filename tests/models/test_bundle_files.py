@@ -101,7 +101,8 @@ def test_a_model_is_built_within_the_room_of_its_weights(
     model = build(config, sizes_of(tiny_tokenizer, config.family))
     save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), tmp_path)
     monkeypatch.setattr(weights, "SPARE", 20_000)
-    read(tmp_path)
+    found = read(tmp_path).model.state_dict()
+    assert all(value.equal(found[name]) for name, value in model.state_dict().items())
 
 
 @pytest.mark.parametrize("setting", ["embedding", "hidden", "encoder_layers", "decoder_layers"])

@@ -113,7 +113,11 @@ def test_captioners_are_not_compared_with_translators() -> None:
 
 
 def test_every_variant_of_the_default_list_can_be_built() -> None:
-    compare.check_all(variants(ComparedTexts.variants, BASE, []))
+    found = variants(ComparedTexts.variants, BASE, [])
+    assert [variant.name for variant in found] == list(ComparedTexts.variants)
+    compare.check_all(found)
+    with pytest.raises(ModelError, match="variant heads=7: 7 attention heads"):
+        compare.check_all(variants(["heads=7"], BASE, []))
 
 
 def test_a_comparison_continues_and_adds(

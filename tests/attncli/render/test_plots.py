@@ -35,8 +35,11 @@ def test_curves_of_a_run_that_has_only_some_records(kinds: tuple[str, ...], tmp_
 
 
 def test_dev_scores_without_a_loss_or_without_bleu(tmp_path: Path) -> None:
-    for missing in ("bleu", "loss"):
+    pictures = []
+    for missing in ("", "bleu", "loss"):
         curves(tmp_path / "x.png", [{**record, missing: None} for record in HISTORY])
+        pictures.append((tmp_path / "x.png").read_bytes())
+    assert len(set(pictures)) == 3  # a curve is missing in the second and in the third
 
 
 def test_no_window_is_opened_and_pyplot_stays_out(tmp_path: Path) -> None:
