@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 
 LINE_BYTES = 16 * MIB
 LINE_TAGS = 10_000

@@ -56,11 +56,11 @@ def files(photos: Path) -> list[Path]:
     return sorted(path for path in photos.rglob("*.*"))
 
 
-def expected(model: Path, paths: list[Path], search: SearchConfig = SEARCH) -> list[str]:
+def expected(model: Path, paths: list[Path]) -> list[str]:
     """Return the captions in Python, each image by itself; all are cut at the limit of SHORT."""
     captioner = load_captioner(model)
     images = [open_image(path, least=32) for path in paths]
-    found = [captioner.caption([image], search=search)[0].hypotheses[0] for image in images]
+    found = [captioner.caption([image], search=SEARCH)[0].hypotheses[0] for image in images]
     assert all(best.truncated for best in found)
     return [re.sub(r"[\r\n\t]", " ", best.text) for best in found]
 

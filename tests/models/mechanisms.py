@@ -69,12 +69,12 @@ def close(one: Tensor, other: Tensor, config: AttentionConfig) -> None:
     torch.testing.assert_close(one, other, **CLOSE, msg=lambda text: f"{config}\n{text}")
 
 
-def a_past(slots: int = 5, queries: int = 3) -> History:
-    """Return a history of two sentences, (B, T, ..)."""
+def a_past() -> History:
+    """Return a history of two sentences with 3 queries to 5 slots, (B, T, ..)."""
     random = torch.Generator().manual_seed(5)
-    previous = torch.rand(2, queries, slots, generator=random).softmax(-1)
-    total = torch.rand(2, queries, slots, generator=random) * 3
-    return History(torch.full((2, queries), 2.0), previous, total, torch.zeros(2, queries))
+    previous = torch.rand(2, 3, 5, generator=random).softmax(-1)
+    total = torch.rand(2, 3, 5, generator=random) * 3
+    return History(torch.full((2, 3), 2.0), previous, total, torch.zeros(2, 3))
 
 
 def refused(make: Callable[[], Any], *facts: str) -> None:

@@ -45,14 +45,14 @@ def translator(bundle: Path) -> Translator:
     return load_translator(bundle)
 
 
-def multilingual(tokenizer: Tokenizer, folder: Path, config: TokenizerConfig = CONFIG) -> Path:
+def multilingual(tokenizer: Tokenizer, folder: Path) -> Path:
     """Save a Transformer with random weights and target languages."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(3)
         model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer"))
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.4)
-    save(Bundle(model, tokenizer, config, SEARCH), folder)
+    save(Bundle(model, tokenizer, CONFIG, SEARCH), folder)
     return folder
 
 

@@ -16,10 +16,6 @@ from tests.torture.worker import KILLED, Result, Workers
 CALLS = ("open", "fsync", "replace", "link", "truncate", "ftruncate", "mkdir", "unlink", "write")
 
 
-class Full(OSError):
-    """The disk is full."""
-
-
 def fail_at(number: int, how: str) -> Callable[[], int]:
     """Let the call of this number (from 1) of `CALLS` kill the process, or find a full disk.
 

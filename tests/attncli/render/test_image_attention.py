@@ -28,11 +28,10 @@ from attncli.render.screen import Screen
 from models.errors import ModelError
 
 WORDS = ("a", "<b>red</b>", "円", "on")
-GREY = np.full((32, 32, 3), 200, np.uint8)
 
 
-def one_cell(row: int, column: int, side: int = 4) -> np.ndarray:
-    found = np.zeros((side, side), np.float32)
+def one_cell(row: int, column: int) -> np.ndarray:
+    found = np.zeros((4, 4), np.float32)
     found[row, column] = 1
     return found
 

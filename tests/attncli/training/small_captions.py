@@ -42,8 +42,8 @@ def image(colour: str, place: str, shift: int) -> bytes:
     return stream.getvalue()
 
 
-def write_images(folder: Path, *, every: int = 4) -> Files:
-    """Images in a folder and their captions, two of each; every so many are for dev."""
+def write_images(folder: Path) -> Files:
+    """Write images to a folder, and two captions of each; every fourth is for dev."""
     files = Files(folder / "images", folder / "train.tsv", folder / "dev.tsv")
     files.images.mkdir()
     rows: tuple[list[str], list[str]] = ([], [])
@@ -51,7 +51,7 @@ def write_images(folder: Path, *, every: int = 4) -> Files:
         name = f"{colour}-{place}-{shift}.png"
         (files.images / name).write_bytes(image(colour, place, shift))
         said = (f"A {colour} square on the {place} .", f"On the {place} is something {colour} .")
-        rows[number % every == 0].extend(f"{name}\t{text}\n" for text in said)
+        rows[number % 4 == 0].extend(f"{name}\t{text}\n" for text in said)
     for path, part in zip(files[1:], rows, strict=True):
         path.write_text("".join(part), "utf-8")
     return files

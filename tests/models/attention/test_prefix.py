@@ -10,8 +10,8 @@ from models.attention.multihead import CrossAttention
 from models.attention.prefix import BLOCK, Prefix
 
 
-def slot(rows: int = 3) -> KeyValue:
-    return KeyValue(torch.randn(rows, 2, 1, 4), torch.randn(rows, 2, 1, 4))
+def slot() -> KeyValue:
+    return KeyValue(torch.randn(3, 2, 1, 4), torch.randn(3, 2, 1, 4))
 
 
 def keys(prefix: Prefix) -> Tensor:
