@@ -2,6 +2,7 @@
 
 Either is an index from names to places in files; an image's bytes are read when they are asked
 for. Captions often name images without their folders, so a name is also searched without folders.
+macOS writes accents of names as separate characters (Unicode NFD), so both forms are searched.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import itertools
 import os
 import sys
 import tarfile
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,18 +51,22 @@ class ImageIndex:
 
     path: Path
     places: dict[str, FileRange]
-    alone: dict[str, list[str]] = field(repr=False)  # names without folders: the whole ones
+    alone: dict[str, list[str]] = field(repr=False)  # names without folders, NFC: the whole ones
 
     def find(self, name: str) -> FileRange | None:
         """Return the place of an image, by its whole name or the last part of it; None if missing.
 
+        A name with the same accents in other characters is found if none is written as given.
         Two files of one name in several folders are a ModelError, unless the folder is named too.
         """
         whole = _plain(name)
         if whole in self.places:
             return self.places[whole]
-        candidates = self.alone.get(whole.rpartition("/")[2], [])
+        candidates = self.alone.get(_last_part(whole), [])
         nearer = [other for other in candidates if _one_ends_with_the_other(other, whole)]
+        nearer = nearer or [
+            other for other in candidates if _one_ends_with_the_other(_nfc(other), _nfc(whole))
+        ]
         nearer = nearer or candidates
         if len(nearer) > 1:
             raise ModelError(
@@ -83,7 +89,7 @@ def open_images(path: Path | str) -> ImageIndex:
         raise ModelError(f"{path} has more than {ARCHIVE_MEMBERS:,} files", "fewer of them")
     alone: dict[str, list[str]] = {}
     for name in places:
-        alone.setdefault(name.rpartition("/")[2], []).append(name)
+        alone.setdefault(_last_part(name), []).append(name)
     if not places:
         raise ModelError(f"{path} holds no file", "images")
     return ImageIndex(path, places, alone)
@@ -120,6 +126,15 @@ def _plain(name: str) -> str:
     while name.startswith("./"):
         name = name[2:]
     return name
+
+
+def _last_part(name: str) -> str:
+    """Return a name without its folders, with composed accents."""
+    return _nfc(name.rpartition("/")[2])
+
+
+def _nfc(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
 def _one_ends_with_the_other(one: str, other: str) -> bool:

@@ -52,6 +52,19 @@ def test_one_name_in_two_folders_needs_its_folder(tmp_path: Path) -> None:
         assert place is not None and place.read() == b"2"
 
 
+def test_accents_of_names_may_be_composed_or_decomposed(tmp_path: Path) -> None:
+    composed, decomposed = "caf\u00e9.jpg", "cafe\u0301.jpg"
+    for stored, asked in ((composed, decomposed), (decomposed, composed)):
+        images = open_images(archive(tmp_path / "one.tar", {f"x/{stored}": b"1"}))
+        for name in (asked, f"x/{asked}"):
+            place = images.find(name)
+            assert place is not None and place.read() == b"1"
+    both = archive(tmp_path / "both.tar", {composed: b"1", f"x/{decomposed}": b"2"})
+    for name, content in ((composed, b"1"), (decomposed, b"2"), (f"x/{composed}", b"1")):
+        place = open_images(both).find(name)
+        assert place is not None and place.read() == content
+
+
 @pytest.mark.parametrize("kind", ["missing", "compressed", "text", "empty"])
 def test_what_holds_no_images_is_refused(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "images"
