@@ -151,7 +151,7 @@ def check_search(overrides: SearchOverrides) -> None:
     kept = {"beam": beam, "greedy": 1}.get(search.method, search.nbest)
     if search.nbest > kept:
         raise typer.BadParameter(
-            f"{search.nbest} outputs of the {kept} that --method {search.method} keeps",
+            f"{search.nbest} outputs, but --method {search.method} keeps {kept}",
             param_hint="'--nbest'",
         )
 

@@ -7,6 +7,7 @@ The vocabulary is trained on the raw training text and has a token for every byt
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,9 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
             minloglevel=2,
         )
     except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
+        reason = re.sub(
+            r"^.*\) \[.*?\] ", "", str(error).splitlines()[-1].strip()
+        )  # its place in C++
         raise InputError(
             f"SentencePiece could not train {size} tokens ({reason})",
             "more text, or another size",

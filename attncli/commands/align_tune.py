@@ -16,7 +16,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.jobs.tune import Tuned, keep, tune_alone, tune_by_agreement, tune_on
 from attncli.options import MODEL, Device, From, PairFiles, Threads, To
 from attncli.render.columns import columns
-from models.installed import find_model, no_model_given
+from models.installed import check_own, find_model, no_model_given
 
 if TYPE_CHECKING:
     from models.alignment import Trial
@@ -90,6 +90,8 @@ def tune(
     if len(model) > 1:
         raise typer.BadParameter("one model is tuned at a time", param_hint="'--model' / '-m'")
     folder, reverse_model = find_model(model[0]), reverse_model and find_model(reverse_model)
+    for own in [] if dry_run else filter(None, [folder, reverse_model]):
+        check_own(own)
     options = OpenOptions(device, threads, to=to, source=source)
     if gold is not None:
         known = read_gold(gold, files, index=gold_index, skip_bad=skip_bad)

@@ -13,7 +13,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.jobs.shortlist import make
 from attncli.options import Device, From, PairFiles, Threads, To
 from models.config import SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
-from models.installed import find_model
+from models.installed import check_own, find_model
 
 Common = Annotated[
     int, typer.Option(min=4, help="Most frequent target tokens, which every output may contain.")
@@ -50,10 +50,11 @@ def shortlist(
       attn models shortlist runs/en-de train.en train.de
       attn models shortlist runs/multi --to de en-de.tsv --also fr-de.tsv
     """
-    corpora = pair_corpora(files, also)
+    corpora, folder = pair_corpora(files, also), find_model(model)
+    check_own(folder)
     with console.progress("sentence pairs") as advance:
         made = make(
-            find_model(model),
+            folder,
             corpora,
             OpenOptions(device, threads, to=to, source=source),
             common=common,

@@ -14,7 +14,13 @@ from attncli.data.compression import decompressed_stream
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.registry import TEXT, DocumentFormat, format_of, read_document
+from attncli.documents.registry import (
+    TEXT,
+    DocumentFormat,
+    format_of,
+    named_delimiter,
+    read_document,
+)
 from attncli.jobs.output_checks import OutputReport
 from models.errors import InputError
 from models.limits import FILE_BYTES
@@ -74,9 +80,10 @@ def document_choice(
         raise typer.BadParameter("cannot be combined with --field", param_hint="'--keep'")
     if name == TEXT:
         return None
-    return DocumentChoice(
-        name, DocumentOptions(tuple(columns or ()), tuple(fields or ()), tuple(keep or ()))
+    options = DocumentOptions(
+        tuple(columns or ()), tuple(fields or ()), tuple(keep or ()), named_delimiter(path)
     )
+    return DocumentChoice(name, options)
 
 
 def check_plain_output(**given: bool) -> None:

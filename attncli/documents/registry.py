@@ -45,6 +45,12 @@ def format_of(path: Path | None) -> str:
     return next((key for key, row in FORMATS.items() if suffix in row.suffixes), TEXT)
 
 
+def named_delimiter(path: Path | None) -> str:
+    """Return the delimiter of a table that the name of a file tells; "" if it tells none."""
+    is_tsv = path is not None and ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]]
+    return "\t" if is_tsv else ""
+
+
 def read_document(content: str, name: str, options: DocumentOptions) -> Document:
     """Return the segments of a content in a format of the table.
 

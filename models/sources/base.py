@@ -14,7 +14,7 @@ class Source:
     """One kind of input: its vocabulary, and the class that runs a trained model on it."""
 
     task: ClassVar[str]  # the command that runs such a model: "translate"
-    ability: ClassVar[str]  # for messages: "reads texts"
+    ability: ClassVar[str]  # for messages: "translates texts"
     runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
     shared_weights: ClassVar[str] = ""  # prefix of weights that models may share; empty: none
     graph_inputs: ClassVar[str] = ""  # module:Class, inputs of ONNX graphs; empty: no export

@@ -12,7 +12,7 @@ class TextSource(Source):
     """
 
     task = "translate"
-    ability = "reads texts"
+    ability = "translates texts"
     runner = "models.inference.translator:Translator"
     graph_inputs = "models.onnx.inputs:TokenIds"
     ensemble = "models.inference.ensemble_translator:EnsembleTranslator"

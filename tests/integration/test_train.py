@@ -172,7 +172,7 @@ def test_dev_files_may_stand_before_the_others(
     [
         (["-s", "train.ephocs=1"], 1, "did you mean epochs"),
         (["-s", "data.max_length=1"], 1, "no usable pair"),
-        (["-s", "tokenizer.size=10"], 1, "SentencePiece could not train"),
+        (["-s", "tokenizer.size=10"], 1, "could not train 10 tokens (Vocabulary size is smaller"),
         (["-p", "transformer-tony"], 1, "transformer-tiny"),
         (["-s", "model.heads=3"], 1, "heads"),
         (["no such file"], 1, "cannot read"),

@@ -26,7 +26,7 @@ def test_images_have_no_source_vocabulary() -> None:
 
 def test_a_model_of_another_kind_is_refused_with_the_command_for_it() -> None:
     check_source("captioner", "image")
-    with pytest.raises(ModelError, match="captions images.*reads texts.*attn caption"):
+    with pytest.raises(ModelError, match="captions images.*translates texts.*attn caption"):
         check_source("captioner", "text")
     with pytest.raises(ModelError, match="unknown family"):
         source_of("no-such-family")

@@ -10,7 +10,7 @@ import pytest
 
 from attncli.app import run
 from attncli.embedded.grammar import Pair
-from models import load_translator
+from models import installed, load_translator
 from models.bundle.settings import SHORTLIST
 from models.tokenizer import train
 from tests.models.test_languages import CONFIG, multilingual
@@ -57,6 +57,24 @@ def test_a_shortlist_is_made_and_used(
     assert run(["models", "pack", str(model), packed, "--weights", "fp32"]) == 0
     assert SHORTLIST in zipfile.ZipFile(packed).namelist()
     assert run(["evaluate", "-m", str(model), *texts, "--shortlist"]) == 0
+
+
+@pytest.mark.parametrize("command", ["models shortlist", "align tune -m"])
+def test_a_shipped_model_is_not_changed(
+    command: str,
+    model: Path,
+    texts: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(installed, "BOX", model.parent)
+    before = sorted((path.name, path.read_bytes()) for path in model.iterdir())
+    assert run([*command.split(), str(model), *texts]) == 1
+    assert (
+        f"model is shipped with attn; expected a model of your own; copy it: cp -r {model} runs/"
+        in (capfd.readouterr().err)
+    )
+    assert sorted((path.name, path.read_bytes()) for path in model.iterdir()) == before
 
 
 def test_few_tokens_change_the_outputs(model: Path, texts: tuple[str, str], tmp_path: Path) -> None:

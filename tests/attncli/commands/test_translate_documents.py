@@ -32,6 +32,16 @@ def test_a_document_is_recognised_by_its_name(tmp_path: Path) -> None:
     assert b"<I>A DOG</I>\r\n" in (tmp_path / "a.srt.out").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
+def test_the_cells_of_a_tsv_file_end_at_tabs_also_if_it_has_more_commas(
+    name: str, tmp_path: Path
+) -> None:
+    path, content = tmp_path / name, b"a, b, c\tx\na, b\ty\n"
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert translate(path, "--column", "2") == 0
+    assert (tmp_path / f"{name}.out").read_bytes() == b"a, b, c\tX\na, b\tY\n"
+
+
 def test_a_compressed_document_is_recognised_by_the_name_before(tmp_path: Path) -> None:
     path = tmp_path / "a.srt.gz"
     path.write_bytes(gzip.compress(SRT))

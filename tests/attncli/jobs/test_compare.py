@@ -108,7 +108,7 @@ def test_captioners_are_not_compared_with_translators() -> None:
     preset = "show-attend-tell-soft-nano"
     with pytest.raises(ModelError, match=f"{preset}, which captions images.*--preset {preset} "):
         find(preset, BASE)
-    with pytest.raises(ModelError, match="reads texts, in a comparison of captions"):
+    with pytest.raises(ModelError, match="translates texts, in a comparison of captions"):
         find("rnnsearch-nano", run_config(preset))
 
 

@@ -51,7 +51,7 @@ def test_names_of_poolings_are_settings_of_a_classifier() -> None:
     assert found.config.model.attention.score == "general"
     with pytest.raises(ModelError, match="unknown variant 'none'"):
         find("none", base)
-    with pytest.raises(ModelError, match="reads texts, in a comparison of labels"):
+    with pytest.raises(ModelError, match="translates texts, in a comparison of labels"):
         find("rnnsearch-nano", base)
     with pytest.raises(ModelError, match="classifies texts, in a comparison of translations"):
         find("bilstm-attention-nano", run_config("rnnsearch-nano"))

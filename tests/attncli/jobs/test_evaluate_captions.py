@@ -197,4 +197,4 @@ def test_a_text_model_is_refused(
 ) -> None:
     options = ["-m", str(tiny_bundle), "--images", str(photos)]
     assert app.run(["evaluate", "captions", *options, captions]) == 1
-    assert "reads texts" in capsys.readouterr().err
+    assert "translates texts" in capsys.readouterr().err

@@ -86,7 +86,9 @@ def test_captioners_share_an_image_network_in_a_folder(
     assert load(add(whole)).config == load(shared.path).config
     with pytest.raises(ModelError, match="a folder; leave out --share"):
         pack(soft_captioner, tmp_path / "x.zip", Packing(share="photos"))
-    with pytest.raises(ModelError, match="reads texts; expected a model with an image network"):
+    with pytest.raises(
+        ModelError, match="translates texts; expected a model with an image network"
+    ):
         pack(tiny_bundle, tmp_path / "text", Packing(share="photos"))
     text = (tmp_path / "photos" / "config.json").read_text()
     assert json.loads(text)["model"]["image"]["weights"] in ("DEFAULT", "none")

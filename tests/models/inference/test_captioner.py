@@ -404,7 +404,7 @@ def test_the_wrong_kind_of_model_is_refused_in_one_line(
     save(bundle_of(SOFT, tiny_tokenizer), tmp_path)
     with pytest.raises(ModelError, match="captions images.*attn caption"):
         models.load_translator(tmp_path)
-    with pytest.raises(ModelError, match="reads texts.*attn translate"):
+    with pytest.raises(ModelError, match="translates texts.*attn translate"):
         models.load_captioner(tiny_bundle)
     assert isinstance(models.load(tiny_bundle), Translator)
 
