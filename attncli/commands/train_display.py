@@ -10,6 +10,7 @@ from attncli.commands.train_time import FirstUpdates
 from attncli.plurals import counted
 from attncli.training.config import TrainConfig
 from attncli.training.events import (
+    NO_GAIN,
     AlreadyFinished,
     Ended,
     Evaluated,
@@ -87,6 +88,8 @@ class Display:
             case Ended():
                 self.close()
                 console.say(f"ended after {ended(event.step, event.reason)}")
+                if event.step <= self.config.warmup and NO_GAIN in event.reason:
+                    console.warn(too_early(self.config.warmup))
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
@@ -130,6 +133,15 @@ class Display:
             directions = event.scores.directions.items()
             shown = "  ".join(f"{name} {score:.2f}" for name, score in directions)
             console.say(f"    BLEU by direction: {shown}")
+
+
+def too_early(warmup: int) -> str:
+    """Return the warning about a run that early stopping ended while its learning rate rose."""
+    return (
+        f"early stopping ended the run within its warm-up of {counted(warmup, 'update')}, so it "
+        f"has learned little; set train.evaluate_every={warmup}, a lower train.warmup or a higher "
+        "train.patience"
+    )
 
 
 def done_in(event: Stepped, config: TrainConfig) -> float:

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.text_files import open_text
-from models.errors import ModelError
+from attncli.plurals import counted
+from models.errors import InputError, ModelError
 
 MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
+
+MORE_LABELS = 2  # labels per different text, above which the columns must be exchanged
 
 
 class LabelledText(NamedTuple):
@@ -41,6 +44,17 @@ def read_labelled(path: Path | str) -> list[LabelledText]:
     if not any(row.text.strip() for row in rows):
         raise ModelError(f"{path} has labels and no texts", "rows of label, tab, text")
     return rows
+
+
+def check_order(rows: Sequence[LabelledText], path: str) -> None:
+    """Raise InputError for a table whose columns are exchanged: many labels for a few texts."""
+    labels, texts = ({row[column] for row in rows} for column in range(2))
+    if len(labels) > MORE_LABELS * len(texts):
+        raise InputError(
+            f"{path} has {len(labels):,} labels for {counted(len(texts), 'different text')}",
+            "label, tab, text in each line",
+            "exchange the columns",
+        )
 
 
 def set_aside(

@@ -18,7 +18,7 @@ from attncli.training.data import RewardLoss, UpdateBatches
 from attncli.training.distributed.divided_stepper import sharded_stepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.epoch import Epoch, start_epoch
-from attncli.training.events import Ended, Evaluated, Event, Scores
+from attncli.training.events import NO_GAIN, Ended, Evaluated, Event, Scores
 from attncli.training.metrics import improves, value_of
 from attncli.training.state import Counters, State
 from attncli.training.stepper import Stepper
@@ -122,7 +122,7 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
             counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
     if config.patience and counters.waits >= config.patience:
-        counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
+        counters.ended = f"{NO_GAIN} in {counted(counters.waits, 'evaluation')}"
     return Evaluated(counters.step, counters.epoch, scores, gained)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from attncli.data import corpus, token_writing, tokens
 from attncli.data.dev_split import described
-from attncli.data.labels import LabelledText, read_labelled, set_aside
+from attncli.data.labels import LabelledText, check_order, read_labelled, set_aside
 from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
 from attncli.training.config import DataConfig, RunConfig
 from attncli.training.data import Data, Prepared, Progress
@@ -90,6 +90,7 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
 def read_rows(data: DataConfig, seed: int) -> LabelSplits:
     """Return the rows for training and evaluation; a ModelError for a label without training."""
     rows = read_labelled(data.labels)
+    check_order(rows, data.labels)
     if not data.dev_labels:
         return LabelSplits(*set_aside(rows, data.dev_share, seed))
     dev = read_labelled(data.dev_labels)

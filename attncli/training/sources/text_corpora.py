@@ -87,9 +87,8 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
     directions = directions_in(config.data.corpora, stored, tokenizer)
     empty, long = (sum(column) for column in zip(*dropped, strict=True))
     examples = mixed(directions, tokenizer, config)
-    return Prepared(
-        tokenizer, examples, tokens.Dropped(empty, long), (described(config, examples.directions),)
-    )
+    remarks = (described(config, examples.directions),)
+    return Prepared(tokenizer, examples, tokens.Dropped(empty, long), remarks=remarks)
 
 
 def directions_in(

@@ -6,7 +6,7 @@ import pytest
 
 from attncli.commands.train_display import Display
 from attncli.training.config import TrainConfig
-from attncli.training.events import Evaluated, Scores, Started, Stepped
+from attncli.training.events import Ended, Evaluated, Scores, Started, Stepped
 
 
 def test_a_run_begins_without_the_score_of_the_one_before(
@@ -23,3 +23,14 @@ def test_a_run_begins_without_the_score_of_the_one_before(
         display.take(event)
     first, second = notes
     assert "BLEU 33.00" in first and "BLEU" not in second
+
+
+@pytest.mark.parametrize(
+    ("step", "reason", "warned"),
+    [(11, "no gain in 10 evaluations", 1), (60, "no gain in 10 evaluations", 0), (9, "x", 0)],
+)
+def test_early_stopping_within_the_warm_up_is_warned_of(
+    step: int, reason: str, warned: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Display(TrainConfig(warmup=50)).take(Ended(step, reason))
+    assert capsys.readouterr().err.count("train.evaluate_every=50") == warned

@@ -93,6 +93,13 @@ def test_no_text_is_both_for_training_and_for_evaluation() -> None:
     assert set_aside(rows, 0.0, seed=1) == (rows, [])
 
 
+def test_exchanged_columns_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("".join(f"the dog {n}\tanimal\n" for n in range(9)), "utf-8")
+    with pytest.raises(ModelError, match="9 labels for 1 different text; expected label, tab"):
+        run(settings([], assignments=TINY, labels=LabelFiles(path)), tmp_path / "run")
+
+
 def test_rows_are_read_and_wrong_ones_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("x\tone two\tmore\n\n y \tthree\n", "utf-8")

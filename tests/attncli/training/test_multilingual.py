@@ -85,7 +85,7 @@ def test_a_resumed_run_equals_an_unbroken_one_with_everything_varied(tmp_path: P
     config = config_of(tmp_path, *VARIED, "train.steps=8")
     events = run(config, tmp_path / "unbroken")
     started = next(event for event in events if isinstance(event, Started))
-    assert started.pairs == 132 and "en-de 60 pairs" in started.notes[0]
+    assert started.pairs == 132 and "en-de 60 pairs" in started.remarks[0]
     assert any(isinstance(event, Evaluated) and event.scores.directions for event in events)
     for polls in (2, 4, 14):  # before the first evaluation, in it, and after it
         with pytest.raises(Interrupted):
@@ -129,7 +129,7 @@ def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     corpora = (config.data.corpora[0], weighted)
     config = replace(config, data=replace(config.data, corpora=corpora))
     prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
-    assert "en-fr 12 pairs (33 %)" in prepared.notes[0]  # 5 * 12 of 60 + 60 + 5 * 12
+    assert "en-fr 12 pairs (33 %)" in prepared.remarks[0]  # 5 * 12 of 60 + 60 + 5 * 12
     examples = prepared.examples.at(0)
     assert isinstance(examples, Mixture)
     counts = np.bincount(examples.direction_of(examples.rows[:, 0]))
