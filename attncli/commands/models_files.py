@@ -17,7 +17,7 @@ from attncli.render.columns import size
 from models.bundle.about import About
 from models.bundle.settings import Precision
 from models.errors import ModelError
-from models.inference.engines import ComputePrecision
+from models.inference.engines import ExportPrecision
 from models.installed import find_model, installed
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
@@ -81,7 +81,7 @@ def export(
     *,
     to: Annotated[Program, typer.Option(help="Program that will run the model.")],
     precision: Annotated[
-        ComputePrecision, typer.Option(help="Precision of the weights; int8 for ctranslate2 only.")
+        ExportPrecision, typer.Option(help="Precision of the weights; int8 for ctranslate2 only.")
     ] = "fp32",
 ) -> None:
     """Write a model for another program.

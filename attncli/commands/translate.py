@@ -111,7 +111,11 @@ EngineName = Annotated[
 ]
 PrecisionName = Annotated[
     ComputePrecision,
-    typer.Option("--precision", help="Precision of the computation; int8 needs ctranslate2."),
+    typer.Option(
+        "--precision",
+        help="Precision of the computation; int8 needs ctranslate2. bf16 is that of torch's output "
+        "layer: outputs may differ from fp32 and depend on the batch.",
+    ),
 ]
 AUTO = "auto"
 From = Annotated[

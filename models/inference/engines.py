@@ -1,6 +1,7 @@
 """Engines that search the outputs of a text model. No torch.
 
-torch         every family, search method and device; attention weights
+torch         every family, search method and device; attention weights; fp32, or an output
+              layer in bf16
 ctranslate2   text Transformers on the processor, beam or greedy search; fp32 or int8
 """
 
@@ -16,7 +17,8 @@ from models.inference.ctranslate2.translator import MOST_POSITIONS
 from models.settings import from_dict
 
 Engine = Literal["auto", "torch", "ctranslate2"]
-ComputePrecision = Literal["fp32", "int8"]
+ComputePrecision = Literal["fp32", "int8", "bf16"]  # int8: ctranslate2; bf16: torch
+ExportPrecision = Literal["fp32", "int8"]
 
 
 def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:

@@ -22,9 +22,10 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
-from models.inference.backend import Backend, HasMask
+from models.inference.backend import Backend, HasMask, Step
 from models.inference.finished import FinishedBatch, Outputs
 from models.inference.hypotheses import Finished, beam_width, check_search, length_penalty
+from models.inference.rounded_output import SPARE, RoundedStep, exact_best
 from models.inference.sampling import sample
 from models.inference.top_tokens import TopTokens, top_tokens
 from models.tokenizer import END, FIRST_OUTPUT, START
@@ -122,7 +123,7 @@ def advance(
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
         length = beams.ids.shape[2]  # tokens after this step, end mark included
         at_limit = [limit <= length for limit in beams.limits]
-        found = candidates(beams.log_probs, step.log_total, step.logits, at_limit, width)
+        found = candidates(beams.log_probs, step, at_limit, width)
         beams.finished = beams.finished.with_others(ended(beams.ids, found, width, alpha))
         log_probs = found.best.log_probs
         live = found.best._replace(
@@ -136,28 +137,30 @@ def advance(
     return outputs.lists()
 
 
-def candidates(
-    log_probs: Tensor, log_total: Tensor, step: Tensor, at_limit: list[bool], width: int
-) -> Candidates:
+def candidates(log_probs: Tensor, step: Step, at_limit: list[bool], width: int) -> Candidates:
     """Return the best 2K continuations of each sentence.
 
-    log_probs (B, K): of the hypotheses. step (B * K, Y), log_total (B * K,): logits of the next
-    token, changed in place, and their normaliser. 2K, so that K hypotheses remain even if K of the
-    best ones end. A sentence at its length limit can only end.
+    log_probs (B, K): of the hypotheses. step: of B * K rows; its logits are changed in place. 2K,
+    so that K hypotheses remain even if K of the best ones end. A sentence at its length limit can
+    only end.
     """
     count, beam = log_probs.shape
-    step[:, :FIRST_OUTPUT].fill_(-torch.inf)  # a list of ids would be copied to the device
-    step = step.view(count, beam, -1)  # (B, K, Y)
+    log_total, logits = step.log_total.view(count, beam), step.logits
+    logits[:, :FIRST_OUTPUT].fill_(-torch.inf)  # a list of ids would be copied to the device
+    logits = logits.view(count, beam, -1)  # (B, K, Y)
     truncated = None
     if any(at_limit):
-        limited = to_device(torch.tensor(at_limit), step.device)
-        truncated = (step.argmax(-1) != END) & limited[:, None]
-        only_end = torch.full_like(step[0, 0], -torch.inf)
+        limited = to_device(torch.tensor(at_limit), logits.device)
+        truncated = (logits.argmax(-1) != END) & limited[:, None]
+        only_end = torch.full_like(logits[0, 0], -torch.inf)
         only_end[END] = 0
-        step = torch.where(limited[:, None, None], step + only_end, step)
-    possible = beam * (step.shape[2] - FIRST_OUTPUT)
-    best = top_tokens(log_probs, log_total.view(count, beam), step, min(2 * width, possible))
-    return Candidates(best, truncated)
+        logits = torch.where(limited[:, None, None], logits + only_end, logits)
+    possible = beam * (logits.shape[2] - FIRST_OUTPUT)
+    wanted = min(2 * width, possible)
+    if not isinstance(step, RoundedStep):
+        return Candidates(top_tokens(log_probs, log_total, logits, wanted), truncated)
+    best = top_tokens(log_probs, log_total, logits, min(2 * width + SPARE, possible))
+    return Candidates(exact_best(best, log_probs, log_total, step, wanted), truncated)
 
 
 def ended(ids: Tensor, found: Candidates, width: int, alpha: float) -> FinishedBatch:

@@ -24,7 +24,7 @@ from models.bundle.settings import NAME as CONFIG
 from models.encoders.intra import IntraEncoder
 from models.errors import ConfigurationError
 from models.files import check_new_folder, write_new_folder
-from models.inference.engines import ComputePrecision
+from models.inference.engines import ExportPrecision
 from models.model import EncoderDecoder
 from models.onnx.graphs import MEMORY, NEXT, STATE, EncoderGraph, StepGraph, WholeGraph
 from models.onnx.inputs import GraphInputs
@@ -37,7 +37,7 @@ from models.tokenizer import END, NEVER_OUTPUT, PAD, START, UNKNOWN
 FORMAT = 1
 
 
-def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:
+def export(bundle: Path, folder: Path, precision: ExportPrecision = "fp32") -> None:
     """Write the model of a bundle as ONNX graphs into a new folder.
 
     Raises ModelError if the folder exists, the bundle is damaged, a package is missing, or the

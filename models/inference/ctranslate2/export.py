@@ -20,13 +20,13 @@ from models.config import ModelConfig, SearchConfig
 from models.errors import ConfigurationError
 from models.files import check_new_folder, write_new_folder
 from models.inference.ctranslate2.translator import table_size
-from models.inference.engines import ComputePrecision, unsuitable
+from models.inference.engines import ExportPrecision, unsuitable
 from models.settings import from_dict
 from models.tokenizer import Tokenizer
 from models.types import VocabularySizes
 
 
-def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:
+def export(bundle: Path, folder: Path, precision: ExportPrecision = "fp32") -> None:
     """Write the model of a bundle, its tokenizer and its card into a new folder.
 
     Raises ModelError if the folder exists, the bundle is damaged, or the model is not a
@@ -38,7 +38,7 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
     write_new_folder(folder, _exported(bundle, precision))
 
 
-def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
+def _exported(bundle: Path, precision: ExportPrecision) -> dict[str, bytes]:
     """Return the files of the folder by name."""
     from models.inference.ctranslate2.convert import converted, text_files
     from models.inference.ctranslate2.weights import read_weights

@@ -65,7 +65,7 @@ def test_a_step_of_a_search_reads_no_value(preset: str) -> None:
         torch.zeros(3, 1, 1, dtype=torch.long, device=META),
     )
     step = model.step(ids.flatten(), state, prepared)
-    found = candidates(log_probs, step.log_total, step.logits, [False] * 3, BEAM)
+    found = candidates(log_probs, step, [False] * 3, BEAM)
     finished = ended(ids, found, BEAM, 1.0)
     assert is_done(finished.scores, log_probs.amax(1)).is_meta
     state = step.state.select(found.best.rows[:, :BEAM].flatten())
