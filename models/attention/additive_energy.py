@@ -24,7 +24,7 @@ from torch import Tensor
 BLOCK_ELEMENTS = 2**18  # hidden units computed at a time: 1 MB in fp32
 LARGEST = 20.0  # |q| and |k| up to which the product of the exponentials stays in fp32's range
 REPRESENTABLE = 43.0  # |q| and |k| up to which each exponential does; the product may be 0 or inf
-QUERY = REPRESENTABLE - 9.25  # |q| up to which larger k may be clamped: tanh(9.25) is 1 in fp32
+CLAMPABLE = REPRESENTABLE - 9.0  # |q| up to which larger |k| may be clamped: 1 - tanh(9) is 3e-8
 
 
 class AdditiveEnergy(torch.autograd.Function):
@@ -155,13 +155,13 @@ def _can_factorise(query: Tensor, keys: Tensor) -> bool:
 
     It is False outside the processor, where the host would have to wait to learn the largest
     element, and in a traced graph, which does not know it. Without gradients, the keys may be of
-    any size: above REPRESENTABLE, tanh(q + k) is +-1 with every query of at most QUERY.
+    any size: above REPRESENTABLE, tanh(q + k) is +-1 with every query of at most CLAMPABLE.
     """
     if keys.device.type != "cpu" or torch.compiler.is_compiling():
         return False
     if query.requires_grad or keys.requires_grad:
         return max(map(_largest, (query, keys))) <= LARGEST
-    return _largest(query) <= QUERY
+    return _largest(query) <= CLAMPABLE
 
 
 def _largest(x: Tensor) -> float:

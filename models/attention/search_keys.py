@@ -15,11 +15,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.attention.additive_energy import AdditiveEnergy, sentence_groups
+from models.attention.additive_energy import (
+    CLAMPABLE,
+    REPRESENTABLE,
+    AdditiveEnergy,
+    sentence_groups,
+)
 from models.join import join
-
-LARGEST_KEY = 34.0
-LARGEST_QUERY = 43.0
 
 
 class SearchKeys(NamedTuple):
@@ -31,7 +33,7 @@ class SearchKeys(NamedTuple):
     @classmethod
     def of(cls, keys: Tensor) -> SearchKeys:
         """Return the exponentials of keys k (B, S, A), unless one of them is too large."""
-        if float(keys.abs().amax()) > LARGEST_KEY:
+        if float(keys.abs().amax()) > CLAMPABLE:
             return cls(keys, False)
         return cls((keys * -2).exp_(), True)
 
@@ -55,7 +57,7 @@ class SearchKeys(NamedTuple):
         if not self.factorises:
             scores: Tensor = AdditiveEnergy.apply(query, self.keys, energy)  # type: ignore[no-untyped-call]
             return scores
-        powers = query.clamp(-LARGEST_QUERY, LARGEST_QUERY).mul_(-2).exp_()
+        powers = query.clamp(-REPRESENTABLE, REPRESENTABLE).mul_(-2).exp_()
         parts = [
             sums_of_sigmoids(powers[group], self.keys[group], energy)
             for group in sentence_groups(self.keys)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.attention.search_keys import LARGEST_KEY, SearchKeys
+from models.attention.additive_energy import CLAMPABLE
+from models.attention.search_keys import SearchKeys
 from models.join import join
 
 
@@ -16,7 +17,7 @@ def test_scores_equal_their_formula(key_scale: float, query_scale: float) -> Non
     query, keys, energy = torch.randn(3, 2, 8), torch.randn(3, 6, 8), torch.randn(8)
     query, keys = query * query_scale, keys * key_scale
     prepared = SearchKeys.of(keys)
-    assert prepared.factorises == (float(keys.abs().max()) <= LARGEST_KEY)
+    assert prepared.factorises == (float(keys.abs().max()) <= CLAMPABLE)
     expected = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh() @ energy
     torch.testing.assert_close(prepared.scores(query, energy), expected, atol=1e-5, rtol=1e-5)
 
