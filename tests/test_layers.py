@@ -41,7 +41,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.alignment.units", "models.r_drop", "models.subwords"],
     ["models.families", "models.inference.backend", "models.inference.hypotheses"],
     ["models.inference.finished", "models.inference.top_tokens"],
-    ["models.inference.sampling"],
+    ["models.inference.rounded_output", "models.inference.sampling"],
     ["models.inference.search"],
     ["models.bundle"],
     ["models.images", "models.views"],
