@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training import finish
 from tests.attncli.training.small import Texts, write_texts
 
 
@@ -14,9 +13,3 @@ from tests.attncli.training.small import Texts, write_texts
 def texts(tmp_path: Path) -> Texts:
     """Return data for a short run."""
     return write_texts(tmp_path)
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write an empty file instead of the curves, which take longer than the run."""
-    monkeypatch.setattr(finish, "curves", lambda path, history: path.touch())

@@ -80,7 +80,7 @@ def test_a_run_learns_and_leaves_a_captioner(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = small_config(
-        files, *PATCHES, "train.steps=400", "train.evaluate_every=100", "model.dropout=0",
+        files, *PATCHES, "train.steps=280", "train.evaluate_every=140", "model.dropout=0",
         "model.hidden=32", "train.batch_tokens=200",
     )  # fmt: skip
     events = run(config, tmp_path / "run")

@@ -19,6 +19,7 @@ from tests.attncli.training.small import (
 )
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("preset", ["transformer-nano", "rnnsearch-nano"])
 def test_a_run_with_onednn_resumes_as_itself_and_learns_as_one_with_torch(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
