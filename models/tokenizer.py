@@ -171,6 +171,8 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
             minloglevel=2,
         )
     except RuntimeError as error:
+        if "sentences_.empty()" in str(error):
+            raise InputError("training text without words", "text on both sides") from None
         reason = re.sub(
             r"^.*\) \[.*?\] ", "", str(error).splitlines()[-1].strip()
         )  # its place in C++
