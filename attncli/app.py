@@ -17,6 +17,7 @@ import inspect
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -71,6 +72,7 @@ Quiet = Annotated[
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 USAGE_ERROR: Any = typer.BadParameter.__base__  # of click, or of the copy that Typer contains
+WAIT_FOR_FIRST = 30.0  # seconds that process 0 has to print a usage error
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 
@@ -267,7 +269,8 @@ def _exit_statuses() -> Iterator[None]:
 
         if is_first():
             raise
-        raise typer.Exit(error.exit_code) from None  # process 0 of torchrun prints it
+        time.sleep(WAIT_FOR_FIRST)  # torchrun ends all processes as soon as one has ended
+        raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except BrokenPipeError:
