@@ -80,7 +80,7 @@ def find_model(name: str | Path) -> Path:
 def check_own(folder: Path) -> None:
     """Raise InputError for a model that is shipped with attn, because it must not be changed."""
     if folder.resolve().is_relative_to(BOX.resolve()):
-        hint = f"copy it: cp -r {shlex.quote(str(folder))} runs/"
+        hint = f"copy it: mkdir -p runs && cp -r {shlex.quote(str(folder))} runs/"
         raise InputError(f"{folder.name} is shipped with attn", "a model of your own", hint)
 
 
