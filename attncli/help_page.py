@@ -19,9 +19,7 @@ SECTIONS = {  # section: names of options
     "Input and output": "input output format scores probabilities sidecar overwrite save json "
     "format-in column field keep recursive long split-above normalise copy capitals keep-tags "
     "glossary",
-    "Search": " ".join(
-        ["views", *(n.replace("_", "-") for n in fields_of(SearchConfig) if n != "split_above")]
-    ),
+    "Search": " ".join(n.replace("_", "-") for n in fields_of(SearchConfig) if n != "split_above"),
     "Alignment": " ".join(["align", *(n.replace("_", "-") for n in fields_of(AlignConfig))]),
     "Attention maps": "show picture pairs attention",
     "Scores": "tokenize lowercase confidence by-length length-step length-quantiles plot",

@@ -4,7 +4,7 @@
 defaults and documentation are written once, in models/config.py. A command declares one parameter
 of a type derived from `Overrides`:
 
-    @with_settings("max_caption")                  # every field but max_caption
+    @with_settings("max_caption", "views")         # every field but these
     def translate(text: Text = None, *, overrides: SearchOverrides) -> None:
         search = overrides.apply(translator.search)
 
@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from attncli.overrides import Overrides, SearchOverrides
-from models.config import MAX_VIEWS, NO_UTILITY, ReadMode, SearchConfig
+from models.config import NO_UTILITY, ReadMode, SearchConfig
 from models.settings import fields_of, limits_of, types_of
 
 MODEL = "ATTN_MODEL"
@@ -82,15 +82,6 @@ From = Annotated[
 
 PairFiles = Annotated[
     list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
-]
-Views = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        max=MAX_VIEWS,
-        help="Views of each image whose probabilities are averaged: the image, its centre, and the "
-        "mirror images of both.",
-    ),
 ]
 
 

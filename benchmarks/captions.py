@@ -4,7 +4,7 @@
     python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. --rounds 3
 
     python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. \
-        --models photos photos-hard --views 4
+        --models photos photos-hard --views 2
 
 Alternates, in each round: every version on the folder of photos, every version on one photo from a
 cold start, and a Python process that imports torch and reads the same weights. Prints medians of
@@ -43,7 +43,7 @@ def caption(version: Path, options: list[str], *images: str) -> Measured:
 def options_of(version: Path, given: argparse.Namespace) -> list[str]:
     """Return the options of `attn caption` for a version."""
     models = [part for name in given.models for part in ("-m", str(version / BOX / name))]
-    views = ["--views", str(given.views)] if given.views > 1 else []
+    views = ["--views", str(given.views)] if given.views else []
     return [*models, *views, "--threads", str(given.threads)]
 
 
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("photos", type=Path, help="folder of photos only")
     parser.add_argument("--version", action="append", required=True, metavar="NAME=FOLDER")
     parser.add_argument("--models", nargs="+", default=["photos"], help="names of shipped models")
-    parser.add_argument("--views", type=int, default=1)
+    parser.add_argument("--views", type=int, help="the default is each model's own number")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()

@@ -23,7 +23,7 @@ MAX_SEED = 2**63 - 1
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
-MAX_VIEWS = 4  # see models/views.py
+MAX_VIEWS = 3  # see models/views.py
 NO_UTILITY = "none"
 UTILITIES = ("chrf", "bleu")  # see models/inference/utilities.py
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
@@ -327,6 +327,13 @@ class SearchConfig:
     )
     max_caption: int = option(
         60, "longest caption in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
+    views: int = option(
+        1,
+        "views of an image that are read together: the whole; its centre; the whole in a larger "
+        "size",
+        least=1,
+        at_most=MAX_VIEWS,
     )
 
 

@@ -35,7 +35,6 @@ from attncli.options import (
     HardDecode,
     Models,
     To,
-    Views,
     check_search,
     with_settings,
 )
@@ -71,7 +70,7 @@ def bulk(context: typer.Context) -> None:
     print(context.get_help())
 
 
-@with_settings("max_caption")
+@with_settings("max_caption", "views")
 def translate(
     paths: Paths,
     *,
@@ -166,7 +165,6 @@ def caption(
     scores: Scores = False,
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
-    views: Views = 1,
     batch: Batch = BATCH_IMAGES,
     work: ImageWork,
 ) -> None:
@@ -182,7 +180,7 @@ def caption(
     """
     check_search(overrides)
     settings = caption_task.CaptionSettings(
-        format, scores, dict(overrides.values), hard_decode, views, batch
+        format, scores, dict(overrides.values), hard_decode, batch
     )
     task = BulkTaskCall("caption", models_for(model, "caption"), settings)
     run(task, paths, InputKind("images"), work)

@@ -32,7 +32,6 @@ from attncli.options import (
     HardDecode,
     Models,
     Threads,
-    Views,
     check_search,
     with_settings,
 )
@@ -94,7 +93,6 @@ def caption(
     show: Show = False,
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
-    views: Views = 1,
     batch: Batch = BATCH_IMAGES,
     device: Device = "auto",
     threads: Threads = 0,
@@ -113,7 +111,7 @@ def caption(
     see its attention map.
 
     Several -m are an ensemble: the mean of their probabilities is searched. Attention maps are
-    those of the first model, and of the whole image with --views above 1.
+    those of the first model; with --views above 1, those of the whole image alone.
 
     Example:
       attn caption -m runs/cap photo.jpg
@@ -128,7 +126,7 @@ def caption(
     if alone:
         check_image(names[0])
     with open_attention(attention, alone=alone) as draw:
-        options = OpenOptions(device, threads, hard_decode, overrides, views=views)
+        options = OpenOptions(device, threads, hard_decode, overrides)
         captioner = loading.open_captioners(model, options)
         layout = CaptionLayout(
             format, alone, captioner.search.nbest > 1, scores, captioner.read_mode

@@ -63,7 +63,7 @@ Plot = Annotated[
 ]
 
 
-@with_settings("max_caption", "split_above")
+@with_settings("max_caption", "split_above", "views")
 def evaluate(
     files: Files = None,
     *,

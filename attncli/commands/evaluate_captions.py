@@ -18,7 +18,7 @@ from attncli.commands.evaluate_options import (
 from attncli.data.streams import open_output
 from attncli.jobs.evaluate_captions import evaluate_captions
 from attncli.jobs.loading import OpenOptions
-from attncli.options import Device, HardDecode, Threads, Views, with_settings
+from attncli.options import Device, HardDecode, Threads, with_settings
 from attncli.overrides import SearchOverrides
 from attncli.render.caption_scores import WRITERS
 
@@ -59,7 +59,6 @@ def captions(
     json: Json = False,
     overrides: SearchOverrides,
     hard_decode: HardDecode = None,
-    views: Views = 1,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
@@ -85,7 +84,7 @@ def captions(
         hypotheses=hypotheses or [],
         part=part or "",
         save=save,
-        options=OpenOptions(device, threads, hard_decode, overrides, views=views),
+        options=OpenOptions(device, threads, hard_decode, overrides),
     )
     with open_output(None) as write:
         write(WRITERS["json" if json else "text"](evaluations, test_set).encode())

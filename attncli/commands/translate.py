@@ -130,7 +130,7 @@ From = Annotated[
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
-@with_settings("max_caption")
+@with_settings("max_caption", "views")
 def translate(
     text: Text = None,
     *,

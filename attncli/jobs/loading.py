@@ -39,7 +39,6 @@ class OpenOptions:
     search: SearchOverrides = field(default_factory=SearchOverrides)
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
-    views: int = 1  # views of each image that a captioner reads
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
 
 
@@ -118,7 +117,8 @@ def languages_of(path: Path) -> tuple[str, ...]:
 def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Captioner:
     """Open a captioner, or the ensemble of several; see `open_translator`."""
     if models and len(models) > 1:
-        return viewing(open_ensemble(models, "caption", options), options)
+        captioner: Captioner = open_ensemble(models, "caption", options)
+        return captioner
     return open_captioner(models[0] if models else None, options)
 
 
@@ -129,14 +129,7 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
     retain_memory()
-    return viewing(_configured(load_captioner(path, device=open_device(options)), options), options)
-
-
-def viewing(captioner: Captioner, options: OpenOptions) -> Captioner:
-    """Return a captioner that reads the views of each image that the options ask for."""
-    from models.inference.views import with_views  # imports torch: paths have been checked by then
-
-    return with_views(captioner, options.views)
+    return _configured(load_captioner(path, device=open_device(options)), options)
 
 
 def open_classifier(model: Path | None, options: OpenOptions | None = None) -> Classifier:

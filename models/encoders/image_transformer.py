@@ -21,6 +21,8 @@ from models.types import Memory
 class ImageTransformerEncoder(ImageEncoder):
     """Images, or precomputed features, to a memory of S cells with D features."""
 
+    reads_any_size = False  # there is one embedding for each row and column
+
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         size, (rows, columns) = config.embedding, self.grid

@@ -22,6 +22,7 @@ class Patches(Cnn):
     """
 
     normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
+    reads_any_size = False
 
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()

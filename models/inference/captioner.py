@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import torch
 from PIL import Image
@@ -14,19 +13,18 @@ from torch import Tensor, nn
 
 from models.config import BATCH_IMAGES, SearchConfig
 from models.encoders.image import ImageEncoder
-from models.images import to_square, to_tensor
+from models.errors import ConfigurationError
+from models.images import rgb_tensor, to_square, to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished, caption_limit
 from models.inference.minimum_bayes_risk import candidate_search
 from models.inference.search import search
 from models.inference.trained import TorchModel
+from models.inference.views import ViewFeatures, joined
 from models.packed import PackedWeights
 from models.tokenizer import END, SPACE
 from models.types import Hypothesis, Memory
-from models.views import View, whole
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from models.views import ONE_SIZE, VIEWS, View
 
 NETWORK_BATCH = 16  # images in the image network at once; their features then fit in the caches
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
@@ -56,17 +54,17 @@ class Caption(NamedTuple):
 
 
 class EncodedImages(NamedTuple):
-    """Features of images, and the memory that the decoder reads."""
+    """Features of images, their memory, and the memory of all their views."""
 
-    features: Tensor  # (N, S, V)
-    memory: Memory
+    features: Tensor  # (N, S, V) of the whole images
+    whole: Memory  # of these features; attention maps are made from it
+    memory: Memory  # of all views, which the search reads
 
 
 class Captioner(TorchModel):
     """A captioner on a device. Its output for an image does not depend on the batch."""
 
     source = "image"
-    view: View = staticmethod(whole)  # of each image; pixels and features are read as they are
 
     @property
     def encoder(self) -> ImageEncoder:
@@ -122,33 +120,56 @@ class Captioner(TorchModel):
     def features(self, images: Sequence[ImageInput]) -> Tensor:
         """Return features (N, S, V) of images; features among them are returned unchanged."""
         given = [self._pixels(image).to(self.device) for image in images]
-        pixels = [image for image in given if image.dim() == 3]
-        computed = itertools.chain.from_iterable(
-            self.encoder.features(torch.stack(part)) for part in windows(pixels, NETWORK_BATCH)
-        )
+        computed = self._computed([image for image in given if image.dim() == 3])
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 
-    def _pixels(self, image: CaptionerInput) -> Tensor:
+    def view_features(self, images: Sequence[ImageInput], count: int) -> list[ViewFeatures]:
+        """Return features of the first `count` views of images; see models/views.py.
+
+        Pixels and features have one view. Raises ConfigurationError if the model cannot read a
+        view.
+        """
+        self._check_views(count)
+        whole = self.features(images)
+        present = torch.tensor([isinstance(image, Image.Image) for image in images])
+        found = [ViewFeatures(whole, torch.ones_like(present).to(self.device))]
+        if present.any():
+            found += [self._of_view(images, present, view) for view in VIEWS[1:count]]
+        return found
+
+    def _of_view(self, images: Sequence[ImageInput], present: Tensor, view: View) -> ViewFeatures:
+        """Return features of one view; zeros for inputs that are no images."""
+        shown = (image for image in images if isinstance(image, Image.Image))
+        squares = (to_square(image, self.config.image) for image in shown)
+        pixels = [rgb_tensor(view(square)).to(self.device) for square in squares]
+        computed = torch.stack(list(self._computed(pixels)))  # (M, S, V)
+        present = present.to(self.device)
+        features = computed.new_zeros(len(images), *computed.shape[1:])
+        features[present] = computed
+        return ViewFeatures(features, present)
+
+    def _computed(self, pixels: Sequence[Tensor]) -> Iterator[Tensor]:
+        """Yield features (S, V) of images of one size, given their pixels."""
+        for part in windows(pixels, NETWORK_BATCH):
+            yield from self.encoder.features(torch.stack(part))
+
+    def _check_views(self, count: int) -> None:
+        if count > ONE_SIZE and not self.encoder.reads_any_size:
+            raise ConfigurationError(
+                f"search.views = {count} with a model that reads one image size",
+                f"at most {ONE_SIZE}",
+                f"set --views {ONE_SIZE}",
+            )
+
+    def _pixels(self, image: ImageInput) -> Tensor:
         """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
-        image = image[0] if isinstance(image, tuple) else image
         if isinstance(image, Image.Image):
-            return to_tensor(self.view(image), self.config.image)
+            return to_tensor(image, self.config.image)
         return image
 
-    def with_view(self, view: View) -> Self:
-        """Return this captioner reading a view of each image; see models/views.py."""
-        other = copy.copy(self)
-        other.view = view
-        return other
-
     def reduced(self, image: Image.Image) -> CaptionerInput:
-        """Return the part of an image that the model reads, in its size, for `stream`.
-
-        The part is an image, or the pixels of a view, of which no other view can be made.
-        """
-        if self.view is whole:
-            return to_square(image, self.config.image)
-        return self._pixels(image)
+        """Return the square that the model reads of an image, for `stream`."""
+        return to_square(image, self.config.image)
 
     @property
     def image_size(self) -> int:
@@ -160,14 +181,19 @@ class Captioner(TorchModel):
         random = config.method == "sample" or self.read_mode == "hard sample"
         return [image_key(self._pixels(image)) if random else "" for image in images]
 
-    def memory(self, features: Tensor, keys: Sequence[str]) -> EncodedImages:
-        """Return features (N, S, V) and their memory. keys: of the images, see `keys`."""
+    def memory(self, views: Sequence[ViewFeatures], keys: Sequence[str]) -> EncodedImages:
+        """Return features of the whole images and the memories. keys: of the images, see `keys`."""
+        memories = [self._memory(view.features, keys) for view in views]
+        together = joined(memories, [view.present for view in views])
+        return EncodedImages(views[0].features, memories[0], together)
+
+    def _memory(self, features: Tensor, keys: Sequence[str]) -> Memory:
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
         memory = self.model.encode(features, mask)
         if memory.key is not None:  # of the pixels: features differ by rounding in a batch
             numbers = [int(text, 16) >> 10 for text in keys]
             memory = memory._replace(key=torch.tensor(numbers, device=self.device))
-        return EncodedImages(features, memory)
+        return memory
 
     def _searched_parts(self) -> Iterator[nn.Module]:
         """Yield the modules that compute each step of a search."""
@@ -177,9 +203,9 @@ class Captioner(TorchModel):
         self, images: Sequence[CaptionerInput], config: SearchConfig, packed: PackedWeights
     ) -> tuple[list[list[Finished]], EncodedImages]:
         """Return the outputs of each image, best first, and what attention maps are made from."""
-        pixels = [self._pixels(image) for image in images]
-        keys = self.keys(pixels, config)
-        encoded = self.memory(self.features(pixels), keys)
+        given = [image[0] if isinstance(image, tuple) else image for image in images]
+        keys = self.keys(given, config)
+        encoded = self.memory(self.view_features(given, config.views), keys)
         limits = [caption_limit(config)] * len(images)
         with packed.used():
             return search(self.model, encoded.memory, limits, keys, config), encoded
@@ -196,7 +222,8 @@ class Captioner(TorchModel):
         outputs = [self._hypotheses(each, config) for each in found]
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
-            maps = self._attention(*encoded, [hypotheses[0].ids for hypotheses in outputs])
+            best = [hypotheses[0].ids for hypotheses in outputs]
+            maps = self._attention(encoded.features, encoded.whole, best)
         return list(map(Caption, outputs, maps))
 
     def _attention(

@@ -25,6 +25,7 @@ from models.inference.ensemble import (
 )
 from models.inference.hypotheses import Finished, caption_limit
 from models.inference.search import search
+from models.inference.views import ViewFeatures
 from models.packed import PackedWeights
 from models.types import Memory
 
@@ -33,7 +34,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
     """Captioners with one vocabulary; search settings are those of the first.
 
     Each model reads an image in its own size, so an input is one image, or a tuple of one
-    image per model. Models that read one view by equal image networks compute its features once.
+    image per model. Models with equal image networks compute its features once.
     Attention maps are those of the first model. Raises ConfigurationError for models whose
     vocabularies differ.
     """
@@ -78,8 +79,10 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         ]
         keys = self.keys(of_members[0], config)
         encoded = [
-            member.memory(features, keys)
-            for member, features in zip(self.members, self._features(of_members), strict=True)
+            member.memory(views, keys)
+            for member, views in zip(
+                self.members, self._features(of_members, config.views), strict=True
+            )
         ]
         backend = EnsembleBackend([member.model for member in self.members])
         memory = MemberMemories(tuple(part.memory for part in encoded))
@@ -87,13 +90,18 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         with packed.used():
             return search(backend, memory, limits, keys, config), encoded[0]
 
-    def _features(self, images: Sequence[Sequence[ImageInput]]) -> list[Tensor]:
-        """Return features (N, S, V) for each model from its images; equal ones computed once."""
-        found: list[Tensor] = []
+    def _features(
+        self, images: Sequence[Sequence[ImageInput]], views: int
+    ) -> list[list[ViewFeatures]]:
+        """Return the features of each view, for each model; equal ones are computed once.
+
+        images: of each model.
+        """
+        found: list[list[ViewFeatures]] = []
         for number, (member, first) in enumerate(zip(self.members, self.first_equal, strict=True)):
             given = zip(images[number], images[first], strict=True)
             shared = first != number and all(own is same for own, same in given)
-            found.append(found[first] if shared else member.features(images[number]))
+            found.append(found[first] if shared else member.view_features(images[number], views))
         return found
 
     def _attention(
@@ -104,7 +112,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
 
 
 def equal_networks(members: Sequence[Captioner]) -> Iterator[int]:
-    """Yield for each model the number of the first one with equal image network and view."""
+    """Yield for each model the number of the first one with an equal image network."""
     for number, member in enumerate(members):
         earlier = enumerate(members[:number])
         yield next((other for other, one in earlier if same_features(one, member)), number)
@@ -112,5 +120,4 @@ def equal_networks(members: Sequence[Captioner]) -> Iterator[int]:
 
 def same_features(one: Captioner, other: Captioner) -> bool:
     """Return True if two captioners compute equal features of an image."""
-    same_place = one.view is other.view and one.device == other.device
-    return same_place and equal_features(one.encoder, other.encoder)
+    return one.device == other.device and equal_features(one.encoder, other.encoder)

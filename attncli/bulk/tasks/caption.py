@@ -28,7 +28,6 @@ class CaptionSettings:
     scores: bool = False
     search: Mapping[str, Any] = field(default_factory=dict)  # overrides of the saved settings
     read_mode: str | None = None
-    views: int = 1  # of each image
     batch: int = BATCH_IMAGES
 
 
@@ -40,9 +39,7 @@ class CaptionTask:
     def __init__(self, job: BulkJob) -> None:
         self.settings = settings = CaptionSettings(**job.settings)
         search = SearchOverrides(settings.search)
-        options = OpenOptions(
-            job.device, job.threads, settings.read_mode, search, views=settings.views
-        )
+        options = OpenOptions(job.device, job.threads, settings.read_mode, search)
         self.captioner = loading.open_captioners([Path(model) for model in job.models], options)
         several = self.captioner.search.nbest > 1
         self.layout = CaptionLayout(

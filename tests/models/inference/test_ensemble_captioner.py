@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,10 @@ import torch
 from PIL import Image
 
 from models import load_captioner
+from models.config import MAX_VIEWS
 from models.inference.captioner import Captioner
 from models.inference.ensemble_captioner import EnsembleCaptioner
-from models.inference.views import with_views
 from models.installed import BOX
-from models.views import VIEWS
 
 
 @pytest.fixture
@@ -70,14 +70,13 @@ def test_equal_networks_read_an_image_once_with_equal_results(
 
 
 def test_each_view_is_read_once(members: list[Captioner], images: list[Image.Image]) -> None:
-    viewing = with_views(EnsembleCaptioner(members), len(VIEWS))
-    assert isinstance(viewing, EnsembleCaptioner)
-    assert viewing.first_equal == (0, 1, 2, 3, 0, 1, 2, 3)
-    reduced = [viewing.reduced(image) for image in images]
-    features = viewing._features([[image[n] for image in reduced] for n in range(8)])
-    for member, found in zip(viewing.members, features, strict=True):
-        assert torch.equal(found, member.features(images))
-    assert len({id(found) for found in features}) == len(VIEWS)
+    both = EnsembleCaptioner(members)
+    search = replace(both.search, views=MAX_VIEWS)
+    expected = apart(both).caption(images, search=search)
+    read = passes(both)
+    found = both.caption(images, search=search)
+    assert [one.hypotheses for one in found] == [one.hypotheses for one in expected]
+    assert read == {0: MAX_VIEWS * len(images)}
 
 
 def test_different_networks_and_different_images_are_not_shared(
@@ -85,7 +84,8 @@ def test_different_networks_and_different_images_are_not_shared(
 ) -> None:
     both = EnsembleCaptioner(members)
     given = [images, [image.copy().rotate(90) for image in images]]
-    assert torch.equal(both._features(given)[1], members[1].features(given[1]))
+    [found] = both._features(given, 1)[1]
+    assert torch.equal(found.features, members[1].features(given[1]))
     with torch.no_grad():
         next(members[1].encoder.body.parameters()).view(-1)[0] += 1e-3
     changed = EnsembleCaptioner(members)
