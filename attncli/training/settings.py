@@ -68,8 +68,9 @@ def settings(
 
     files: training data, and at most one TOML file with settings. start: a trained model that the
     run starts from; its settings of model, tokenizer and search, but not its views, are the
-    defaults, which the TOML file and the assignments override. Paths become absolute, so that the run can be resumed from
-    any folder. A file of captions with splits is also the dev set if no other is named.
+    defaults, which the TOML file and the assignments override. Paths become absolute, so that the
+    run can be resumed from any folder. A file of captions with splits is also the dev set if no
+    other is named.
     """
     assignments = [*image_assignments(images), *assignments]
     values = _tables([path for path in files if path.suffix == ".toml"])
