@@ -61,7 +61,7 @@ def replacing(path: Path, old: Path | None = None) -> Iterator[BinaryIO]:
         with write_errors(path):
             permissions = _permissions(path)
             file = _create(temporary)
-        with file:
+        with _closing(file):
             if permissions is not None:
                 os.chmod(file.fileno(), permissions)
             yield file
@@ -77,6 +77,18 @@ def replacing(path: Path, old: Path | None = None) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+
+
+@contextlib.contextmanager
+def _closing(file: BinaryIO) -> Iterator[None]:
+    """Close a file after the block. An error of the block is not replaced by that of closing."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # bytes that a full disk refused are written again
+            file.close()
+        raise
+    file.close()
 
 
 def write_folder(path: Path, fill: Callable[[Path], None]) -> None:

@@ -22,7 +22,6 @@ from attncli.training.events import (
 from attncli.training.metrics import METRICS, described
 
 EVERY = 0.2  # seconds between two updates of the bar
-DEV_OPTIONS = "--dev, --dev-corpus, --dev-captions or --dev-labels"
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
 
 
@@ -184,7 +183,7 @@ def started(event: Started) -> None:
     if not event.dev and not event.step:
         console.say(
             "no dev set: nothing is scored, and the last weights are the model; name one with "
-            f"{DEV_OPTIONS}"
+            f"{event.dev_option}"
         )
     if event.step:
         console.say(f"continuing after update {event.step:,}")

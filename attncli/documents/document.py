@@ -25,6 +25,13 @@ class Kept(NamedTuple):
     kind: str  # plural, for a message: "code blocks"
 
 
+class Fault(NamedTuple):
+    """A part that could not be read."""
+
+    start: int  # first character
+    found: str  # for a message: "not JSON"
+
+
 @dataclass(frozen=True)
 class Document:
     """The content of a document and its segments, in order and without overlaps."""
@@ -32,7 +39,7 @@ class Document:
     content: str
     segments: tuple[DocumentSegment, ...]
     kept: tuple[Kept, ...] = ()
-    faults: tuple[Kept, ...] = ()  # parts that could not be read
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True)

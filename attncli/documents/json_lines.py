@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Fault
 from attncli.documents.strings import string_segment
 from models.errors import ConfigurationError, unknown_name
 
@@ -15,7 +15,7 @@ SPACE = re.compile(r"[ \t\r]*")
 SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 DECODER = json.JSONDecoder()
 DEEPEST = 100  # arrays and objects inside each other
-NOT_JSON = "lines that are not JSON"
+NOT_JSON = "not JSON"
 
 
 class Value(NamedTuple):
@@ -34,7 +34,7 @@ def read(content: str, options: DocumentOptions) -> Document:
             "JSON lines without a chosen field", "--field NAME, or --keep NAME for all others"
         )
     segments: list[DocumentSegment | None] = []
-    faults: list[Kept] = []
+    faults: list[Fault] = []
     seen: set[str] = set()
     quote = partial(json.dumps, ensure_ascii=content.isascii() and "\\u" in content)
     for found in re.finditer(r"[^\n\ufeff][^\n]*", content):
@@ -42,7 +42,7 @@ def read(content: str, options: DocumentOptions) -> Document:
         try:
             line.read()
         except ValueError:
-            faults.append(Kept(at, NOT_JSON))
+            faults.append(Fault(at, NOT_JSON))
             continue
         seen |= line.paths
         for path, start, end, text in line.strings:

@@ -80,7 +80,7 @@ def faults(document: Document) -> Iterator[str]:
     """Yield a message for each part that could not be read."""
     numbers = LineNumbers(document.content)
     for fault in document.faults:
-        yield f"line {numbers.of(fault.start)}: {fault.kind}; left as it is"
+        yield f"line {numbers.of(fault.start)}: {fault.found}; left as it is"
 
 
 class LineNumbers:

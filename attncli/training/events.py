@@ -26,6 +26,7 @@ class Started(NamedTuple):
     step: int  # updates done before; 0: a fresh run
     remarks: tuple[str, ...] = ()  # choices made for the user
     processes: int = 1
+    dev_option: str = "--dev"  # of `attn train`, which names a dev set for these data
 
 
 class Stepped(NamedTuple):

@@ -114,6 +114,7 @@ def started(run: Run, processes: int = 1) -> Started:
         step=run.state.counters.step,
         remarks=remarks,
         processes=processes,
+        dev_option=source.dev_option(run.config.data),
     )
     if not run.log.size:
         versions = {"attn": __version__, "torch": torch.__version__}

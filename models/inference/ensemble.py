@@ -50,6 +50,23 @@ class MemberReadModes:
         return other
 
 
+class MemberLengths:
+    """Lengths of texts for an ensemble: a text is too long if it is for one of the models."""
+
+    members: tuple[Any, ...]  # models of texts
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum length of a text in tokens, end mark included: the lowest of the models."""
+        lengths: list[int] = [member.max_source_length for member in self.members]
+        return min(lengths)
+
+    def source_length(self, text: str) -> int:
+        """Return the length of a text in tokens, end mark included: the highest of the models."""
+        lengths: list[int] = [member.source_length(text) for member in self.members]
+        return max(lengths)
+
+
 class MemberMemories(NamedTuple):
     """The memory of the same sources in each model."""
 

@@ -13,11 +13,11 @@ from statistics import fmean
 
 from models.errors import ConfigurationError
 from models.inference.classifier import Classifier, ClassifyOptions
-from models.inference.ensemble import MemberReadModes, member_names
+from models.inference.ensemble import MemberLengths, MemberReadModes, member_names
 from models.types import Classification, LabelProbability
 
 
-class EnsembleClassifier(MemberReadModes, Classifier):
+class EnsembleClassifier(MemberReadModes, MemberLengths, Classifier):
     """Classifiers of the same labels. Weights of words are those of the first model.
 
     Each model reads a text with its own vocabulary. The longest text is that of the model with the
@@ -32,15 +32,6 @@ class EnsembleClassifier(MemberReadModes, Classifier):
         self.model, self.device = first.model, first.device
         self.tokenizer, self.search = first.tokenizer, first.search
         self.members = tuple(members)
-
-    @property
-    def max_source_length(self) -> int:
-        """Maximum length of a text in tokens: the lowest of the models."""
-        return min(member.max_source_length for member in self.members)
-
-    def source_length(self, text: str) -> int:
-        """Return the length of a text in tokens: the highest of the models."""
-        return max(member.source_length(text) for member in self.members)
 
     def classified(
         self, texts: Sequence[str], first: int, options: ClassifyOptions

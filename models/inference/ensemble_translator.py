@@ -12,6 +12,7 @@ from models.errors import ConfigurationError
 from models.inference.constrained import constrained_search, with_phrases
 from models.inference.ensemble import (
     EnsembleBackend,
+    MemberLengths,
     MemberMemories,
     MemberReadModes,
     check_vocabularies,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class EnsembleTranslator(MemberReadModes, TextTranslator):
+class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
     """Text models with one target vocabulary; search settings are those of the first.
 
     Each model reads a text with its own source vocabulary. The longest text is that of the model
@@ -47,20 +48,11 @@ class EnsembleTranslator(MemberReadModes, TextTranslator):
         self.to = first.to
         self.members = tuple(members)
 
-    @property
-    def max_source_length(self) -> int:
-        """Maximum source length in tokens, end mark included: the lowest of the models."""
-        return min(member.max_source_length for member in self.members)
-
     def for_direction(self, to: str = "", source: str = "") -> Self:
         """Return this ensemble with a fixed target language; see `TextTranslator`."""
         other = super().for_direction(to, source)
         other.members = tuple(member.for_direction(to, source) for member in self.members)
         return other
-
-    def source_length(self, text: str) -> int:
-        """Return the number of tokens of a source text: the highest of the models."""
-        return max(member.source_length(text) for member in self.members)
 
     def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
         """Encode texts with the vocabulary of the first model; each model checks the lengths."""

@@ -155,19 +155,29 @@ def test_an_output_follows_the_link_that_the_user_names(tmp_path: Path) -> None:
     assert target.read_bytes() == b"x" and link.is_symlink()
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [2_000, 100_000])  # less and more than the buffer of a file
+@pytest.mark.parametrize(
+    "written",
+    [
+        "from models.files import write_bytes\nwrite_bytes(out, data)\n",
+        "from attncli.data.streams import open_output\nwith open_output(out) as w: w(data)\n",
+    ],
+)
+def test_a_write_that_fails_names_the_file_and_leaves_the_old_one(
+    tmp_path: Path, written: str, size: int
+) -> None:
     target = tmp_path / "out"
     target.write_text("old")
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from models.files import write_bytes\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "write_bytes(Path(sys.argv[1]), b'x' * 100_000)\n"
+        f"out, data = Path(sys.argv[1]), b'x' * {size}\n{written}"
     )
     ended = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True)
-    assert "models.errors.ResourceError: cannot write" in ended.stderr
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("models.errors.") and f"cannot write {target}: " in last
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
 
 

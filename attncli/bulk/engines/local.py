@@ -19,11 +19,12 @@ from typing import Any
 
 from attncli.bulk.answers import part_of
 from attncli.bulk.engines import DEATHS, Parts, local_worker
+from attncli.bulk.engines.gpus import VISIBLE, gpus
 from attncli.bulk.engines.local_worker import read_frame, write_frame
-from attncli.bulk.engines.processes import VISIBLE, gpus, processors
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Part, Shard, shard_to_bytes
 from models.errors import ResourceError
+from models.processors import processors
 
 WAITING = 4  # parts per worker that may wait to be written
 

@@ -20,10 +20,10 @@ from typing import Any
 
 from attncli.bulk.answers import AnsweringWorker, part_of
 from attncli.bulk.engines import DEATHS, Parts
-from attncli.bulk.engines.processes import processors
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard, shard_to_bytes
 from models.errors import NotFoundError, ResourceError
+from models.processors import processors
 
 GROUPS = 2  # groups of shards under way
 THIS_MACHINE = "local[*]"  # master without any setting

@@ -27,6 +27,10 @@ class TrainingSource:
         """Return True if the settings name training files of this kind."""
         return False
 
+    def dev_option(self, data: DataConfig) -> str:
+        """Return the option of `attn train` that names a dev set for these data."""
+        return "--dev"
+
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the paths of the training files, for the model card."""
         return ()

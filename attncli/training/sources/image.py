@@ -29,6 +29,10 @@ class ImageTraining(TrainingSource):
         """Return True if images or a file of captions are named."""
         return bool(data.images or data.captions)
 
+    def dev_option(self, data: DataConfig) -> str:
+        """Return the option that names captions of dev images."""
+        return "--dev-captions"
+
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the captions."""
         return (data.captions,) if data.captions else ()

@@ -280,16 +280,17 @@ def evaluation_set(captions: list[Captioned], config: RunConfig, progress: Progr
 
 def notes(manifest: Manifest) -> tuple[str, ...]:
     """Return warnings about missing and broken images, with the names of the first ones."""
-    found = []
-    if manifest.missing:
-        names = abbreviate(manifest.missing)
-        found.append(
-            f"{counted(len(manifest.missing), 'captioned image')} cannot be found: {names}"
-        )
-    if manifest.broken:
-        reasons = abbreviate(f"{name} ({reason})" for name, reason in manifest.broken.items())
-        found.append(f"{counted(len(manifest.broken), 'image')} cannot be decoded: {reasons}")
-    return tuple(f"{note}; their captions are excluded" for note in found)
+    reasons = [f"{name} ({reason})" for name, reason in manifest.broken.items()]
+    groups = (
+        ("captioned image", "found", manifest.missing),
+        ("image", "decoded", reasons),
+    )
+    return tuple(
+        f"{counted(len(names), noun)} cannot be {verb}: {abbreviate(names)}; "
+        f"{'its' if len(names) == 1 else 'their'} captions are excluded"
+        for noun, verb, names in groups
+        if names
+    )
 
 
 def abbreviate(names: Iterable[str]) -> str:

@@ -29,6 +29,10 @@ class LabelTraining(TrainingSource):
         """Return True if a file of labelled texts is named."""
         return bool(data.labels)
 
+    def dev_option(self, data: DataConfig) -> str:
+        """Return the option that names labelled texts for evaluation."""
+        return "--dev-labels"
+
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the labelled texts."""
         return (data.labels,) if data.labels else ()

@@ -38,6 +38,10 @@ class TextTraining(TrainingSource):
         """Return True if training files are named."""
         return bool(data.train or data.corpora)
 
+    def dev_option(self, data: DataConfig) -> str:
+        """Return the option that names dev pairs; those of corpora have languages."""
+        return "--dev-corpus" if data.corpora else "--dev"
+
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the paths of the training files."""
         return (*data.train, *(path for corpus in data.corpora for path in corpus.files))

@@ -11,7 +11,6 @@ their length limit, and outputs with forbidden tokens. torch is imported only fo
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from models.inference.hypotheses import (
 )
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.languages import control_tokens
+from models.processors import processors
 from models.settings import from_dict
 from models.tokenizer import END, NEVER_OUTPUT, Tokenizer
 from models.types import VocabularySizes
@@ -79,7 +79,7 @@ class CTranslate2Translator(TextTranslator):
                 f"the tokenizer in {folder} does not fit its config.json", "those of one model"
             )
         translator.torch = TorchTranslator(folder, threads)
-        translator.workers = threads or min(MOST_WORKERS, _processors())
+        translator.workers = threads or min(MOST_WORKERS, processors())
         translator.positions = table_size(translator.config, translator.search)
         translator.engine = translator._opened(folder, precision)
         return translator
@@ -190,13 +190,6 @@ def table_size(config: ModelConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
     return max(config.max_source, min(MOST_POSITIONS, longest))
-
-
-def _processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _options(width: int) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_a_line_that_cannot_be_read_is_reported(
     path.write_text('{"a": "b"}\n{"a\n', "utf-8")
     assert translate(path, "--field", "a") == 1
     assert (tmp_path / "a.jsonl.out").read_text("utf-8") == '{"a": "B"}\n{"a\n'
-    assert "line 2: lines that are not JSON; left as it is" in capsys.readouterr().err
+    assert "line 2: not JSON; left as it is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

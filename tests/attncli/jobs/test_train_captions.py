@@ -157,8 +157,11 @@ def test_missing_and_broken_images_are_counted_and_named(files: Files, tmp_path:
     started = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "run")[0]
     assert isinstance(started, Started)
     assert started.pairs == 44 - 3 * 2 and len(started.notes) == 2
-    assert "1 captioned image cannot be found: red-left-2.png" in started.notes[0]
+    assert started.notes[0] == (
+        "1 captioned image cannot be found: red-left-2.png; its captions are excluded"
+    )
     assert "2 images cannot be decoded: red-left-4.png" in started.notes[1]
+    assert started.notes[1].endswith("; their captions are excluded")
     again = run(small_config(files, *PATCHES, "train.steps=2"), tmp_path / "again")[0]
     assert isinstance(again, Started) and again.notes == started.notes
 

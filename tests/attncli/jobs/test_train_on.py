@@ -11,11 +11,13 @@ import pytest
 
 from attncli import app
 from attncli.training import clock
-from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.continuation import is_over, reopen
+from attncli.training.corpora import CorpusConfig
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.settings import settings
+from attncli.training.sources import training_source
 from attncli.training.state import Counters, read_counters
 from attncli.training.stepper import Stepper
 from models.errors import ModelError
@@ -135,9 +137,23 @@ def test_a_run_without_a_dev_set_says_so_once(
     chosen = [part for setting in (*SMALL, "data.dev_share=0") for part in ("-s", setting)]
     words = ["train", str(texts.train), "-o", str(tmp_path / "run"), *chosen]
     assert app.run([*words, "-s", "train.steps=1"]) == 0
-    assert "no dev set: nothing is scored" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no dev set: nothing is scored" in said and "name one with --dev\n" in said
     assert app.run([*words, "-s", "train.steps=2"]) == 0
     assert "no dev set" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("family", "data", "option"),
+    [
+        ("transformer", DataConfig(train=("a.en", "a.de")), "--dev"),
+        ("transformer", DataConfig(corpora=(CorpusConfig("en-de", ("a.tsv",)),)), "--dev-corpus"),
+        ("captioner", DataConfig(images="photos"), "--dev-captions"),
+        ("classifier", DataConfig(labels="texts.tsv"), "--dev-labels"),
+    ],
+)
+def test_the_dev_option_fits_the_data(family: str, data: DataConfig, option: str) -> None:
+    assert training_source(family).dev_option(data) == option
 
 
 def test_a_run_before_its_first_evaluation_says_so(

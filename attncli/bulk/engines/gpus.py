@@ -1,4 +1,4 @@
-"""Processors and GPUs of this machine, counted without torch."""
+"""GPUs of this machine, counted without torch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import os
 from pathlib import Path
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def gpus(device: str) -> list[str]:
