@@ -9,7 +9,7 @@
 Alternates, in each round: every version on the folder of photos, every version on one photo from a
 cold start, and a Python process that imports torch and reads the same weights. Prints medians of
 processor seconds and compares the captions with those of the first version. Then it measures the
-part of the image network in this version, for the first model and one view.
+part of the image network in this version, for the first model.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from processor_time import Measured, measure
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    from torch import Tensor
 
 ROOT = Path(__file__).resolve().parents[1]
 BOX = Path("models/pretrained")
@@ -47,32 +49,46 @@ def options_of(version: Path, given: argparse.Namespace) -> list[str]:
     return [*models, *views, "--threads", str(given.threads)]
 
 
-def shares(folder: Path, model: Path, threads: int) -> dict[str, float]:
-    """Return processor seconds of this version by part: decoding, image network, search."""
+def shares(folder: Path, model: Path, given: argparse.Namespace) -> dict[str, float]:
+    """Return processor seconds of this version by part: decoding, image network, search.
+
+    The search includes the preparation of the further views.
+    """
     import torch
 
     from attncli.jobs.loading import retain_memory
     from models import load_captioner
     from models.images import open_image
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(given.threads)
     retain_memory()  # as `attn caption` does
     captioner = load_captioner(model)
-    seconds = dict.fromkeys(("decoding", "image network", "search"), 0.0)
-    files, groups = sorted(folder.iterdir()), []
-    for start in range(0, len(files), 32):
-        clock = time.process_time()
-        size = captioner.image_size
-        images = [captioner.reduced(open_image(f, least=size)) for f in files[start : start + 32]]
-        seconds["decoding"] += time.process_time() - clock
-        with torch.inference_mode():
-            clock = time.process_time()
-            groups.append(list(captioner.features(cast("list[Image]", images))))
-            seconds["image network"] += time.process_time() - clock
+    config = replace(captioner.search, views=given.views or captioner.search.views)
+    size, files = captioner.image_size, sorted(folder.iterdir())
     clock = time.process_time()
-    list(captioner.batches(groups))
-    seconds["search"] = time.process_time() - clock
-    return seconds
+    images = [captioner.reduced(open_image(file, least=size)) for file in files]
+    decoding = time.process_time() - clock
+    network = Timed(captioner.encoder.features)
+    captioner.encoder.features = network  # type: ignore[assignment, method-assign]
+    clock = time.process_time()
+    groups = [images[start : start + 32] for start in range(0, len(images), 32)]
+    list(captioner.batches(groups, search=config))
+    search = time.process_time() - clock - network.seconds
+    return {"decoding": decoding, "image network": network.seconds, "search": search}
+
+
+class Timed:
+    """Function that measures the processor time of its calls."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        self.function, self.seconds = function, 0.0
+
+    def __call__(self, pixels: Tensor) -> Tensor:
+        """Call the function and add the time."""
+        clock = time.process_time()
+        result = self.function(pixels)
+        self.seconds += time.process_time() - clock
+        return result
 
 
 def main() -> None:
@@ -113,7 +129,7 @@ def main() -> None:
     for name, output in captions.items():
         equal = sum(a == b for a, b in zip(first, output.splitlines(), strict=True))
         print(f"captions of {name} equal to the first version's: {equal} of {len(first)}")
-    parts = shares(folder, model, given.threads)
+    parts = shares(folder, model, given)
     for name, seconds in parts.items():
         print(f"{name}: {seconds:.2f} s, {seconds / sum(parts.values()):.0%}")
 

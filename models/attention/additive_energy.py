@@ -78,7 +78,7 @@ class _Blocks:
         self.matrix = None if matrix is None else matrix.to(self.wide)
         self.factorises = features is None and _can_factorise(query, keys)
         if self.factorises:
-            self.query, self.keys = (_exponential(part.to(self.wide)) for part in (query, keys))
+            self.query, self.keys = (exponential(part.to(self.wide)) for part in (query, keys))
 
     def blocks(self, group: slice) -> Iterator[Tensor]:
         """Yield s (b, S, A) of each query of a group; the next one may overwrite it."""
@@ -160,16 +160,16 @@ def _can_factorise(query: Tensor, keys: Tensor) -> bool:
     if keys.device.type != "cpu" or torch.compiler.is_compiling():
         return False
     if query.requires_grad or keys.requires_grad:
-        return max(map(_largest, (query, keys))) <= LARGEST
-    return _largest(query) <= CLAMPABLE
+        return max(map(largest, (query, keys))) <= LARGEST
+    return largest(query) <= CLAMPABLE
 
 
-def _largest(x: Tensor) -> float:
+def largest(x: Tensor) -> float:
     """Return the largest absolute value of an element."""
     return float(x.detach().abs().amax())
 
 
-def _exponential(x: Tensor) -> Tensor:
+def exponential(x: Tensor) -> Tensor:
     """Return exp(-2 x); without gradients, x is clamped so that fp32 represents the result."""
     exponent = x * -2
     if not x.requires_grad:

@@ -2,9 +2,10 @@
 
     v^T tanh(q + k) = 2 v^T s - sum(v),    s = 1 / (1 + exp(-2 q) exp(-2 k))
 
-Each step then computes exponentials of its queries only. Both factors stay in fp32's range if
-|k| <= 34 and |q| <= 43. A larger |q| is replaced by 43, which changes nothing, because s is then
-0 or 1 in fp32 for every such k.
+Each step then computes exponentials of its queries only. fp32 represents both factors if |k| and
+|q| are at most 43, so larger ones are replaced by 43. If |k| <= 34, this changes nothing, because s
+is 0 or 1 in fp32 for every larger |q|; neither does it for larger |k| if |q| <= 34. If both are
+larger, the scores are computed without exponentials of keys.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from torch import Tensor
 
 from models.attention.additive_energy import (
     CLAMPABLE,
-    REPRESENTABLE,
     AdditiveEnergy,
+    exponential,
+    largest,
     sentence_groups,
 )
 from models.join import join
@@ -27,40 +29,40 @@ from models.join import join
 class SearchKeys(NamedTuple):
     """Keys of B sentences for many steps without gradients."""
 
-    keys: Tensor  # (B, S, A): exp(-2 k), or k itself
-    factorises: bool  # True if `keys` are the exponentials
+    powers: Tensor  # (B, S, A): exp(-2 k), |k| replaced by 43 if it is larger
+    large: Tensor | None  # k itself if an element is above CLAMPABLE
 
     @classmethod
     def of(cls, keys: Tensor) -> SearchKeys:
-        """Return the exponentials of keys k (B, S, A), unless one of them is too large."""
-        if float(keys.abs().amax()) > CLAMPABLE:
-            return cls(keys, False)
-        return cls((keys * -2).exp_(), True)
+        """Return the exponentials of keys k (B, S, A)."""
+        return cls(exponential(keys), keys if largest(keys) > CLAMPABLE else None)
 
     @classmethod
     def joined(cls, parts: Sequence[SearchKeys]) -> SearchKeys:
-        """Return the sentences of several; none has exponentials unless all have."""
-        if len({part.factorises for part in parts}) > 1:
-            parts = [part.plain() for part in parts]
-        return cls(join([part.keys for part in parts]), parts[0].factorises)
+        """Return the sentences of several."""
+        powers = join([part.powers for part in parts])
+        if all(part.large is None for part in parts):
+            return cls(powers, None)
+        return cls(powers, join([part.plain() for part in parts]))
 
-    def plain(self) -> SearchKeys:
-        """Return these keys without exponentials."""
-        return SearchKeys(self.keys.log().div_(-2), False) if self.factorises else self
+    def plain(self) -> Tensor:
+        """Return the keys k (B, S, A)."""
+        return self.powers.log().div_(-2) if self.large is None else self.large
 
     def select(self, rows: Tensor) -> SearchKeys:
         """Return the keys of some sentences."""
-        return SearchKeys(self.keys.index_select(0, rows), self.factorises)
+        large = None if self.large is None else self.large.index_select(0, rows)
+        return SearchKeys(self.powers.index_select(0, rows), large)
 
     def scores(self, query: Tensor, energy: Tensor) -> Tensor:
         """Compute v^T tanh(q + k), (B, T, S), of query q (B, T, A) and energy v (A,)."""
-        if not self.factorises:
-            scores: Tensor = AdditiveEnergy.apply(query, self.keys, energy)  # type: ignore[no-untyped-call]
+        if self.large is not None and largest(query) > CLAMPABLE:
+            scores: Tensor = AdditiveEnergy.apply(query, self.large, energy)  # type: ignore[no-untyped-call]
             return scores
-        powers = query.clamp(-REPRESENTABLE, REPRESENTABLE).mul_(-2).exp_()
+        powers = exponential(query)
         parts = [
-            sums_of_sigmoids(powers[group], self.keys[group], energy)
-            for group in sentence_groups(self.keys)
+            sums_of_sigmoids(powers[group], self.powers[group], energy)
+            for group in sentence_groups(self.powers)
         ]
         return torch.cat(parts).mul_(2).sub_(energy.sum())
 

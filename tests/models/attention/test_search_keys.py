@@ -10,26 +10,27 @@ from models.attention.search_keys import SearchKeys
 from models.join import join
 
 
-@pytest.mark.parametrize("key_scale", [1.0, 10.0, 100.0])  # of 100: no exponentials
+@pytest.mark.parametrize("key_scale", [1.0, 10.0, 100.0])  # 100: some are clamped
 @pytest.mark.parametrize("query_scale", [1.0, 30.0, 1000.0])
 def test_scores_equal_their_formula(key_scale: float, query_scale: float) -> None:
     torch.manual_seed(1)
     query, keys, energy = torch.randn(3, 2, 8), torch.randn(3, 6, 8), torch.randn(8)
     query, keys = query * query_scale, keys * key_scale
     prepared = SearchKeys.of(keys)
-    assert prepared.factorises == (float(keys.abs().max()) <= CLAMPABLE)
+    assert (prepared.large is None) == (float(keys.abs().max()) <= CLAMPABLE)
     expected = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh() @ energy
     torch.testing.assert_close(prepared.scores(query, energy), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_joined_keys_have_exponentials_only_if_all_have() -> None:
+@pytest.mark.parametrize("query_scale", [1.0, 1000.0])
+def test_joined_keys_give_the_scores_of_each(query_scale: float) -> None:
     torch.manual_seed(1)
-    query, energy = torch.randn(5, 2, 8), torch.randn(8)
+    query, energy = query_scale * torch.randn(5, 2, 8), torch.randn(8)
     small, large, longer = torch.randn(2, 6, 8), 50 * torch.randn(2, 6, 8), torch.randn(1, 9, 8)
     parts = [SearchKeys.of(keys) for keys in (small, large, longer)]
     both = join(parts)
-    assert [part.factorises for part in (*parts, both)] == [True, False, True, False]
-    assert join([parts[0], parts[2]]).factorises
+    assert [part.large is None for part in (*parts, both)] == [True, False, True, False]
+    assert join([parts[0], parts[2]]).large is None
     scores = both.scores(query, energy)
     for rows, part in zip((slice(0, 2), slice(2, 4), slice(4, 5)), parts, strict=True):
         alone = part.scores(query[rows], energy)
@@ -37,7 +38,10 @@ def test_joined_keys_have_exponentials_only_if_all_have() -> None:
         torch.testing.assert_close(found, alone, atol=1e-5, rtol=1e-5)
 
 
-def test_selected_keys_are_those_of_the_sentences() -> None:
-    keys = SearchKeys.of(torch.randn(3, 6, 8))
-    chosen = keys.select(torch.tensor([2, 2]))
-    assert chosen.factorises and torch.equal(chosen.keys, keys.keys[[2, 2]])
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_selected_keys_are_those_of_the_sentences(scale: float) -> None:
+    keys = scale * torch.randn(3, 6, 8)
+    chosen = SearchKeys.of(keys).select(torch.tensor([2, 2]))
+    expected = SearchKeys.of(keys[[2, 2]])
+    assert torch.equal(chosen.powers, expected.powers)
+    assert torch.equal(chosen.plain(), expected.plain())
