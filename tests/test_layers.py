@@ -12,7 +12,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.errors", "models.places", "attncli.own_models"],
-    ["models.heic", "models.inference.normalise", "models.limits", "models.parsing"],
+    [
+        "models.heic",
+        "models.inference.normalise",
+        "models.limits",
+        "models.parsing",
+        "models.processors",
+    ],
     ["models.files", "models.registry"],
     ["models.settings", "models.products", "models.join", "models.log_sum_exp"],
     ["models.config"],
