@@ -29,6 +29,7 @@ class Tokenizer:
     def __init__(self, source: bytes, target: bytes | None = None) -> None:
         self._models = (source, target)
         self.source = _processor(source)
+        self._unknown: dict[str, bool] = {}  # characters that were asked for
         self.target = self.source if target is None else _processor(target)
 
     @property
@@ -55,6 +56,17 @@ class Tokenizer:
                 "train a new model; [tokenizer] languages in config.toml are those of its tokens",
             )
         return number
+
+    def is_unknown(self, character: str) -> bool:
+        """Return True if no token of the source vocabulary contains a character.
+
+        It is then spelled in bytes, which a model of this vocabulary has hardly ever read.
+        """
+        found = self._unknown.get(character)
+        if found is None:
+            ids = self.source.encode(character)
+            found = self._unknown[character] = any(map(self.source.is_byte, ids))
+        return found
 
     def encode_target(self, text: str) -> list[int]:
         """Return the ids of a target text, end mark included."""

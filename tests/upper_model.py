@@ -30,6 +30,10 @@ class Upper:
         """Pieces and the end mark."""
         return sum(1 + len(word) // 10 for word in text.split()) + 1
 
+    def unknown_characters(self, text: str) -> str:
+        """Return no characters."""
+        return ""
+
     def stream(
         self,
         texts: Iterable[str],

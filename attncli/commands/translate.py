@@ -71,8 +71,8 @@ Copy = Annotated[
     bool,
     typer.Option(
         "--copy/--no-copy",
-        help="Copy lines without letters, and lines that are one URL, e-mail or word too long for "
-        "the model.",
+        help="Copy lines without letters, emoji at the ends of lines, and lines that are one URL, "
+        "e-mail or word too long for the model.",
     ),
 ]
 Capitals = Annotated[
@@ -171,8 +171,8 @@ def translate(
     line that cannot be translated gives an empty line and a message, and exit status 1 at the end.
 
     Search settings default to those saved with the model; options given here override them.
-    Outputs that were cut at their length limit, and outputs that repeat a phrase again and again,
-    are reported on stderr with their line numbers.
+    Outputs that were cut at their length limit, outputs that repeat a phrase again and again, and
+    characters that the model does not know are reported on stderr with their line numbers.
 
     Spacing, apostrophes and accents are normalised, and the output keeps the spaces at the ends of
     its line. Lines without letters are copied. Lines in capitals are translated in lower case if

@@ -18,6 +18,7 @@ from models.inference.normalise import (
     normalise,
     normalise_characters,
     outer_spaces,
+    outer_symbols,
     sentence_case,
 )
 from models.limits import LINE_TAGS
@@ -36,7 +37,8 @@ class LineOptions:
 
     long_lines: LongLines = "split"  # lines that are longer than the model accepts
     normalise: bool = False  # spaces, apostrophes, accents; the output keeps outer spaces
-    # lines without letters, addresses, and a word that is longer than the model accepts: unchanged
+    # lines without letters, addresses, emoji at the ends of a line, and a word that is longer than
+    # the model accepts: unchanged
     copy: bool = False
     capitals: bool = False  # lines in capitals the model does not know are translated in lower case
     # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
@@ -71,7 +73,7 @@ class LinePlan(NamedTuple):
     tagged: TaggedLine | None = None  # if tags are projected: the tags and the text between them
     copied: bool = False  # the line is its own output
     capitals: bool = False  # the output is written in capitals
-    before: str = ""  # white space of the line that the output keeps
+    before: str = ""  # white space and emoji of the line that the output keeps
     after: str = ""
     same_end: bool = False  # the output ends without a full stop if the line has none
 
@@ -95,8 +97,9 @@ def plan_line(
 def _plan_text(line: Line, text: str, model: MeasuresTexts, options: LineOptions) -> LinePlan:
     before = after = ""
     if options.normalise:
-        before, after = outer_spaces(text)
-        text = composed(normalise(text), model.source_length)
+        before, after = outer_symbols(text) if options.copy else outer_spaces(text)
+        inner = text[len(before) : len(text) - len(after)]
+        text = composed(normalise(inner), model.source_length)
     capitals = options.capitals and _has_unknown_capitals(text, model)
     texts = [sentence_case(text) if capitals else text]
     plan = LinePlan(

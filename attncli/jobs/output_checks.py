@@ -1,4 +1,6 @@
-"""Reports about suspicious outputs: cut at their length limit, or caught in a repetition loop."""
+"""Reports about suspicious outputs: cut at their length limit, caught in a repetition loop, or of
+a line with characters that the model does not know.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from attncli.data.lines import TranslatedLine
 from attncli.plurals import counted
 from models.inference.repetition import repetition
 
+UNKNOWN = "lines with characters that the model does not know"
 REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
 
 
@@ -20,7 +23,7 @@ class OutputReport:
 
     def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
         self._references = references
-        self._truncated = self._loops = 0
+        self._truncated = self._loops = self._unknown = 0
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
         """Yield a message for each of the first suspicious outputs, with its line number."""
@@ -28,6 +31,10 @@ class OutputReport:
             if outcome.translation is None:
                 continue
             best, number = outcome.translation.hypotheses[0], outcome.line.number
+            if outcome.unknown:
+                self._unknown += 1
+                if self._unknown <= REPORTED:
+                    yield f"line {number}: the model does not know {outcome.unknown!r}"
             if best.truncated:
                 self._truncated += 1
                 if self._truncated <= REPORTED:
@@ -50,13 +57,17 @@ class OutputReport:
 
     def summary(self) -> Iterator[str]:
         """Yield the totals of the kinds with more lines than were reported one by one."""
+        if self._unknown > REPORTED:
+            yield f"{UNKNOWN}: {self._unknown:,} in all"
         if self._truncated > REPORTED:
             yield f"outputs cut at their length limit: {self._truncated:,} in all"
         if self._loops > REPORTED:
             yield f"outputs with a repetition loop: {self._loops:,} in all"
 
     def totals(self) -> Iterator[str]:
-        """Yield the totals of both kinds, where there are any."""
+        """Yield the totals of each kind, where there are any."""
+        if self._unknown:
+            yield f"{UNKNOWN}: {self._unknown:,}"
         if self._truncated:
             yield f"outputs cut at their length limit: {self._truncated:,}"
         if self._loops:

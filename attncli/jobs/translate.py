@@ -21,6 +21,9 @@ DEFAULT_OPTIONS = LineOptions()
 class Translates(MeasuresTexts, Protocol):
     """Model as this job uses it; ``models.load_translator`` returns one."""
 
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters of a text that the model does not know, each once."""
+
     def stream(
         self,
         texts: Iterable[str],
@@ -69,11 +72,12 @@ def translate_lines(
             on_batch=on_batch,
         )
         parts = [[next(results) for _ in plan.parts] for plan in plans]
-        outcomes = [_outcome(plan, part) for plan, part in zip(plans, parts, strict=True)]
+        unknown = [translator.unknown_characters("".join(plan.parts)) for plan in plans]
+        outcomes = [_outcome(*each) for each in zip(plans, parts, unknown, strict=True)]
         yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
 
 
-def _outcome(plan: LinePlan, results: list[Translation]) -> TranslatedLine:
+def _outcome(plan: LinePlan, results: list[Translation], unknown: str) -> TranslatedLine:
     if plan.refused:
         return TranslatedLine(plan.line, None, plan.note)
     if plan.copied:
@@ -84,7 +88,7 @@ def _outcome(plan: LinePlan, results: list[Translation]) -> TranslatedLine:
         joined = joined._replace(
             hypotheses=tuple(_in_form(plan, hypothesis) for hypothesis in joined.hypotheses)
         )
-    return TranslatedLine(plan.line, joined, plan.note, tuple(results))
+    return TranslatedLine(plan.line, joined, plan.note, tuple(results), unknown=unknown)
 
 
 def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from unicodedata import is_normalized
+from unicodedata import category, is_normalized
 from unicodedata import normalize as to_form
 
 SPACES = re.compile(
@@ -22,6 +22,8 @@ APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
 STOPS = tuple(".!?…:;。！？")
 TAIL = re.compile(r"\W*$")
 ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]+", re.IGNORECASE)
+# joiners and skin tones
+EMOJI_PARTS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
 SPACED_WORD = re.compile("[!-\u058f]+")  # ASCII to Armenian: alphabets of words between spaces
 
@@ -53,6 +55,17 @@ def outer_spaces(text: str) -> tuple[str, str]:
     start = len(text) - len(text.lstrip())
     end = len(text.rstrip())
     return text[:start], text[end:]
+
+
+def outer_symbols(text: str) -> tuple[str, str]:
+    """Return the emoji and white space before and after a text that has other characters."""
+    inner = [n for n, sign in enumerate(text) if not (sign.isspace() or is_symbol(sign))]
+    return text[: inner[0]], text[inner[-1] + 1 :]
+
+
+def is_symbol(sign: str) -> bool:
+    """Return True for a character of an emoji, and for a symbol without a meaning in sentences."""
+    return category(sign) == "So" or sign in EMOJI_PARTS
 
 
 def without_added_stop(text: str, source: str) -> str:

@@ -147,6 +147,15 @@ class TextTranslator(TrainedModel):
         """Return the number of tokens of a source text, language token and end mark included."""
         return len(self.tokenizer.encode(text)) + bool(self.languages)
 
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters of a text that the model has no token for, each once, in order.
+
+        Empty for a vocabulary of words, whose unknown words are spelled in bytes.
+        """
+        if self.tokenizer_config.kind == "word":
+            return ""
+        return "".join(filter(self.tokenizer.is_unknown, dict.fromkeys(text)))
+
     def translate(
         self,
         texts: Iterable[str],

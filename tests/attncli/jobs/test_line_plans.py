@@ -46,6 +46,25 @@ def test_spacing_does_not_change_the_translation_and_is_kept_at_the_ends(
     assert translated(odd, tiny_translator) == [plain, f"  {plain}", f"{plain}\t"]
 
 
+def test_emoji_at_the_ends_do_not_change_the_translation_and_are_kept(
+    tiny_translator: Translator,
+) -> None:
+    [plain] = translated([PLAIN], tiny_translator)
+    odd = [f"{PLAIN} 😀", f"👍🏽  {PLAIN}❤️ "]
+    assert translated(odd, tiny_translator) == [f"{plain} 😀", f"👍🏽  {plain}❤️ "]
+
+
+def test_outcomes_name_the_characters_that_the_model_does_not_know(
+    tiny_translator: Translator,
+) -> None:
+    texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
+    lines = [Line(number, text) for number, text in enumerate(texts, 1)]
+    [outcomes] = translate_lines(
+        [lines], tiny_translator, search=tiny_translator.search, options=EVERYDAY
+    )
+    assert [outcome.unknown for outcome in outcomes] == ["", "", "東京"]
+
+
 def test_apostrophes_are_straight_for_the_model() -> None:
     model = Upper()
     assert translated(["it\u2019s"], model) == ["IT'S"]
@@ -172,6 +191,15 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     assert len(messages) == 1 + REPORTED
     total = f"outputs cut at their length limit: {REPORTED + 2} in all"
     assert list(report.summary()) == [total]
+
+
+def test_unknown_characters_are_reported() -> None:
+    outcomes = [outcome_of(n, "a")._replace(unknown="東京") for n in range(1, REPORTED + 3)]
+    report = OutputReport()
+    messages = list(report.messages(outcomes))
+    assert messages[0] == "line 1: the model does not know '東京'" and len(messages) == REPORTED
+    total = f"lines with characters that the model does not know: {REPORTED + 2}"
+    assert list(report.summary()) == [f"{total} in all"] and list(report.totals()) == [total]
 
 
 def test_a_loop_of_the_reference_is_not_reported() -> None:

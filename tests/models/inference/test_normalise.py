@@ -10,6 +10,7 @@ from models.inference.normalise import (
     is_untranslatable,
     normalise,
     outer_spaces,
+    outer_symbols,
     sentence_case,
 )
 
@@ -34,6 +35,13 @@ def test_accents_are_composed_unless_the_model_knows_marks() -> None:
 def test_outer_spaces_are_those_before_and_after() -> None:
     assert outer_spaces("\t a b  ") == ("\t ", "  ")
     assert outer_spaces("a") == ("", "")
+
+
+@pytest.mark.parametrize("before", ["", " ", "👍🏽 ", "❤️", "▪ "])
+@pytest.mark.parametrize("after", ["", "  ", " 😀😀 ", "👩‍🚀"])
+def test_outer_symbols_are_emoji_and_spaces_before_and_after(before: str, after: str) -> None:
+    for inner in ("I ❤️ you!", "`a`", "5 €"):
+        assert outer_symbols(before + inner + after) == (before, after)
 
 
 @pytest.mark.parametrize(
