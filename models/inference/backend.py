@@ -6,9 +6,12 @@ searched: `EnsembleBackend` (models/inference/ensemble.py) averages the probabil
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from models.types import ExactOf
 
 
 class HasMask(Protocol):
@@ -33,6 +36,10 @@ class Step(Protocol):
     @property
     def log_probs(self) -> Tensor:
         """Log-probabilities (R, Y) of the next token; they may be changed in place."""
+
+    @property
+    def exact(self) -> ExactOf | None:
+        """Logits in fp32 of some tokens, if `logits` are rounded."""
 
     @property
     def state(self) -> Any:

@@ -23,6 +23,8 @@ from models.types import Memory
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from models.types import ExactOf
+
 
 class MemberReadModes:
     """Read modes of an ensemble: those of its models with hard attention."""
@@ -93,6 +95,7 @@ class EnsembleStep(NamedTuple):
 
     log_probs: Tensor  # (R, Y)
     state: MemberStates
+    exact: ExactOf | None = None
 
     @property
     def logits(self) -> Tensor:

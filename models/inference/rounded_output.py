@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -19,37 +20,28 @@ from torch import Tensor
 from models.config import SearchConfig
 from models.errors import ConfigurationError
 from models.inference.top_tokens import TopTokens
-from models.log_sum_exp import log_sum_exp
 from models.model import EncoderDecoder, Output
 from models.packed import PackedMap
 from models.products import has_onednn
-from models.types import Memory
+from models.types import DecodingStep, Memory
+
+if TYPE_CHECKING:
+    from models.types import ExactOf
 
 SPARE = 6  # candidates of each sentence that are computed in fp32 besides those needed
 TOLERANCE = 2e-2  # difference of a score from that in fp32; 2e-3 with trained models
 ROWS, REPEATS = 320, 5  # hypotheses and rounds of a measurement
 
 
-class RoundedStep(NamedTuple):
-    """Decoding step whose logits are rounded."""
+@dataclass(frozen=True)
+class ExactLogits:
+    """Logits in fp32 of some tokens after a step of R hypotheses."""
 
-    logits: Tensor  # (R, Y)
-    state: Any
     features: Tensor  # (R, D)
     output: Output
 
-    @property
-    def log_total(self) -> Tensor:
-        """Logarithm (R,) of the sum of exp(logit)."""
-        return log_sum_exp(self.logits)
-
-    @property
-    def log_probs(self) -> Tensor:
-        """Log-probabilities (R, Y) of the next token."""
-        return self.logits - self.log_total[:, None]
-
-    def exact_logits(self, rows: Tensor, tokens: Tensor) -> Tensor:
-        """Return the logits in fp32, (B, n), of tokens (B, n) after hypotheses `rows` (B, n)."""
+    def __call__(self, rows: Tensor, tokens: Tensor) -> Tensor:
+        """Return the logits (B, n) of tokens (B, n) after hypotheses `rows` (B, n)."""
         products = self.features[rows] * self.output.weight[tokens]  # (B, n, D)
         return products.sum(-1) + self.output.bias[tokens]
 
@@ -72,11 +64,12 @@ class RoundedBackend:
         """Return the prepared memory and the state before the first token."""
         return self.model.start(memory)
 
-    def step(self, tokens: Tensor, state: Any, prepared: Any) -> RoundedStep:
+    def step(self, tokens: Tensor, state: Any, prepared: Any) -> DecodingStep:
         """Read one token per row, (R,); return the rounded logits of the next token."""
         advanced = self.model.decoder.advance(tokens[:, None], state, prepared)
         features = advanced.features[:, 0]
-        return RoundedStep(self.logits(features), advanced.state, features, self.model.output)
+        exact = ExactLogits(features, self.model.output)
+        return DecodingStep(self.logits(features), advanced.state, exact=exact)
 
     def logits(self, features: Tensor) -> Tensor:
         """Return the logits (R, Y) of features (R, D), computed in bf16."""
@@ -87,7 +80,7 @@ class RoundedBackend:
 
 
 def exact_best(
-    best: TopTokens, log_probs: Tensor, log_total: Tensor, step: RoundedStep, count: int
+    best: TopTokens, log_probs: Tensor, log_total: Tensor, exact_logits: ExactOf, count: int
 ) -> TopTokens:
     """Return the best `count` continuations of each sentence by their logits in fp32.
 
@@ -95,7 +88,7 @@ def exact_best(
     """
     rows, tokens = best.rows, best.tokens
     first = torch.arange(len(rows), device=rows.device)[:, None] * log_probs.shape[1]
-    exact = step.exact_logits(first + rows, tokens)
+    exact = exact_logits(first + rows, tokens)
     before, total = log_probs.gather(1, rows), log_total.gather(1, rows)
     more = (exact - total).exp() - (best.log_probs - before).exp()
     possible = best.log_probs > -torch.inf

@@ -25,7 +25,7 @@ from models.config import SearchConfig
 from models.inference.backend import Backend, HasMask, Step
 from models.inference.finished import FinishedBatch, Outputs
 from models.inference.hypotheses import Finished, beam_width, check_search, length_penalty
-from models.inference.rounded_output import SPARE, RoundedStep, exact_best
+from models.inference.rounded_output import SPARE, exact_best
 from models.inference.sampling import sample
 from models.inference.top_tokens import TopTokens, top_tokens
 from models.tokenizer import END, FIRST_OUTPUT, START
@@ -157,10 +157,10 @@ def candidates(log_probs: Tensor, step: Step, at_limit: list[bool], width: int) 
         logits = torch.where(limited[:, None, None], logits + only_end, logits)
     possible = beam * (logits.shape[2] - FIRST_OUTPUT)
     wanted = min(2 * width, possible)
-    if not isinstance(step, RoundedStep):
+    if step.exact is None:
         return Candidates(top_tokens(log_probs, log_total, logits, wanted), truncated)
     best = top_tokens(log_probs, log_total, logits, min(2 * width + SPARE, possible))
-    return Candidates(exact_best(best, log_probs, log_total, step, wanted), truncated)
+    return Candidates(exact_best(best, log_probs, log_total, step.exact, wanted), truncated)
 
 
 def ended(ids: Tensor, found: Candidates, width: int, alpha: float) -> FinishedBatch:

@@ -43,12 +43,12 @@ def test_the_best_candidates_have_the_logits_of_fp32_in_their_order() -> None:
     prepared, state = backend.start(backend.encode(*sources(7, 5)))
     step = backend.step(torch.tensor([1, 1]), state, prepared)
     logits = model.step(torch.tensor([1, 1]), state, prepared).logits
-    assert not torch.equal(step.logits, logits)
+    assert not torch.equal(step.logits, logits) and step.exact is not None
     rows, tokens = torch.tensor([[0] * 9, [1] * 9]), step.logits.topk(9).indices
-    torch.testing.assert_close(step.exact_logits(rows, tokens), logits.gather(1, tokens))
+    torch.testing.assert_close(step.exact(rows, tokens), logits.gather(1, tokens))
     total = step.log_total[:, None]
     rough = TopTokens(step.logits.gather(1, tokens) - total, rows * 0, tokens)
-    best = rounded_output.exact_best(rough, torch.zeros(2, 1), total, step, 4)
+    best = rounded_output.exact_best(rough, torch.zeros(2, 1), total, step.exact, 4)
     assert torch.equal(best.tokens, logits.topk(4).indices)
     expected = logits.log_softmax(-1).topk(4).values
     torch.testing.assert_close(best.log_probs, expected, atol=TOLERANCE, rtol=0)
