@@ -11,6 +11,8 @@ from attncli.plurals import counted
 from models.inference.repetition import repetition
 
 UNKNOWN = "lines with characters that the model does not know"
+TRUNCATED = "outputs cut at their length limit"
+LOOPS = "outputs with a repetition loop"
 REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
 
 
@@ -23,33 +25,37 @@ class OutputReport:
 
     def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
         self._references = references
-        self._truncated = self._loops = self._unknown = 0
+        self._counts = dict.fromkeys((UNKNOWN, TRUNCATED, LOOPS), 0)
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
         """Yield a message for each of the first suspicious outputs, with its line number."""
         for outcome in outcomes:
-            if outcome.translation is None:
-                continue
-            best, number = outcome.translation.hypotheses[0], outcome.line.number
-            if outcome.unknown:
-                self._unknown += 1
-                if self._unknown <= REPORTED:
-                    yield f"line {number}: the model does not know {outcome.unknown!r}"
-            if best.truncated:
-                self._truncated += 1
-                if self._truncated <= REPORTED:
-                    yield (
-                        f"line {number}: the output was cut at its length limit, after "
-                        f"{counted(len(best.ids), 'token')} "
-                        "(--max-ratio and --max-extra raise the limit)"
-                    )
-            if found := repetition(best.text, outcome.line.text, *self._expected(number)):
-                self._loops += 1
-                if self._loops <= REPORTED:
-                    yield (
-                        f"line {number}: the output repeats {found.phrase!r} {found.times:,} times "
-                        f"in a row (score {best.score:.2f})"
-                    )
+            for kind, message in self._suspicions(outcome):
+                self._counts[kind] += 1
+                if self._counts[kind] <= REPORTED:
+                    yield f"line {outcome.line.number}: {message}"
+
+    def _suspicions(self, outcome: TranslatedLine) -> Iterator[tuple[str, str]]:
+        """Yield the kind and the message of all that is suspicious about an output."""
+        if outcome.translation is None:
+            return
+        best = outcome.translation.hypotheses[0]
+        if outcome.unknown:
+            yield UNKNOWN, f"the model does not know {outcome.unknown!r}"
+        if best.truncated:
+            tokens = counted(len(best.ids), "token")
+            yield (
+                TRUNCATED,
+                f"the output was cut at its length limit, after {tokens} "
+                "(--max-ratio and --max-extra raise the limit)",
+            )
+        expected = self._expected(outcome.line.number)
+        if found := repetition(best.text, outcome.line.text, *expected):
+            yield (
+                LOOPS,
+                f"the output repeats {found.phrase!r} {found.times:,} times in a row "
+                f"(score {best.score:.2f})",
+            )
 
     def _expected(self, number: int) -> Sequence[str]:
         """Return the references of a line."""
@@ -57,18 +63,12 @@ class OutputReport:
 
     def summary(self) -> Iterator[str]:
         """Yield the totals of the kinds with more lines than were reported one by one."""
-        if self._unknown > REPORTED:
-            yield f"{UNKNOWN}: {self._unknown:,} in all"
-        if self._truncated > REPORTED:
-            yield f"outputs cut at their length limit: {self._truncated:,} in all"
-        if self._loops > REPORTED:
-            yield f"outputs with a repetition loop: {self._loops:,} in all"
+        for kind, count in self._counts.items():
+            if count > REPORTED:
+                yield f"{kind}: {count:,} in all"
 
     def totals(self) -> Iterator[str]:
         """Yield the totals of each kind, where there are any."""
-        if self._unknown:
-            yield f"{UNKNOWN}: {self._unknown:,}"
-        if self._truncated:
-            yield f"outputs cut at their length limit: {self._truncated:,}"
-        if self._loops:
-            yield f"outputs with a repetition loop: {self._loops:,}"
+        for kind, count in self._counts.items():
+            if count:
+                yield f"{kind}: {count:,}"
