@@ -130,21 +130,24 @@ class Captioner(TorchModel):
         view.
         """
         self._check_views(count)
-        whole = self.features(images)
+        squares = [
+            to_square(image, self.config.image) if isinstance(image, Image.Image) else image
+            for image in images
+        ]
+        whole = self.features(squares)
         present = torch.tensor([isinstance(image, Image.Image) for image in images])
         found = [ViewFeatures(whole, torch.ones_like(present).to(self.device))]
         if present.any():
-            found += [self._of_view(images, present, view) for view in VIEWS[1:count]]
+            found += [self._of_view(squares, present, view) for view in VIEWS[1:count]]
         return found
 
-    def _of_view(self, images: Sequence[ImageInput], present: Tensor, view: View) -> ViewFeatures:
-        """Return features of one view; zeros for inputs that are no images."""
-        shown = (image for image in images if isinstance(image, Image.Image))
-        squares = (to_square(image, self.config.image) for image in shown)
-        pixels = [rgb_tensor(view(square)).to(self.device) for square in squares]
+    def _of_view(self, squares: Sequence[ImageInput], present: Tensor, view: View) -> ViewFeatures:
+        """Return features of one view of squares; zeros for inputs that are no images."""
+        shown = (square for square in squares if isinstance(square, Image.Image))
+        pixels = [rgb_tensor(view(square)).to(self.device) for square in shown]
         computed = torch.stack(list(self._computed(pixels)))  # (M, S, V)
         present = present.to(self.device)
-        features = computed.new_zeros(len(images), *computed.shape[1:])
+        features = computed.new_zeros(len(squares), *computed.shape[1:])
         features[present] = computed
         return ViewFeatures(features, present)
 

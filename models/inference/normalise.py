@@ -59,13 +59,14 @@ def outer_spaces(text: str) -> tuple[str, str]:
 
 def outer_symbols(text: str) -> tuple[str, str]:
     """Return the emoji and white space before and after a text that has other characters."""
-    inner = [n for n, sign in enumerate(text) if not (sign.isspace() or is_symbol(sign))]
-    return text[: inner[0]], text[inner[-1] + 1 :]
+    start = next(n for n, sign in enumerate(text) if not is_outer(sign))
+    end = len(text) - next(n for n, sign in enumerate(reversed(text)) if not is_outer(sign))
+    return text[:start], text[end:]
 
 
-def is_symbol(sign: str) -> bool:
-    """Return True for a character of an emoji, and for a symbol without a meaning in sentences."""
-    return category(sign) == "So" or sign in EMOJI_PARTS
+def is_outer(sign: str) -> bool:
+    """Return True for white space, a character of an emoji, and other symbols such as bullets."""
+    return sign.isspace() or category(sign) == "So" or sign in EMOJI_PARTS
 
 
 def without_added_stop(text: str, source: str) -> str:
