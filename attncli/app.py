@@ -29,6 +29,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from attncli import __version__, console
 from attncli.conversion import convert_quickly
+from attncli.termination import Termination
 from models.errors import ModelError
 from models.places import imported
 
@@ -77,12 +78,15 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 
 def main() -> None:
-    """Run the command line and exit with its status."""
+    """Run the command line and exit with its status, or by the signal that ended it."""
     gc.set_threshold(10_000)  # imports leave no garbage; collections would take 5 % of a start
     console.drop_undeliverable()
+    termination = Termination()
     status = 130
     with suppress(KeyboardInterrupt):  # Ctrl-C before or after a command
+        termination.handle_signals()
         status = run()
+    termination.end_process()
     _end(status)
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,11 @@ STAND_IN = [sys.executable, "-m", "tests.upper_model", "translate", "-m", "upper
 ROOT = Path(__file__).parents[2]
 
 
-def start(*options: str) -> subprocess.Popen[bytes]:
+def start(*options: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
-    return subprocess.Popen([*STAND_IN, *options], cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe)
+    return subprocess.Popen(
+        [*before, *STAND_IN, *options], cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe
+    )
 
 
 def translate(data: bytes, *options: str) -> tuple[bytes, str, int]:
@@ -176,7 +178,15 @@ def test_files_are_replaced_when_whole(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
-def test_an_interrupted_run_leaves_the_old_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "number, status",
+    [
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, -signal.SIGTERM),  # the parent sees the signal itself
+        (signal.SIGHUP, -signal.SIGHUP),
+    ],
+)
+def test_an_interrupted_run_leaves_the_old_file(tmp_path: Path, number: int, status: int) -> None:
     target = tmp_path / "out"
     target.write_bytes(b"old")
     with start("-o", str(target)) as program:
@@ -184,10 +194,22 @@ def test_an_interrupted_run_leaves_the_old_file(tmp_path: Path) -> None:
         program.stdin.write(b"a\n")
         program.stdin.flush()
         wait_for(lambda: any(tmp_path.glob(".out.*.part")), program)
-        program.send_signal(signal.SIGINT)
+        program.send_signal(number)
         program.communicate(timeout=60)
-    assert program.returncode == 130
+    assert program.returncode == status
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_nohup_ignores_sighup(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with start("-o", str(target), before=["nohup"]) as program:
+        assert program.stdin
+        program.stdin.write(b"a\n")
+        program.stdin.flush()
+        wait_for(lambda: any(tmp_path.glob(".out.*.part")), program)
+        program.send_signal(signal.SIGHUP)
+        program.communicate(b"b\n", timeout=60)
+    assert (program.returncode, target.read_bytes()) == (0, b"A\nB\n")
 
 
 @pytest.mark.parametrize(

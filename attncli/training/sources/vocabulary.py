@@ -1,11 +1,12 @@
-"""The size of a learned vocabulary, and learning it in a thread that Ctrl-C can interrupt."""
+"""The size of a learned vocabulary, and learning it so that Ctrl-C can interrupt it."""
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
+
+from models.interruptible import interruptible
 
 if TYPE_CHECKING:
     from attncli.training.data import Progress
@@ -13,25 +14,6 @@ if TYPE_CHECKING:
 LARGEST, SMALLEST = 32_000, 400  # tokens
 
 T = TypeVar("T")
-
-
-def interruptible(work: Callable[[], T]) -> T:
-    """Run a function in another thread, so that Ctrl-C works during a long call into C++."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    for error in errors:
-        raise error
-    return results[0]
 
 
 def learned_vocabulary(learn: Callable[[], T], progress: Progress) -> T:

@@ -30,6 +30,7 @@ from models.inference.hypotheses import (
     length_penalty,
 )
 from models.inference.text_translator import EncodedText, TextTranslator
+from models.interruptible import interruptible
 from models.languages import control_tokens
 from models.processors import processors
 from models.settings import from_dict
@@ -131,12 +132,14 @@ class CTranslate2Translator(TextTranslator):
         if config.method == "sample" or 2 * width > len(self.tokenizer.target):
             return self.torch.search(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
-        results = self.engine.translate_batch(
+        translate = partial(
+            self.engine.translate_batch,
             [[*map(str, each.ids)] for each in sources],
             **_options(width),
             max_batch_size=self._batch_size(len(sources)),
             max_decoding_length=max(1, min(self.positions, max(limits))),
         )
+        results = interruptible(translate)
         outputs = [
             self._finished(result, limit, config)
             for result, limit in zip(results, limits, strict=True)

@@ -16,7 +16,6 @@ from attncli.data.token_writing import write_pairs
 from attncli.data.tokens import Side, TokenPairs, read_pairs
 from attncli.training.config import DataConfig
 from attncli.training.sources.text_data import chosen_size, sampled_lines
-from attncli.training.sources.vocabulary import interruptible
 from models.config import TokenizerConfig
 from models.tokenizer import END, PAD, START
 
@@ -176,9 +175,3 @@ def test_the_vocabulary_grows_with_the_text_within_bounds() -> None:
     sizes = [chosen_size(["a b c d e"] * n, ["a b"] * n, config) for n in (1, 1000, 100_000)]
     assert sizes[0] == 400 and sizes[0] < sizes[1] < sizes[2] <= 32_000
     assert chosen_size(["a"] * 3, ["b"] * 4900, TokenizerConfig(joint=False)) == 700
-
-
-def test_work_in_a_thread_gives_its_result_or_its_error() -> None:
-    assert interruptible(lambda: 1 + 1) == 2
-    with pytest.raises(ZeroDivisionError):
-        interruptible(lambda: 1 // 0)
