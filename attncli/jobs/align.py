@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,9 +15,12 @@ from models.config import MAX_BATCH_TOKENS
 from models.errors import ModelError
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from models.alignment import Alignment
     from models.config import AlignConfig
     from models.inference.translator import Translator
+    from models.types import Translation
 
 
 class Aligner(NamedTuple):
@@ -92,10 +95,23 @@ def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
     """Return the weights (L, H, J, I) of every head for each pair; None if not requested."""
     from models.alignment import head_weights
 
+    return _requested_heads(head_weights, aligner, texts)
+
+
+def every_head_of_translations(aligner: Aligner, translations: Sequence[Translation]) -> list[Any]:
+    """Return the weights of `every_head` for the best output of each translation."""
+    from models.alignment import translation_head_weights
+
+    return _requested_heads(translation_head_weights, aligner, translations)
+
+
+def _requested_heads(
+    compute: Callable[..., list[Tensor | None]], aligner: Aligner, pairs: Sequence[Any]
+) -> list[Any]:
     if not aligner.heads:
-        return [None] * len(texts)
+        return [None] * len(pairs)
     size = aligner.max_batch_tokens
-    found = head_weights(aligner.translator, texts, config=aligner.config, max_batch_tokens=size)
+    found = compute(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
     return [None if weights is None else weights.numpy() for weights in found]
 
 

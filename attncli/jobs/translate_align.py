@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
-from attncli.jobs.align import Aligner, every_head, side_by_side
+from attncli.jobs.align import Aligner, every_head_of_translations, side_by_side
 from models.types import Translation
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _aligned(
         config=aligner.config,
         max_batch_tokens=aligner.max_batch_tokens,
     )
-    heads = every_head(aligner, [(part.source, part.text) for part in parts])
+    heads = every_head_of_translations(aligner, parts)
     each = zip(found, heads, strict=True)
     return [_whole(outcomes[n], [next(each) for _ in said], aligner.name) for n, said in asked]
 

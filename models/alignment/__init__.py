@@ -11,6 +11,7 @@ from models.alignment.align import (
     align_translation,
     align_translations,
     head_weights,
+    translation_head_weights,
 )
 from models.alignment.joint_hmm import agreed_links
 from models.alignment.links import Links
@@ -38,6 +39,7 @@ __all__ = [
     "error_rate",
     "head_weights",
     "symmetrise",
+    "translation_head_weights",
     "trials",
     "tune",
 ]

@@ -20,6 +20,7 @@ from models.alignment.encoded import (
     batched,
     both_units,
     encode,
+    encoded_translation,
     real,
     why_unaligned,
 )
@@ -33,7 +34,6 @@ from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.errors import ConfigurationError
 from models.inference.translator import Translator
 from models.languages import parse_direction
-from models.tokenizer import END
 from models.types import Translation
 
 NO_LINKS: Links = frozenset()
@@ -177,15 +177,7 @@ def align_translations(
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Alignment]:
     """Align the best output of each translation with its source; return the alignments in order."""
-    encoded = [
-        Encoded(
-            translator.encode(translation.source, translation.to),
-            [*translation.hypotheses[0].ids, END],
-            translation.source,
-            translation.text,
-        )
-        for translation in translations
-    ]
+    encoded = [encoded_translation(translator, translation) for translation in translations]
     settings = config or translator.alignment
     found = align_encoded(translator, encoded, settings, max_batch_tokens)
     return with_statistics(found, translator, settings)
@@ -222,12 +214,32 @@ def head_weights(
     settings = config or translator.alignment
     translator = directions(translator, settings)[0]
     encoded = [encode(translator, *pair) for pair in pairs]
-    found: list[Tensor | None] = [None] * len(encoded)
-    for batch in batched(translator, encoded, max_batch_tokens // ALL_HEADS):
-        chosen = [encoded[n] for n in batch]
-        weights = every_head(translator.model, as_batch(translator, chosen), settings.shift).cpu()
+    return encoded_head_weights(translator, encoded, settings, max_batch_tokens)
+
+
+def translation_head_weights(
+    translator: Translator,
+    translations: Iterable[Translation],
+    *,
+    config: AlignConfig | None = None,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
+) -> list[Tensor | None]:
+    """Return the weights of `head_weights` for the best output of each translation."""
+    encoded = [encoded_translation(translator, translation) for translation in translations]
+    settings = config or translator.alignment
+    return encoded_head_weights(translator, encoded, settings, max_batch_tokens)
+
+
+def encoded_head_weights(
+    translator: Translator, pairs: Sequence[Encoded], config: AlignConfig, max_batch_tokens: int
+) -> list[Tensor | None]:
+    """Return the weights of `head_weights` for encoded pairs."""
+    found: list[Tensor | None] = [None] * len(pairs)
+    for batch in batched(translator, pairs, max_batch_tokens // ALL_HEADS):
+        chosen = [pairs[n] for n in batch]
+        weights = every_head(translator.model, as_batch(translator, chosen), config.shift).cpu()
         for n, pair, rows in zip(batch, chosen, weights, strict=True):
-            source, target = both_units(translator.tokenizer, pair, settings)
+            source, target = both_units(translator.tokenizer, pair, config)
             found[n] = pooled(real(rows, source, target), source, target).weights
     return found
 

@@ -10,10 +10,10 @@ from torch import Tensor
 from models.alignment.units import Units, units
 from models.config import AlignConfig
 from models.inference.batching import length_batches, pad_pairs
-from models.inference.normalise import composed
+from models.inference.normalise import composed, with_single_spaces, with_straight_apostrophes
 from models.inference.translator import Translator
-from models.tokenizer import Tokenizer
-from models.types import Batch
+from models.tokenizer import END, Tokenizer
+from models.types import Batch, Translation
 
 ALL_HEADS = 4  # divisor of the batch size where the weights of all layers and heads are stored
 
@@ -30,12 +30,26 @@ class Encoded(NamedTuple):
 def encode(translator: Translator, source: str, target: str) -> Encoded:
     """Return a pair of texts with the ids that the model takes, target-language token included.
 
-    Decomposed accents are composed if the model knows them better so.
+    Both texts are normalised as `attn translate` normalises its source. The returned texts have
+    single spaces and composed accents too, but the apostrophes of the given ones. Their words, as
+    `str.split` divides them, keep their numbers.
     """
     tokenizer = translator.tokenizer
-    source = composed(source, translator.source_length)
-    target = composed(target, lambda text: len(tokenizer.encode_target(text)))
-    return Encoded(translator.encode(source), tokenizer.encode_target(target), source, target)
+    source = composed(with_single_spaces(source), translator.source_length)
+    target = composed(with_single_spaces(target), lambda text: len(tokenizer.encode_target(text)))
+    source_ids = translator.encode(with_straight_apostrophes(source))
+    target_ids = tokenizer.encode_target(with_straight_apostrophes(target))
+    return Encoded(source_ids, target_ids, source, target)
+
+
+def encoded_translation(translator: Translator, translation: Translation) -> Encoded:
+    """Return the best output of a translation and its source, as the model read and wrote them."""
+    return Encoded(
+        translator.encode(translation.source, translation.to),
+        [*translation.hypotheses[0].ids, END],
+        translation.source,
+        translation.text,
+    )
 
 
 def batched(

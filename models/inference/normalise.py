@@ -30,12 +30,23 @@ SPACED_WORD = re.compile("[!-\u058f]+")  # ASCII to Armenian: alphabets of words
 
 def normalise(text: str) -> str:
     """Return the text with single plain spaces and straight apostrophes, and none at its ends."""
-    return SPACES.sub(" ", text.strip()).translate(APOSTROPHES)
+    return with_straight_apostrophes(with_single_spaces(text))
+
+
+def with_single_spaces(text: str) -> str:
+    """Return the text with single plain spaces, and none at its ends. It has the same words."""
+    return SPACES.sub(" ", text.strip())
+
+
+def with_straight_apostrophes(text: str) -> str:
+    """Return the text with straight apostrophes. It has the same length."""
+    return text.translate(APOSTROPHES)
 
 
 def normalise_characters(text: str) -> str:
     """Return the text with plain spaces and straight apostrophes, all at their positions."""
-    return "".join(" " if SPACES.match(sign) else sign for sign in text).translate(APOSTROPHES)
+    spaced = "".join(" " if SPACES.match(sign) else sign for sign in text)
+    return with_straight_apostrophes(spaced)
 
 
 def composed(text: str, length: Callable[[str], int]) -> str:

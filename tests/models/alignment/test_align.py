@@ -14,6 +14,7 @@ from models.alignment import (
     align_translations,
     head_weights,
     symmetrise,
+    translation_head_weights,
 )
 from models.bundle import Bundle
 from models.config import SearchConfig, TokenizerConfig
@@ -71,6 +72,37 @@ def test_decomposed_accents_do_not_change_an_alignment(tiny_translator: Translat
     torch.testing.assert_close(decomposed.weights, composed.weights)
 
 
+@pytest.mark.parametrize("units", ["word", "piece", "char"])
+def test_spaces_do_not_change_an_alignment(units: str, tiny_translator: Translator) -> None:
+    plain, spaced = align(
+        tiny_translator,
+        [
+            ("The dog sees a house.", "Der Hund sieht ein Haus."),
+            ("  The  dog\u00a0sees a   house. ", " Der Hund\u2003 sieht ein  Haus.  "),
+        ],
+        config=AlignConfig(units=units),
+    )
+    assert spaced.source == plain.source and spaced.target == plain.target
+    assert spaced.links == plain.links and spaced.score == pytest.approx(plain.score)
+    torch.testing.assert_close(spaced.weights, plain.weights)
+
+
+def test_links_count_the_words_of_str_split(tiny_translator: Translator) -> None:
+    source, target = "\u3000a\u00a0b\x1fc \t d\u2028e", "x  y\x0bz\u200a"
+    [found] = align(tiny_translator, [(source, target)])
+    assert found.source == tuple(source.split()) and found.target == tuple(target.split())
+
+
+def test_apostrophes_are_read_straight_and_shown_as_written(tiny_translator: Translator) -> None:
+    straight, curly = align(
+        tiny_translator,
+        [("It's here.", "S'ist hier."), ("It\u2019s here.", "S\u2019ist hier.")],
+    )
+    assert curly.source == ("It\u2019s", "here.") and curly.target == ("S\u2019ist", "hier.")
+    assert curly.score == pytest.approx(straight.score)
+    torch.testing.assert_close(curly.weights, straight.weights)
+
+
 def test_a_pair_that_cannot_be_aligned_says_why(tiny_translator: Translator) -> None:
     long = "dog " * tiny_translator.max_source_length
     found = align(tiny_translator, [("", "x y"), ("x", " "), (long, "Hund")])
@@ -96,6 +128,16 @@ def test_own_output_is_aligned_by_its_own_pieces(tiny_translator: Translator) ->
         assert one.target == tuple(translation.text.split())
     pieces = align_translations(tiny_translator, translations, config=AlignConfig(units="piece"))
     assert [one.target for one in pieces] == [t.hypotheses[0].tokens for t in translations]
+
+
+def test_heads_of_an_output_are_those_of_its_alignment(tiny_translator: Translator) -> None:
+    """The model read the two spaces of the source, which a pair of texts would not keep."""
+    config = AlignConfig(units="piece", layer=1, head=1)
+    translations = tiny_translator.translate(["The  dog sees a house."])
+    [found] = align_translations(tiny_translator, translations, config=config)
+    [heads] = translation_head_weights(tiny_translator, translations, config=config)
+    assert heads is not None and heads.shape[2:] == found.weights.shape
+    torch.testing.assert_close(heads[0, 0], found.weights)
 
 
 @pytest.mark.parametrize("preset", ["transformer-tiny", "rnnsearch-small", "luong-small"])
