@@ -11,7 +11,7 @@ from pathlib import Path
 from unicodedata import category
 
 from models.errors import ConfigurationError, DamagedError, unknown_name
-from models.inference.normalise import composed, normalise
+from models.inference.normalise import composed, nfc, normalise
 from models.tokenizer import Tokenizer
 
 LABELS = "labels.txt"  # file of a bundle: one label a line
@@ -26,7 +26,7 @@ class LabelTokenizer(Tokenizer):
         super().__init__(source)
         self.labels = check_labels(labels)
         self.target = self.labels
-        self._numbers = {label: number for number, label in enumerate(self.labels)}
+        self._numbers = {nfc(label): number for number, label in enumerate(self.labels)}
 
     @property
     def joint(self) -> bool:
@@ -43,9 +43,10 @@ class LabelTokenizer(Tokenizer):
 
     def encode_target(self, text: str) -> list[int]:
         """Return the number of a label, in a list; raise UnknownNameError for another one."""
-        if text not in self._numbers:
+        number = self._numbers.get(nfc(text))
+        if number is None:
             raise unknown_name("label", text, self.labels)
-        return [self._numbers[text]]
+        return [number]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the label of a number."""

@@ -6,7 +6,8 @@ CSV          a first line `image,caption`, then a row for each                  
 Karpathy     {"images": [{"filename", "split", "sentences": [{"raw"}]}]}    with the usual splits
 COCO         {"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}
 
-The content of a file determines its format. Files may be compressed.
+The content of a file determines its format. Files may be compressed. Decomposed accents are
+composed (Unicode NFC) in captions, but not in the names of images.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 from attncli.data import text_files
 from attncli.plurals import counted
 from models.errors import ModelError
+from models.inference.normalise import nfc
 from models.parsing import parse_json
 
 NUMBERED = re.compile(r"(.+\.\w+)#\d+")  # a name in a token file
@@ -49,7 +51,7 @@ def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
     rows = _records(_json(path), path, part) if _is_json(path) else _rows(path)
     found: dict[str, list[str]] = {}
     for image, caption in rows:
-        found.setdefault(image, []).append(caption)
+        found.setdefault(image, []).append(nfc(caption))
     if not found:
         wanted = f"an image of its part '{part}'" if part else "an image with its caption"
         raise ModelError(f"{path} has no captions", wanted)
@@ -95,13 +97,13 @@ def _is_json(path: Path | str) -> bool:
 
 def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
     """Yield name and caption of each row of a table, a token file or a CSV file."""
-    with text_files.open_text(path) as lines:
+    with text_files.open_text(path, as_written=True) as lines:
         first = next(lines, "")
     if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
         yield from _comma_separated(path)
         return
     numbered = NUMBERED.fullmatch(first.partition("\t")[0])
-    with text_files.open_text(path) as lines:
+    with text_files.open_text(path, as_written=True) as lines:
         for number, line in enumerate(lines, 1):
             name, *captions = line.split("\t")
             if not captions:
@@ -124,7 +126,7 @@ def _unnumbered(name: str, path: Path | str, number: int) -> str:
 
 
 def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
-    with text_files.open_text(path) as lines:
+    with text_files.open_text(path, as_written=True) as lines:
         for number, row in enumerate(_csv_rows(path, lines), 1):
             if len(row) != 2:
                 raise ModelError(

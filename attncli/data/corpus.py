@@ -82,9 +82,12 @@ def fingerprint(paths: Sequence[Path | str]) -> str:
     return digest.hexdigest()
 
 
-def aligned(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
-    """Yield the lines of several files in parallel; ModelError if their numbers differ."""
-    with _opened(list(paths)) as columns:
+def aligned(paths: Sequence[Path], *, as_written: bool = False) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of several files in parallel; ModelError if their numbers differ.
+
+    as_written: see `open_text`.
+    """
+    with _opened(list(paths), as_written) as columns:
         for number in itertools.count(1):
             row = [next(column, None) for column in columns]
             texts = tuple(text for text in row if text is not None)
@@ -153,13 +156,16 @@ def _without(separator: str, path: Path, number: int) -> ModelError:
 
 
 @contextmanager
-def _opened(paths: list[Path]) -> Iterator[list[Iterator[str]]]:
+def _opened(paths: list[Path], as_written: bool) -> Iterator[list[Iterator[str]]]:
     if not paths:
         yield []
         return
     if [str(path) for path in paths].count("-") > 1:
         raise ModelError("standard input is given twice", "a file for each other column")
-    with open_text(paths[0]) as first, _opened(paths[1:]) as others:
+    with (
+        open_text(paths[0], as_written=as_written) as first,
+        _opened(paths[1:], as_written) as others,
+    ):
         yield [first, *others]
 
 

@@ -12,7 +12,6 @@ import itertools
 import os
 import sys
 import tarfile
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 from models.errors import ModelError
 from models.files import open_regular
+from models.inference.normalise import nfc
 from models.limits import ARCHIVE_MEMBERS, IMAGE_BYTES
 
 
@@ -65,7 +65,7 @@ class ImageIndex:
         candidates = self.alone.get(_last_part(whole), [])
         nearer = [other for other in candidates if _one_ends_with_the_other(other, whole)]
         nearer = nearer or [
-            other for other in candidates if _one_ends_with_the_other(_nfc(other), _nfc(whole))
+            other for other in candidates if _one_ends_with_the_other(nfc(other), nfc(whole))
         ]
         nearer = nearer or candidates
         if len(nearer) > 1:
@@ -130,11 +130,7 @@ def _plain(name: str) -> str:
 
 def _last_part(name: str) -> str:
     """Return a name without its folders, with composed accents."""
-    return _nfc(name.rpartition("/")[2])
-
-
-def _nfc(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
+    return nfc(name.rpartition("/")[2])
 
 
 def _one_ends_with_the_other(one: str, other: str) -> bool:

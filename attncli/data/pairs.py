@@ -32,8 +32,11 @@ def pairs_of_lines(chunks: Iterable[list[Line]]) -> Iterator[list[PairLine]]:
 
 
 def pairs_of_files(source: Path, target: Path) -> Iterator[list[PairLine]]:
-    """Yield the pairs of two parallel files; a ModelError if one has more lines."""
-    rows = enumerate(aligned([source, target]), 1)
+    """Yield the pairs of two parallel files; a ModelError if one has more lines.
+
+    Accents stay as written, as in `pairs_of_lines`; the model that reads a pair composes them.
+    """
+    rows = enumerate(aligned([source, target], as_written=True), 1)
     while chunk := [PairLine(number, *row) for number, row in islice(rows, CHUNK_LINES)]:
         yield chunk
 

@@ -1,7 +1,8 @@
 r"""Files of text as lines, plain or compressed.
 
-Lines end at ``\n`` only; a ``\r`` before it and a byte order mark are removed. Compressed files are
-decompressed (`compression`). Only the current block is in memory.
+Lines end at ``\n`` only; a ``\r`` before it and a byte order mark are removed. Decomposed accents
+are composed (Unicode NFC), because models read their input so. Compressed files are decompressed
+(`compression`). Only the current block is in memory.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -18,25 +19,30 @@ from attncli.data.compression import decompressed, decompressed_stream, is_compr
 from attncli.data.lines import decode
 from attncli.data.streams import matching, open_input
 from models.errors import InputError, ModelError
+from models.inference.normalise import nfc
 from models.limits import FILE_BYTES, LINE_BYTES
 
 HEAD = 8  # bytes that tell a compressed file
 MARK = b"\xef\xbb\xbf"  # a byte order mark
+Form = Callable[[str], str]  # returns a text in the Unicode form to read
+
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @contextmanager
-def open_text(path: Path | str) -> Iterator[Iterator[str]]:
+def open_text(path: Path | str, *, as_written: bool = False) -> Iterator[Iterator[str]]:
     """Open a file, or standard input for ``-``, as decompressed lines.
 
-    The files that match a pattern (`streams.matching`) are read one after another.
+    The files that match a pattern (`streams.matching`) are read one after another. as_written: True
+    leaves decomposed accents, for lines with names of files.
     """
+    form = str if as_written else nfc
     files = matching(path)
     if len(files) > 1:
-        yield itertools.chain.from_iterable(map(_lines, files))
+        yield itertools.chain.from_iterable(_lines(file, form) for file in files)
         return
     with open_input(files[0]) as stream:
-        yield _texts(files[0], decompressed(stream, files[0]))
+        yield _texts(files[0], decompressed(stream, files[0]), form)
 
 
 @contextmanager
@@ -80,40 +86,40 @@ def read_head(path: Path | str) -> bytes:
         return next(decompressed(stream, path), b"").removeprefix(MARK)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    with open_text(path) as lines:
-        yield from lines
+def _lines(path: Path, form: Form) -> Iterator[str]:
+    with open_input(path) as stream:
+        yield from _texts(path, decompressed(stream, path), form)
 
 
-def _texts(path: Path, blocks: Iterator[bytes]) -> Iterator[str]:
+def _texts(path: Path, blocks: Iterator[bytes], form: Form) -> Iterator[str]:
     """Yield the decoded lines of a file; ModelError for one that cannot be decoded.
 
     The lines of a block are decoded at once, unless one of them must be checked.
     """
     number = 0
     for block in _complete_lines(blocks):
-        lines = _plain_lines(block) if number else None
-        yield from lines or _checked_lines(path, block, number + 1)
+        lines = _plain_lines(block, form) if number else None
+        yield from lines or _checked_lines(path, block, number + 1, form)
         number += block.count(b"\n")
 
 
-def _plain_lines(block: bytes) -> list[str] | None:
+def _plain_lines(block: bytes, form: Form) -> list[str] | None:
     """Return the lines of a block; None if there is a carriage return, or perhaps a fault."""
     if b"\r" in block or len(block) > LINE_BYTES:
         return None
     try:
-        return block.removesuffix(b"\n").decode("utf-8").split("\n")
+        return form(block.removesuffix(b"\n").decode("utf-8")).split("\n")
     except UnicodeDecodeError:
         return None
 
 
-def _checked_lines(path: Path, block: bytes, first: int) -> Iterator[str]:
+def _checked_lines(path: Path, block: bytes, first: int, form: Form) -> Iterator[str]:
     """Yield the lines of a block, each checked. first: number of the first line."""
     for number, content in enumerate(byte_lines(iter([block])), first):
         line = decode(content, number)
         if line.fault:
             raise InputError(f"{path}, line {number} is {line.fault}", *_wanted(content))
-        yield line.text.rstrip("\r")
+        yield form(line.text.rstrip("\r"))
 
 
 def _wanted(content: bytes) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from attncli.scoring.translations import (
 )
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.errors import ModelError
+from models.inference.normalise import nfc
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
 
@@ -159,7 +160,8 @@ def translate_test_set(
         on_batch=show,
     )
     seconds = time.perf_counter() - start
-    hypotheses = [one_line(each.translation.text) if each.translation else "" for each in outcomes]
+    outputs = (each.translation.text if each.translation else "" for each in outcomes)
+    hypotheses = [nfc(one_line(text)) for text in outputs]  # as references are read
     report = OutputReport(references)
     list(report.messages(outcomes))
     notes = (*(each.note for each in outcomes if each.note), *report.totals())

@@ -147,7 +147,7 @@ def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
     The file has one line for each image of the test set, in its order; or rows of image and
     caption in any order: a table, JSON lines or a JSON array, as ``attn caption`` writes them.
     """
-    with open_text(path) as lines:
+    with open_text(path, as_written=True) as lines:
         rows = [line for line in lines if line.strip()] if _is_json(path) else list(lines)
     if _is_json(path):
         found = dict(map(_named, _objects(path, rows)))
@@ -160,7 +160,7 @@ def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
 
 
 def _is_json(path: Path) -> bool:
-    with open_text(path) as lines:
+    with open_text(path, as_written=True) as lines:
         return next(lines, "").lstrip()[:1] in ("{", "[")
 
 

@@ -16,6 +16,7 @@ from attncli.jobs.evaluate import path_for
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.scoring.labels import LabelEvaluation, score_labels
 from models.errors import ModelError
+from models.inference.normalise import nfc
 from models.installed import chosen_model
 
 CHUNK = 2000  # texts between two reports of progress
@@ -66,7 +67,7 @@ def _classified(
             for outcomes in classify_lines(chunks, classifier):
                 labels += [outcome.result.label if outcome.result else "" for outcome in outcomes]
                 advance(len(labels))
-        if unknown := sorted({row.label for row in rows} - set(classifier.labels)):
+        if unknown := sorted({row.label for row in rows} - {*map(nfc, classifier.labels)}):
             console.warn(f"{name} does not know {', '.join(unknown[:5])}: labels of the test set")
         if save:
             with open_output(path_for(save, name)) as write:

@@ -15,6 +15,8 @@ import html
 import re
 from collections.abc import Sequence
 
+from models.inference.normalise import nfc
+
 Words = Sequence[str]  # words of one caption
 References = Sequence[Words]  # reference captions of one image
 
@@ -52,9 +54,9 @@ TOKEN = re.compile(
 
 
 def words(caption: str) -> list[str]:
-    """Return the words of a caption in lower case."""
+    """Return the words of a caption in lower case, with composed accents."""
     found: list[str] = []
-    for token in TOKEN.findall(html.unescape(caption).lower().translate(QUOTES)):
+    for token in TOKEN.findall(nfc(html.unescape(caption)).lower().translate(QUOTES)):
         if token not in PUNCTUATION and token.strip('.-"'):
             found += HALVES.get(token, (BRACKETS.get(token, token),))
     return found

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from models.inference.normalise import nfc
+
 
 class LabelCounts(NamedTuple):
     """Number of texts for which a label is predicted, is gold, and is both."""
@@ -66,7 +68,11 @@ class LabelEvaluation(NamedTuple):
 
 
 def score_labels(predicted: Sequence[str], gold: Sequence[str]) -> LabelScores:
-    """Return the scores of predicted labels, one for each gold label."""
+    """Return the scores of predicted labels, one for each gold label.
+
+    Decomposed accents do not matter.
+    """
+    predicted, gold = [*map(nfc, predicted)], [*map(nfc, gold)]
     pairs = Counter(zip(gold, predicted, strict=True))
     names = sorted({*predicted, *gold})
     found, wanted = Counter(predicted), Counter(gold)

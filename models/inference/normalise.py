@@ -57,8 +57,13 @@ def composed(text: str, length: Callable[[str], int]) -> str:
     """
     if is_normalized("NFC", text):
         return text
-    nfc = to_form("NFC", text)
-    return nfc if length(nfc) <= length(text) else text
+    form = nfc(text)
+    return form if length(form) <= length(text) else text
+
+
+def nfc(text: str) -> str:
+    """Return the text with composed accents (Unicode NFC), as models are trained on it."""
+    return to_form("NFC", text)
 
 
 def outer_spaces(text: str) -> tuple[str, str]:

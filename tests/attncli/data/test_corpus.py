@@ -7,6 +7,7 @@ import io
 import lzma
 import sys
 import tracemalloc
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -72,6 +73,16 @@ def test_lines_far_from_the_start_are_those_of_a_short_file(
     content = b"\n".join([*before, special, b"last"]) + end
     found = lines(write(tmp_path / "many", content))
     assert found == [*map(bytes.decode, before), expected, "last"]
+
+
+def test_decomposed_accents_are_composed_everywhere_in_a_file(tmp_path: Path) -> None:
+    composed = [f"M\u00e4dchen {number}" for number in range(BLOCK // 5)]  # more than one block
+    path = write(tmp_path / "nfd", unicodedata.normalize("NFD", "\n".join(composed)))
+    assert lines(path) == composed
+    with open_text(path, as_written=True) as texts:
+        assert list(texts) == [unicodedata.normalize("NFD", line) for line in composed]
+    table = write(tmp_path / "table", "a\u0308\t\u00e9\r\n\u0301x\te\u0301")
+    assert list(source_target_pairs([table])) == [("\u00e4", "\u00e9"), ("\u0301x", "\u00e9")]
 
 
 @pytest.mark.parametrize("bad, fault", [(b"\xff", "not valid UTF-8"), (b"x" * 300, "longer than")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,17 @@ def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
     references = [["a cat sits on the mat", "a dog", "no"], ["one cat is on it", None, "not"]]
     expected = sacrebleu.corpus_bleu(outputs, references)  # type: ignore[arg-type]
     assert by_name["BLEU"].value == expected.score
+
+
+def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path) -> None:
+    composed = "\u00c9t\u00e9 \u00e0 la fen\u00eatre\n"
+    (tmp_path / "nfc").write_text(composed, "utf-8")
+    (tmp_path / "nfd").write_text(unicodedata.normalize("NFD", composed), "utf-8")
+    hypotheses = [tmp_path / "nfc", tmp_path / "nfd"]
+    found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses).evaluations
+    assert [row.scores[0].value for row in found] == pytest.approx([100, 100])
+    output = translate_test_set("x", ["e\u0301"], Upper(), search=SearchConfig())
+    assert output.hypotheses == ["\u00c9"]
 
 
 def test_case_and_tokenizer_are_a_choice() -> None:

@@ -12,8 +12,11 @@ from attncli.embedded.grammar.tenses import split_tenses
 from attncli.training.config import RunConfig
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started
 from attncli.training.settings import LabelFiles, settings
+from attncli.training.sources.label_data import LabelSplits, learn
 from models import load_classifier
+from models.config import TokenizerConfig
 from models.errors import ModelError
+from models.labels import LabelTokenizer
 from tests.attncli.labels import toy_rows, write_toy
 from tests.attncli.training.small import SMALL, assert_same, run
 
@@ -98,6 +101,17 @@ def test_exchanged_columns_are_named(tmp_path: Path) -> None:
     path.write_text("".join(f"the dog {n}\tanimal\n" for n in range(9)), "utf-8")
     with pytest.raises(ModelError, match="9 labels for 1 different text; expected label, tab"):
         run(settings([], assignments=TINY, labels=LabelFiles(path)), tmp_path / "run")
+
+
+def test_labels_are_composed_and_those_of_earlier_models_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("cafe\u0301\tone\ncaf\u00e9\ttwo\nx\tthree\n", "utf-8")
+    assert [row.label for row in read_labelled(path)] == ["caf\u00e9", "caf\u00e9", "x"]
+    vocabulary = learn(LabelSplits(read_labelled(path), []), TokenizerConfig(), 1)
+    assert vocabulary.labels == ("caf\u00e9", "x")
+    earlier = LabelTokenizer(vocabulary.files()["tokenizer.model"], ["cafe\u0301", "x"])
+    assert earlier.encode_target("caf\u00e9") == earlier.encode_target("cafe\u0301") == [0]
+    assert earlier.decode([0]) == "cafe\u0301"
 
 
 def test_rows_are_read_and_wrong_ones_are_named(tmp_path: Path) -> None:

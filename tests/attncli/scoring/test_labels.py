@@ -21,6 +21,12 @@ def test_scores_equal_those_counted_by_hand() -> None:
     assert scores.confusion == ((2, 1, 0), (0, 1, 1), (0, 0, 1))
 
 
+def test_decomposed_labels_are_right() -> None:
+    scores = score_labels(["cafe\u0301", "b"], ["caf\u00e9", "b"])
+    assert scores.accuracy == 100
+    assert [counts.label for counts in scores.labels] == ["b", "caf\u00e9"]
+
+
 def test_a_missing_prediction_is_wrong_and_a_label_of_its_own() -> None:
     scores = score_labels(["a", ""], ["a", "a"])
     assert scores.accuracy == 50

@@ -93,6 +93,20 @@ def test_terms_are_whole_words_and_the_longest_is_found() -> None:
     assert glossary.targets("dogs hotdog") == []
 
 
+@pytest.mark.parametrize(
+    "term, text",
+    [
+        ("caf\u00e9", "The Cafe\u0301."),
+        ("cafe\u0301", "the CAF\u00c9"),
+        ("l'eau", "de l\u2019eau"),
+        ("l\u2019eau", "de l'eau"),
+        ("hot  dog", "a hot\u00a0dog"),
+    ],
+)
+def test_a_term_is_found_in_each_of_its_spellings(term: str, text: str) -> None:
+    assert Glossary((Term(term, "x"),)).targets(text) == ["x"]
+
+
 def test_a_translation_contains_the_terms_alone_and_in_a_batch(tiny_translator: Translator) -> None:
     glossary = Glossary((Term("dog", "Hund"), Term("house", "Haus")))
     model = tiny_translator.with_glossary(glossary)
