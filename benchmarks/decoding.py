@@ -7,8 +7,8 @@
 Every round translates the lines of `--input` with each bundle, in a process of its own for each
 revision: opened as `attn translate --engine torch` opens it, one thread, beam 5, batches of 64
 sentences on average. Prints the median of the processor seconds (user and system) from lines to
-lines once the model is loaded, the number of texts that differ between the revisions, and the
-largest difference of a score.
+lines once the model is loaded, that of the whole process, the number of texts that differ between
+the revisions, and the largest difference of a score.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ BATCH = 64  # sentences, on average
 class Run(NamedTuple):
     """Result of one process."""
 
-    seconds: float  # of the processor
+    seconds: float  # of the processor, once the model is loaded
+    whole: float  # of the processor, from the start of the process to its end
     texts: list[str]
     scores: list[float]
 
@@ -56,19 +57,34 @@ def run(tree: Path, bundle: Path, source: Path, search: str) -> Run:
     worker = [sys.executable, str(HERE), "--worker", str(tree), "--bundles", str(bundle)]
     command = [*worker, "--input", str(source), "--search", search]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(tree)}
+    before = children_seconds()
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-    return Run(**json.loads(done.stdout.splitlines()[-1]))
+    return Run(**json.loads(done.stdout.splitlines()[-1]), whole=children_seconds() - before)
+
+
+def children_seconds() -> float:
+    """Return the processor seconds, user and system, of the child processes that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def compared(bundle: Path, before: list[Run], after: list[Run]) -> str:
     """Return a row of the table."""
-    seconds = [statistics.median(one.seconds for one in side) for side in (before, after)]
+    cells = [
+        faster([one.seconds for one in before], [one.seconds for one in after]),
+        faster([one.whole for one in before], [one.whole for one in after]),
+    ]
     old, new = before[-1], after[-1]
     differ = sum(a != b for a, b in zip(old.texts, new.texts, strict=True))
     pairs = zip(old.texts, new.texts, old.scores, new.scores, strict=True)
     most = max((abs(a - b) for x, y, a, b in pairs if x == y), default=0.0)
-    cells = f"{seconds[0]:.2f} | {seconds[1]:.2f} | {seconds[0] / seconds[1]:.2f}"
-    return f"| {bundle.name} | {cells} | {differ} of {len(new.texts)} | {most:.1e} |"
+    return f"| {bundle.name} | {' | '.join(cells)} | {differ} of {len(new.texts)} | {most:.1e} |"
+
+
+def faster(before: list[float], after: list[float]) -> str:
+    """Return the cells of two medians and their ratio."""
+    old, new = statistics.median(before), statistics.median(after)
+    return f"{old:.2f} | {new:.2f} | {old / new:.2f}"
 
 
 def main() -> None:
@@ -85,8 +101,9 @@ def main() -> None:
         [bundle] = given.bundles
         print(json.dumps(translate(given.worker, bundle, given.input, given.search)))
         return
-    print(f"| median of {given.rounds} | before, s | after, s | ratio | texts differ | scores by |")
-    print("|---|---:|---:|---:|---:|---:|")
+    columns = "before, s | after, s | ratio | whole, before | after | ratio"
+    print(f"| median of {given.rounds} | {columns} | texts differ | scores by |")
+    print("|---" + 8 * "|---:" + "|")
     for bundle in given.bundles:
         sides: tuple[list[Run], list[Run]] = [], []
         for _ in range(given.rounds):

@@ -17,12 +17,15 @@ SLICE_ELEMENTS = 2**18  # powers computed at a time: 1 MB in fp32
 BITS = 1 / math.log(2)  # of one nat
 
 
-def log_sum_exp(logits: Tensor) -> Tensor:
-    """Return the logarithms (R,) of the sums of exp over rows (R, Y); for inference."""
+def log_sum_exp(logits: Tensor, peaks: Tensor) -> Tensor:
+    """Return the logarithms (R,) of the sums of exp over rows (R, Y); for inference.
+
+    peaks (R,): the greatest value of each row, near which the powers are computed.
+    """
     plain = logits.device.type == "cpu" and logits.dtype == torch.float32
     if not plain or torch.is_grad_enabled() or torch.compiler.is_compiling():
         return logits.logsumexp(-1)
-    shifts = logits.amax(-1, keepdim=True).mul_(-BITS)  # (R, 1), -m
+    shifts = peaks[:, None] * -BITS  # (R, 1), -m
     rows = max(1, SLICE_ELEMENTS // logits.shape[1])
     totals = [
         torch.add(shift, part, alpha=BITS).exp2_().sum(-1)

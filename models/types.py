@@ -99,17 +99,19 @@ class DecodingStep(NamedTuple):
     weights: Tensor | None = None  # (R, S) attention weights, if requested
     exact: ExactOf | None = None  # logits in fp32, if `logits` are rounded
 
-    @property
-    def log_total(self) -> Tensor:
-        """Logarithm (R,) of the sum of exp(logit): a log-probability is a logit minus this."""
+    def log_total(self, peaks: Tensor) -> Tensor:
+        """Return the logarithm (R,) of the sum of exp(logit), given the greatest logits (R,).
+
+        A log-probability is a logit minus this.
+        """
         from models.log_sum_exp import log_sum_exp
 
-        return log_sum_exp(self.logits)
+        return log_sum_exp(self.logits, peaks)
 
     @property
     def log_probs(self) -> Tensor:
         """Log-probabilities (R, Y) of the next token."""
-        return self.logits - self.log_total[:, None]
+        return self.logits - self.log_total(self.logits.amax(1))[:, None]
 
 
 class Hypothesis(NamedTuple):

@@ -29,9 +29,11 @@ class Step(Protocol):
     def logits(self) -> Tensor:
         """Logits (R, Y) of the next token; beam search changes them in place."""
 
-    @property
-    def log_total(self) -> Tensor:
-        """Logarithm (R,) of the sum of exp(logit): a log-probability is a logit minus this."""
+    def log_total(self, peaks: Tensor) -> Tensor:
+        """Return the logarithm (R,) of the sum of exp(logit), given the greatest logits (R,).
+
+        A log-probability is a logit minus this.
+        """
 
     @property
     def log_probs(self) -> Tensor:

@@ -27,7 +27,7 @@ from models.inference.finished import FinishedBatch, Outputs
 from models.inference.hypotheses import Finished, beam_width, check_search, length_penalty
 from models.inference.rounded_output import SPARE, exact_best
 from models.inference.sampling import sample
-from models.inference.top_tokens import TopTokens, top_tokens
+from models.inference.top_tokens import BlockedLogits, TopTokens, top_tokens
 from models.tokenizer import END, FIRST_OUTPUT, START
 from models.transfer import to_device
 
@@ -145,22 +145,31 @@ def candidates(log_probs: Tensor, step: Step, at_limit: list[bool], width: int) 
     only end.
     """
     count, beam = log_probs.shape
-    log_total, logits = step.log_total.view(count, beam), step.logits
-    logits[:, :FIRST_OUTPUT].fill_(-torch.inf)  # a list of ids would be copied to the device
-    logits = logits.view(count, beam, -1)  # (B, K, Y)
+    blocked = BlockedLogits.of(step.logits)
+    log_total = step.log_total(blocked.peaks).view(count, beam)
+    blocked.exclude_first_(FIRST_OUTPUT)
     truncated = None
     if any(at_limit):
-        limited = to_device(torch.tensor(at_limit), logits.device)
-        truncated = (logits.argmax(-1) != END) & limited[:, None]
-        only_end = torch.full_like(logits[0, 0], -torch.inf)
-        only_end[END] = 0
-        logits = torch.where(limited[:, None, None], logits + only_end, logits)
-    possible = beam * (logits.shape[2] - FIRST_OUTPUT)
+        limited = to_device(torch.tensor(at_limit), log_probs.device)
+        blocked, prefer_end = only_end(blocked.logits, limited.repeat_interleave(beam))
+        truncated = ~prefer_end.view(count, beam) & limited[:, None]
+    possible = beam * (blocked.logits.shape[1] - FIRST_OUTPUT)
     wanted = min(2 * width, possible)
     if step.exact is None:
-        return Candidates(top_tokens(log_probs, log_total, logits, wanted), truncated)
-    best = top_tokens(log_probs, log_total, logits, min(2 * width + SPARE, possible))
+        return Candidates(top_tokens(log_probs, log_total, blocked, wanted), truncated)
+    best = top_tokens(log_probs, log_total, blocked, min(2 * width + SPARE, possible))
     return Candidates(exact_best(best, log_probs, log_total, step.exact, wanted), truncated)
+
+
+def only_end(logits: Tensor, limited: Tensor) -> tuple[BlockedLogits, Tensor]:
+    """Exclude all tokens but the end mark from the rows in `limited` (R,).
+
+    Return the logits, and a mask (R,) of the rows that prefer the end mark to all other tokens.
+    """
+    others = torch.full_like(logits[0], -torch.inf)
+    others[END] = 0
+    changed = torch.where(limited[:, None], logits + others, logits)
+    return BlockedLogits.of(changed), logits.argmax(1) == END
 
 
 def ended(ids: Tensor, found: Candidates, width: int, alpha: float) -> FinishedBatch:

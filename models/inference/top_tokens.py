@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 BLOCK = 64  # tokens; a multiple of the vector length of every processor
+FAST_SELECTION = 64  # values per selected one, from which on torch.topk takes its fast algorithm
 
 
 class TopTokens(NamedTuple):
@@ -23,33 +24,74 @@ class TopTokens(NamedTuple):
     tokens: Tensor  # (B, k)
 
 
-def top_tokens(log_probs: Tensor, log_total: Tensor, step: Tensor, count: int) -> TopTokens:
+class BlockedLogits(NamedTuple):
+    """Logits of R hypotheses, with the greatest logit of each block of N."""
+
+    logits: Tensor  # (R, Y)
+    maxima: Tensor  # (R, N)
+
+    @classmethod
+    def of(cls, logits: Tensor) -> BlockedLogits:
+        """Compute the maxima of logits (R, Y)."""
+        full = logits.shape[1] // BLOCK * BLOCK
+        maxima = [logits[:, :full].unflatten(1, (-1, BLOCK)).amax(-1)] if full else []
+        if full < logits.shape[1]:
+            maxima.append(logits[:, full:].amax(1, keepdim=True))
+        return cls(logits, torch.cat(maxima, 1) if len(maxima) > 1 else maxima[0])
+
+    @property
+    def peaks(self) -> Tensor:
+        """The greatest logit (R,) of each row."""
+        return self.maxima.amax(1)
+
+    def exclude_first_(self, count: int) -> None:
+        """Set the logits of the first `count` tokens to -inf, in place."""
+        self.logits[:, :count].fill_(-torch.inf)  # a list of ids would be copied to the device
+        self.maxima[:, 0] = self.logits[:, :BLOCK].amax(1)
+
+
+def top_tokens(
+    log_probs: Tensor, log_total: Tensor, blocked: BlockedLogits, count: int
+) -> TopTokens:
     """Return the best `count` continuations of each sentence.
 
-    log_probs (B, K): of the hypotheses. step (B, K, Y), log_total (B, K): logits of the next token,
-    and the logarithm of their sum of exponentials, which only the best ones need.
+    log_probs (B, K): of the hypotheses. blocked: logits of the next token after B * K hypotheses.
+    log_total (B, K): the logarithm of their sum of exponentials, which only the best ones need.
     """
-    sentences, beam, vocabulary = step.shape
-    maxima = log_probs[:, :, None] + (block_maxima(step) - log_total[:, :, None])  # (B, K, N)
-    blocks = maxima.shape[2]
-    best = maxima.flatten(1).topk(min(count, beam * blocks)).indices  # (B, n)
-    rows, starts = best // blocks, best % blocks * BLOCK
-    tokens = starts[:, :, None] + torch.arange(BLOCK, device=step.device)  # (B, n, BLOCK)
-    inside = tokens.clamp_max(vocabulary - 1)
-    first = torch.arange(sentences, device=step.device)[:, None] * beam * vocabulary
-    places = (first + rows * vocabulary)[:, :, None] + inside
-    chosen = step.flatten()[places] - log_total.gather(1, rows)[:, :, None]
-    sums = log_probs.gather(1, rows)[:, :, None] + chosen
+    (sentences, beam), vocabulary = log_probs.shape, blocked.logits.shape[1]
+    size = min(BLOCK, vocabulary)
+    maxima = blocked.maxima.view(sentences, beam, -1)  # (B, K, N)
+    maxima, blocks = log_probs[:, :, None] + (maxima - log_total[:, :, None]), maxima.shape[2]
+    highest, best = greatest(maxima.flatten(1), min(count, beam * blocks))  # (B, n)
+    rows, offsets = best // blocks, best % blocks * BLOCK
+    starts = offsets.clamp_max(vocabulary - size)  # the last block overlaps the one before
+    tokens = starts[:, :, None] + torch.arange(size, device=best.device)  # (B, n, size)
+    first = torch.arange(0, sentences * beam, beam, device=best.device)[:, None]
+    places = (first + rows) * vocabulary + starts
+    chosen = windows(blocked.logits, size, places) - log_total.gather(1, rows)[:, :, None]
+    before = log_probs.gather(1, rows).masked_fill(highest == -torch.inf, -torch.inf)
+    sums = before[:, :, None] + chosen
     if vocabulary % BLOCK:
-        sums = sums.masked_fill(tokens != inside, -torch.inf)
-    found, order = sums.flatten(1).topk(count)  # (B, k)
-    return TopTokens(found, rows.gather(1, order // BLOCK), inside.flatten(1).gather(1, order))
+        sums = sums.masked_fill(tokens < offsets[:, :, None], -torch.inf)
+    found, order = greatest(sums.flatten(1), count)  # (B, k)
+    return TopTokens(found, rows.gather(1, order // size), tokens.flatten(1).gather(1, order))
 
 
-def block_maxima(values: Tensor) -> Tensor:
-    """Return the maximum of each block of the last axis, (.., Y) to (.., N)."""
-    full = values.shape[-1] // BLOCK * BLOCK
-    maxima: Tensor = values[..., :full].unflatten(-1, (-1, BLOCK)).amax(-1)
-    if full == values.shape[-1]:
-        return maxima
-    return torch.cat([maxima, values[..., full:].amax(-1, keepdim=True)], -1)
+def windows(values: Tensor, size: int, places: Tensor) -> Tensor:
+    """Return (B, n, size): consecutive elements of a contiguous tensor from places (B, n) on."""
+    every = values.flatten().unfold(0, size, 1)  # a view, of which whole rows are copied
+    return every.index_select(0, places.flatten()).view(*places.shape, size)
+
+
+def greatest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` greatest values of each row (B, n), at most n, and their indices.
+
+    Where a value is -inf, its index can be that of another. Rows are padded for torch.topk, which
+    takes several times as long for slightly shorter ones.
+    """
+    length = values.shape[1]
+    missing = FAST_SELECTION * count - length
+    if 0 < missing < length:
+        values = torch.nn.functional.pad(values, (0, missing), value=-torch.inf)
+    found, indices = values.topk(count)
+    return found, indices.clamp_max(length - 1)

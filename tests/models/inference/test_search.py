@@ -17,7 +17,7 @@ from models.errors import ModelError
 from models.inference.hypotheses import Finished, length_penalty
 from models.inference.sampling import most_probable, sample_tokens
 from models.inference.search import batch_size, is_done, search
-from models.inference.top_tokens import top_tokens
+from models.inference.top_tokens import BlockedLogits, greatest, top_tokens
 from models.inference.translator import Translator
 from models.model import EncoderDecoder
 from models.registry import source_name
@@ -357,11 +357,42 @@ def test_the_best_tokens_by_blocks_are_those_of_the_whole_vocabulary(vocabulary:
     torch.manual_seed(vocabulary)
     log_probs, step = torch.randn(3, 4), torch.randn(3, 4, vocabulary)
     count = min(10, 4 * vocabulary)
-    found = top_tokens(log_probs, step.logsumexp(-1), step, count)
+    found = top_tokens(log_probs, step.logsumexp(-1), BlockedLogits.of(step.flatten(0, 1)), count)
     normalised = step - step.logsumexp(-1, keepdim=True)
     every, places = (log_probs[:, :, None] + normalised).flatten(1).topk(count)
     assert torch.equal(found.log_probs, every)
     assert torch.equal(found.rows * vocabulary + found.tokens, places)
+
+
+def test_few_possible_tokens_are_found_once_each() -> None:
+    logits = torch.full((2, 5, 8000), -torch.inf)
+    logits[:, :, [7, 7999]] = 0.0  # the last block of the last row is a possible one
+    blocked = BlockedLogits.of(logits.flatten(0, 1))
+    found = top_tokens(torch.zeros(2, 5), torch.zeros(2, 5), blocked, 12)
+    assert (found.log_probs > -torch.inf).sum(1).tolist() == [10, 10]
+    for sentence in torch.stack([found.rows, found.tokens], 2)[:, :10].tolist():
+        expected = {(row, token) for row in range(5) for token in (7, 7999)}
+        assert set(map(tuple, sentence)) == expected
+
+
+@pytest.mark.parametrize("length", [3, 100, 191, 192, 300])  # torch.topk is fast from 192 on
+def test_the_greatest_values_are_those_of_topk(length: int) -> None:
+    values = torch.randn(4, length)
+    values[0] = -torch.inf
+    (found, indices), expected = greatest(values, 3), values.topk(3)
+    assert torch.equal(found, expected.values)
+    assert torch.equal(indices[1:], expected.indices[1:])
+    assert indices.max() < length
+
+
+def test_logits_without_their_first_tokens_keep_the_maximum_of_each_block() -> None:
+    logits = torch.randn(5, 150)
+    logits[:, 2] = 9.0
+    blocked = BlockedLogits.of(logits)
+    assert torch.equal(blocked.peaks, logits.amax(1))
+    blocked.exclude_first_(4)
+    assert torch.equal(blocked.maxima, BlockedLogits.of(logits).maxima)
+    assert (logits[:, :4] == -torch.inf).all()
 
 
 def test_a_batch_shrinks_to_one_of_few_sizes() -> None:
