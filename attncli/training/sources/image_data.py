@@ -280,7 +280,10 @@ def evaluation_set(captions: list[Captioned], config: RunConfig, progress: Progr
 
 def notes(manifest: Manifest) -> tuple[str, ...]:
     """Return warnings about missing and broken images, with the names of the first ones."""
-    reasons = [f"{name} ({reason})" for name, reason in manifest.broken.items()]
+    reasons = [
+        reason if name in reason else f"{name}: {reason}"  # several images may have one content
+        for name, reason in manifest.broken.items()
+    ]
     groups = (
         ("captioned image", "found", manifest.missing),
         ("image", "decoded", reasons),

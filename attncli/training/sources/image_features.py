@@ -5,7 +5,7 @@ A frozen encoder needs only its features; an encoder that is trained needs the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ CHUNK = 32  # images whose rows are stored at a time
 CHECKED = 1000  # stored rows that are checked at a time
 
 ReadImage = Callable[[str], bytes]  # content hash to file content; raises ModelError
-Broken = dict[str, str]  # content hash of an image that cannot be decoded: reason
+Broken = dict[str, str]  # content hash of an image that cannot be decoded: reason, with its name
 
 
 class FeatureStore(NamedTuple):
@@ -93,17 +93,19 @@ def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureS
 
 def add_missing(
     store: FeatureStore,
-    keys: Iterable[str],
+    names: Mapping[str, str],
     read: ReadImage,
     config: ImageConfig,
     progress: Progress,
 ) -> Broken:
-    """Compute the rows of images, given by content hash, that the store does not have."""
-    keys = list(dict.fromkeys(keys))
-    if not missing(store, keys, progress):
+    """Compute the rows of images that the store does not have.
+
+    names: name of each image, for messages, by its content hash.
+    """
+    if not missing(store, list(names), progress):
         return {}
     with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
-        return _compute(store, keys, read, config, progress)
+        return _compute(store, names, read, config, progress)
 
 
 def missing(store: FeatureStore, keys: list[str], progress: Progress) -> list[str]:
@@ -117,23 +119,28 @@ def missing(store: FeatureStore, keys: list[str], progress: Progress) -> list[st
 
 
 def _compute(
-    store: FeatureStore, keys: list[str], read: ReadImage, config: ImageConfig, progress: Progress
+    store: FeatureStore,
+    names: Mapping[str, str],
+    read: ReadImage,
+    config: ImageConfig,
+    progress: Progress,
 ) -> Broken:
     """Compute and store the missing rows, a chunk at a time.
 
     Each image is computed alone, because the rounding of a convolution depends on the batch size.
     In batches, a row would depend on the rows that the cache already had.
     """
-    needed, broken = missing(store, keys, progress), {}
+    needed, broken = missing(store, list(names), progress), {}
     for start in range(0, len(needed), CHUNK):
         progress(store.label, start, len(needed))
         rows: dict[str, np.ndarray] = {}
         for key in needed[start : start + CHUNK]:
             try:
-                image = open_image(read(key), least=config.size)  # as when it is captioned
+                # reduced as when it is captioned
+                image = open_image(read(key), name=names[key], least=config.size)
                 rows[key] = store.compute(to_tensor(image, config)[None])
             except ModelError as error:
-                broken[key] = str(error)
+                broken[key] = "; ".join(filter(None, [error.found, error.hint]))
         if rows:
             store.cache.add(list(rows), np.concatenate(list(rows.values())))
     return broken

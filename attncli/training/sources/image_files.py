@@ -31,7 +31,7 @@ class Manifest:
     train: dict[str, str]  # name of an image: content hash
     dev: dict[str, str]
     missing: list[str]  # names that no file has
-    broken: dict[str, str]  # name of an image that cannot be decoded: reason
+    broken: dict[str, str]  # name of an image that cannot be decoded: reason, with the name
     empty: int  # captions excluded
     long: int
 

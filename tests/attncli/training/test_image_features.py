@@ -38,7 +38,8 @@ def rows_of(folder: Path, known: dict[str, bytes], *portions: int) -> np.ndarray
     for count in portions:
         cache = FeatureCache(folder, RowKind((3,), "float32", "a test"))
         store = FeatureStore(cache, make, 1, "")
-        assert add_missing(store, keys[:count], known.__getitem__, CONFIG, lambda *_: None) == {}
+        names = dict.fromkeys(keys[:count], "an image")
+        assert add_missing(store, names, known.__getitem__, CONFIG, lambda *_: None) == {}
     return np.array(cache.table()[cache.rows(keys)])
 
 
