@@ -129,10 +129,11 @@ def open_append(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | SAME_FILE, 0o666), "a+b")
 
 
-def open_regular(path: Path, most: int) -> BinaryIO:
+def open_regular(path: Path, most: int, name: str = "") -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading.
 
-    Raises InputError for a longer file, and for a named pipe or a device, which may be endless.
+    name: for messages; the default is the path. Raises InputError for a longer file, and for a
+    named pipe or a device, which may be endless.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
@@ -140,9 +141,10 @@ def open_regular(path: Path, most: int) -> BinaryIO:
     if stat.S_ISREG(found.st_mode) and found.st_size <= most:
         return file
     file.close()
+    name = name or str(path)
     if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{path} is not a regular file", "a file, not a named pipe or device")
-    raise InputError(f"{path} has {found.st_size:,} bytes", f"at most {most:,} bytes")
+        raise InputError(f"{name} is not a regular file", "a file, not a named pipe or device")
+    raise InputError(f"{name} has {found.st_size:,} bytes", f"at most {most:,} bytes")
 
 
 def temporary_name(path: Path, suffix: str) -> Path:

@@ -63,7 +63,7 @@ def open_image(
     name = name or ("the image" if isinstance(source, bytes) else str(source))
     with (
         _readable(name),
-        _stream(source) as stream,
+        _stream(source, name) as stream,
         Image.open(stream, formats=_formats(stream, name)) as image,
     ):
         if image.width * image.height > IMAGE_PIXELS:
@@ -144,8 +144,10 @@ def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
     return (heic.FORMAT,)
 
 
-def _stream(source: Path | bytes) -> BinaryIO:
-    return io.BytesIO(source) if isinstance(source, bytes) else open_regular(source, IMAGE_BYTES)
+def _stream(source: Path | bytes, name: str) -> BinaryIO:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    return open_regular(source, IMAGE_BYTES, name)
 
 
 class IgnoredWarnings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,7 +61,7 @@ class Sidecars:
     def __init__(self, *, overwrite: bool) -> None:
         self._overwrite = overwrite
         self.existing = 0  # files that were not replaced
-        self._first: list[Path] = []  # of these
+        self._first: list[str] = []  # of these, named as their images are
 
     def write(self, outcomes: list[CaptionedImage]) -> Iterator[str]:
         """Write the files of some images; yield error messages, but count existing files."""
@@ -71,7 +72,8 @@ class Sidecars:
             target = path.with_suffix(".txt")
             if target.exists() and not self._overwrite:
                 self.existing += 1
-                self._first = [*self._first, target][:NAMED]
+                name = os.path.splitext(outcome.file.name)[0] + target.suffix
+                self._first = [*self._first, name][:NAMED]
                 continue
             lines = (" ".join(hypothesis.text.split()) for hypothesis in outcome.hypotheses)
             try:
@@ -83,7 +85,7 @@ class Sidecars:
         """Return a message about the files that were not replaced, if there are any."""
         if not self.existing:
             return []
-        names = ", ".join(map(str, self._first))
+        names = ", ".join(self._first)
         more = f" and {self.existing - NAMED:,} more" if self.existing > NAMED else ""
         return [
             f"{counted(self.existing, 'text file')} existed before, not replaced "

@@ -235,6 +235,21 @@ def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) ->
     assert mine.read_text() == " ".join(captions[0].split()) + "\n"
 
 
+def test_an_image_has_one_name_in_rows_and_messages(
+    caption: Run, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in files(photos)[2:]:
+        path.unlink()
+    (photos / "a.txt").write_text("mine")
+    (photos / "b.jpg").unlink()
+    os.mkfifo(photos / "b.jpg")
+    monkeypatch.chdir(photos)
+    output, said, _ = caption("-r", ".", "--sidecar")
+    assert [row.split("\t")[0] for row in output.splitlines()] == ["./a.png", "./b.jpg"]
+    assert said[0].startswith("attn: ./b.jpg is not a regular file")
+    assert said[1].endswith(": ./a.txt")
+
+
 def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Path) -> None:
     path = photos / "a.png"
     plain = caption(path)[0]
