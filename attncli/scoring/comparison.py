@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from attncli.plurals import counted
+
 T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)  # 97.5 %, df 1 to 10
 
 
@@ -143,19 +145,42 @@ def t_quantile(freedom: int) -> float:
 def verdict(rows: Sequence[RunScores]) -> str:
     """Return sentences that tell which differences in score are significant."""
     groups = ranked(rows)
-    found = noise([[row.score for row in group] for group in groups.values()])
+    scores = {name: [row.score for row in group] for name, group in groups.items()}
+    found = noise(scores.values())
     if found is None:
         return "One seed of each variant: the noise is unknown; --seeds 2 or more measures it."
-    best, *others = groups
-    counts = {name: len(group) for name, group in groups.items()}
-    means = {name: fmean(row.score for row in group) for name, group in groups.items()}
-    margins = {name: found.margin(counts[best], counts[name]) for name in others}
-    name, digits = QUALITY[rows[0].metric]
-    close = [name for name in others if means[best] - means[name] <= margins[name]]
+    metric = rows[0].metric
+    if all(len(set(values)) == 1 for values in scores.values()):
+        return _without_noise(scores, metric)
+    best, *others = scores
+    close = [
+        name
+        for name in others
+        if fmean(scores[best]) - fmean(scores[name])
+        <= found.margin(len(scores[best]), len(scores[name]))
+    ]
+    most = max(map(len, scores.values()))
+    deviation, margin = _number(found.deviation, metric), _number(found.margin(most, most), metric)
     return (
-        f"Noise: the standard deviation of {name} between seeds is {found.deviation:.{digits}f} "
-        f"({found.freedom} degrees of freedom). Two means of {max(counts.values())} seeds that "
-        f"differ by less than {found.margin(*[max(counts.values())] * 2):.{digits}f} do not differ "
-        f"significantly (95 %, without correction for several pairs).\n"
-        f"Best: {best}. Not significantly worse: {'; '.join(close) or 'none'}."
+        f"Noise: the standard deviation of {QUALITY[metric][0]} between seeds is {deviation} "
+        f"({counted(found.freedom, 'degree')} of freedom). Two means of {most} seeds that differ "
+        f"by less than {margin} do not differ significantly (95 %, without correction for several "
+        f"pairs).\nBest: {best}. Not significantly worse: {'; '.join(close) or 'none'}."
     )
+
+
+def _without_noise(scores: Mapping[str, Sequence[float]], metric: str) -> str:
+    """Return the sentences for variants whose seeds all have equal scores; the best one first."""
+    best, *others = scores
+    equal = [name for name in others if scores[name][0] == scores[best][0]]
+    return (
+        f"Noise: unknown, because {QUALITY[metric][0]} is the same for all seeds of each variant; "
+        "a larger test set, or harder data, may measure it.\n"
+        f"Best: {best}. Equal: {'; '.join(equal) or 'none'}."
+    )
+
+
+def _number(value: float, metric: str) -> str:
+    """Return a value with the digits of its metric, or with more if it would be shown as 0."""
+    digits = QUALITY[metric][1]
+    return f"{value:.{digits}f}" if round(value, digits) else f"{value:.1g}"

@@ -42,6 +42,18 @@ def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
     assert "Best: dot. Not significantly worse: general." in said and "3 degrees" in said
 
 
+def test_equal_scores_of_all_seeds_measure_no_noise() -> None:
+    rows = [row(name, seed, base) for name, base in ROWS for seed in (1, 2, 3)]
+    said = verdict([*rows, *(row("also dot", seed, 30.1) for seed in (1, 2, 3))])
+    assert "Noise: unknown, because BLEU is the same for all seeds of each variant" in said
+    assert said.endswith("Best: dot. Equal: also dot.") and "0.00" not in said
+
+
+def test_a_small_margin_is_not_shown_as_zero() -> None:
+    said = verdict([row("dot", 1, 30.0), row("dot", 2, 30.0001), row("none", 1, 20.0)])
+    assert "is 7e-05 (1 degree of" in said and "differ by less than 0.0009 do not" in said
+
+
 def test_a_row_is_read_as_it_was_stored_by_any_version() -> None:
     scores = (QualityScore("cider", 0.5), QualityScore("bleu4", 20.0))
     own = RunScores("hard", 2, scores, scores, 5.0, 8.5, "attention", 100, 10, 50.0, 2.0, "hard")
