@@ -10,7 +10,6 @@ from attncli.commands.train_time import FirstUpdates
 from attncli.plurals import counted
 from attncli.training.config import TrainConfig
 from attncli.training.events import (
-    NO_GAIN,
     AlreadyFinished,
     Ended,
     Evaluated,
@@ -87,8 +86,8 @@ class Display:
             case Ended():
                 self.close()
                 console.say(f"ended after {ended(event.step, event.reason)}")
-                if event.step <= self.config.warmup and NO_GAIN in event.reason:
-                    console.warn(too_early(self.config.warmup))
+                if event.step <= self.config.warmup and "epoch" in event.reason:
+                    console.warn(too_short(self.config.warmup))
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
@@ -134,12 +133,12 @@ class Display:
             console.say(f"    BLEU by direction: {shown}")
 
 
-def too_early(warmup: int) -> str:
-    """Return the warning about a run that early stopping ended while its learning rate rose."""
+def too_short(warmup: int) -> str:
+    """Return the warning about a run whose epochs ended while its learning rate rose."""
     return (
-        f"early stopping ended the run within its warm-up of {counted(warmup, 'update')}, so it "
-        f"has learned little; set train.evaluate_every={warmup}, a lower train.warmup or a higher "
-        "train.patience"
+        f"the run ended within its warm-up of {counted(warmup, 'update')}; a lower train.warmup, "
+        "a lower train.batch_tokens (more updates per epoch) or more train.epochs may give a "
+        "better model"
     )
 
 

@@ -256,7 +256,9 @@ class TrainConfig:
         choices=get_args(BleuTokenizer),
     )
     patience: int = option(
-        10, "evaluations without improvement before training stops (0: never stop early)"
+        10,
+        "evaluations without improvement before training stops, after the warm-up at the earliest "
+        "(0: never stop early)",
     )
     average: int = option(
         5, "number of last evaluations whose weights are averaged (0: no averaging)"

@@ -73,9 +73,6 @@ class Evaluated(NamedTuple):
     gained: bool  # True if it is the best so far
 
 
-NO_GAIN = "no gain"  # begins the reason of early stopping
-
-
 class Ended(NamedTuple):
     """End of the updates."""
 

@@ -18,7 +18,7 @@ from attncli.training.data import RewardLoss, UpdateBatches
 from attncli.training.distributed.divided_stepper import sharded_stepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.epoch import Epoch, start_epoch
-from attncli.training.events import NO_GAIN, Ended, Evaluated, Event, Scores
+from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.metrics import improves, value_of
 from attncli.training.state import Counters, State
 from attncli.training.stepper import Stepper
@@ -107,6 +107,8 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     """Update best score, plateau and early stopping after an evaluation.
 
     Of equal scores, the one with the lower dev loss is better, because BLEU can stay 0 for long.
+    A run does not end within its warm-up: a small data set has many evaluations before the learning
+    rate is high enough to gain.
     """
     counters = state.counters
     counters.evaluated = counters.step
@@ -121,8 +123,11 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         counters.plateau_waits += 1
         if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
             counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
-    if config.patience and counters.waits >= config.patience:
-        counters.ended = f"{NO_GAIN} in {counted(counters.waits, 'evaluation')}"
+    if 0 < config.patience <= counters.waits:
+        if counters.step <= config.warmup:
+            counters.waits = 0
+        else:
+            counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
     return Evaluated(counters.step, counters.epoch, scores, gained)
 
 

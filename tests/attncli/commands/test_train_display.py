@@ -27,10 +27,10 @@ def test_a_run_begins_without_the_score_of_the_one_before(
 
 @pytest.mark.parametrize(
     ("step", "reason", "warned"),
-    [(11, "no gain in 10 evaluations", 1), (60, "no gain in 10 evaluations", 0), (9, "x", 0)],
+    [(11, "100 epochs done", 1), (60, "100 epochs done", 0), (9, "9 updates done", 0)],
 )
-def test_early_stopping_within_the_warm_up_is_warned_of(
+def test_epochs_that_end_within_the_warm_up_are_warned_of(
     step: int, reason: str, warned: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Display(TrainConfig(warmup=50)).take(Ended(step, reason))
-    assert capsys.readouterr().err.count("train.evaluate_every=50") == warned
+    assert capsys.readouterr().err.count("within its warm-up of 50 updates") == warned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -221,12 +222,21 @@ def after_scores(config: TrainConfig, *scores: float | None) -> Counters:
 
 
 def test_early_stopping_counts_evaluations_without_gain() -> None:
-    config = TrainConfig(patience=3, metric="bleu")
+    config = TrainConfig(patience=3, metric="bleu", warmup=0)
     counters = after_scores(config, 1.0, 5.0, 5.0, 4.0)
     assert (counters.best, counters.best_step, counters.waits, counters.ended) == (5.0, 20, 2, "")
     assert after_scores(config, 1.0, 5.0, 5.0, 4.0, 6.0).waits == 0
     assert after_scores(config, 5.0, 5.0, 4.0, 4.5).ended == "no gain in 3 evaluations"
     assert not after_scores(TrainConfig(patience=0, metric="bleu"), 5.0, *[1.0] * 50).ended
+
+
+def test_early_stopping_waits_for_the_end_of_the_warm_up() -> None:
+    config = TrainConfig(patience=3, metric="bleu", warmup=50)  # five evaluations
+    assert not after_scores(config, *[5.0] * 6).ended
+    assert after_scores(config, *[5.0] * 7).ended  # 3 after the count began anew, at update 40
+    passing = (1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0)  # no 3 evaluations without gain by update 50
+    without = after_scores(replace(config, warmup=0), *passing)
+    assert after_scores(config, *passing) == without and without.ended
 
 
 def test_a_loss_counts_downwards() -> None:
