@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 
 from attncli import console
 from attncli.commands.caption_files import Draw, Sidecars, open_attention
-from attncli.commands.line_streams import Output
+from attncli.commands.line_streams import Output, is_away
 from attncli.data.named_images import (
     STDIN,
     ImageFile,
@@ -140,7 +139,7 @@ def caption(
         )
         with (
             open_output(output) as write,
-            _progress(names, recursive, shown=not alone and _is_away(output)) as advance,
+            _progress(names, recursive, shown=not alone and is_away(output)) as advance,
         ):
             to = Sinks(write, draw, show, Sidecars(overwrite=overwrite) if sidecar else None)
             failed = _write_all(results, layout, to, advance)
@@ -228,13 +227,6 @@ def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
         if outcome.attention:
             parts.append(maps_as_text(outcome.attention, screen).encode("utf-8", "replace"))
     return b"".join(parts)
-
-
-def _is_away(output: Path | None) -> bool:
-    """Return True if no results appear on the terminal."""
-    if output is not None and str(output) != "-":
-        return True
-    return console.is_terminal() and sys.stdout is not None and not sys.stdout.isatty()
 
 
 @contextmanager

@@ -9,9 +9,16 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from attncli import console
 from attncli.commands.drawing import WEIGHTED_TEXTS, Picture, check_drawing
-from attncli.commands.line_streams import Input, Output, byte_progress, open_source, write_chunks
+from attncli.commands.line_streams import (
+    ByteProgress,
+    Input,
+    Output,
+    byte_progress,
+    is_away,
+    open_source,
+    write_chunks,
+)
 from attncli.data.lines import ClassifiedLine, read_chunks
 from attncli.data.streams import Write, check_output, open_output
 from attncli.data.typed import typed_chunks
@@ -97,8 +104,9 @@ def classify(
     drawing = check_drawing(attention, pairs, drawn=show, option="--attention")
     with open_source(text, input) as stream:
         classifier = loading.open_classifiers(model, OpenOptions(device, threads, hard_decode))
+        typed = stream.isatty()
         outcomes = classify_lines(
-            typed_chunks(stream) if stream.isatty() else read_chunks(stream),
+            typed_chunks(stream) if typed else read_chunks(stream),
             classifier,
             nbest=nbest,
             attention=show or attention is not None or format == "jsonl",
@@ -109,9 +117,9 @@ def classify(
         shown = Shown(LabelLayout(format, nbest > 1, scores), picture, screen)
         with (
             open_output(output) as write,
-            byte_progress("classifying", stream, shown=output is not None) as advance,
+            byte_progress("classifying", stream, shown=is_away(output) and not typed) as progress,
         ):
-            refused = _write_all(outcomes, shown, write, advance)
+            refused = _write_all(outcomes, shown, write, progress)
         shown.picture.draw()
     if refused:
         raise typer.Exit(1)
@@ -142,11 +150,11 @@ def _write_all(
     results: Iterable[list[ClassifiedLine]],
     shown: Shown,
     write: Write,
-    advance: console.ShowProgress,
+    progress: ByteProgress,
 ) -> int:
     """Write and report lines as they finish; return the number of refused lines."""
     refused = 0
-    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, advance):
+    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, progress):
         if shown.picture.drawing.path:
             shown.picture.take(map(weighted_text, outcomes))
         refused += sum(outcome.result is None for outcome in outcomes)

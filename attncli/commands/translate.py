@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from attncli.commands.drawing import Picture, check_drawing
-from attncli.commands.line_streams import Input, Output, byte_progress, open_source
+from attncli.commands.line_streams import Input, Output, byte_progress, is_away, open_source
 from attncli.commands.translate_documents import (
     Columns,
     Fields,
@@ -244,22 +244,24 @@ def translate(
         run = translation_of_lines(work, translator, target, is_document=document is not None)
         if document:
             with open_output(output) as write:
-                complete = translate_document(document, run, write, shown=output is not None)
+                complete = translate_document(document, run, write, shown=is_away(output))
             report(target)
             raise typer.Exit(not complete)
-        outcomes = run(typed_chunks(stream) if stream.isatty() else read_chunks(stream))
-        if aligned:
-            heads = drawing.heads
-            outcomes = with_attention(outcomes, work, translator, units=units, heads=heads)
+        typed = stream.isatty()
         layout = TranslationLayout(
             format, translator.search.nbest > 1, scores, translator.read_mode, align
         )
         shown = Shown(layout, Picture(drawing), current_screen() if show else None)
         with (
             open_output(output) as write,
-            byte_progress("translating", stream, shown=output is not None) as advance,
+            byte_progress("translating", stream, shown=is_away(output) and not typed) as progress,
         ):
-            refused = write_all(outcomes, shown, write, advance)
+            chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
+            outcomes = run(chunks, on_batch=progress.show_share)
+            if aligned:
+                heads = drawing.heads
+                outcomes = with_attention(outcomes, work, translator, units=units, heads=heads)
+            refused = write_all(outcomes, shown, write, progress)
         shown.picture.draw()
     report(target)
     if refused:

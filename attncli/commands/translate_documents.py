@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, BinaryIO, NamedTuple
+from typing import Annotated, BinaryIO, NamedTuple, Protocol
 
 import typer
 
 from attncli import console
 from attncli.data.compression import decompressed_stream
-from attncli.data.lines import Line, TranslatedLine
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import (
@@ -47,7 +47,17 @@ Keep = Annotated[
     typer.Option("--keep", help="jsonl: translate all text fields but this one (repeatable)."),
 ]
 
-Translate = Callable[[Iterable[list[Line]]], Iterable[list[TranslatedLine]]]
+
+class Translate(Protocol):
+    """Function that translates chunks of lines; see `translate_lines`."""
+
+    def __call__(
+        self,
+        chunks: Iterable[list[Line]],
+        *,
+        on_batch: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Iterator[list[TranslatedLine]]:
+        """Yield the outcomes of each chunk."""
 
 
 class DocumentChoice(NamedTuple):
@@ -128,17 +138,28 @@ def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[T
 
     report = OutputReport()
     outcomes: list[TranslatedLine] = []
-    progress = console.progress("translating", total=len(lines)) if shown else nullcontext()
-    with progress as advance:
-        for chunk in translate(documents.chunks(lines)):
+    with _progress(len(lines), shown=shown) as advance:
+
+        def show(done: int, total: int) -> None:
+            current = min(CHUNK_LINES, len(lines) - len(outcomes))
+            advance(len(outcomes) + current * done / total)
+
+        for chunk in translate(documents.chunks(lines), on_batch=show):
             outcomes += chunk
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 console.warn(message)
-            if advance:
-                advance(len(outcomes))
+            advance(len(outcomes))
     for message in report.summary():
         console.warn(message)
     return outcomes
+
+
+def _progress(total: int, *, shown: bool) -> AbstractContextManager[console.ShowProgress]:
+    return console.progress("translating", total=total) if shown else nullcontext(_unseen)
+
+
+def _unseen(done: float, note: str = "") -> None:
+    pass
 
 
 def needs_attention(document: Document) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from attncli import console
 from attncli.commands.drawing import Picture
-from attncli.commands.line_streams import write_chunks
+from attncli.commands.line_streams import ByteProgress, write_chunks
 from attncli.commands.translate_documents import Translate, needs_attention
 from attncli.data.lines import TranslatedLine
 from attncli.data.streams import Write
@@ -168,12 +168,12 @@ def write_all(
     results: Iterable[list[TranslatedLine]],
     shown: Shown,
     write: Write,
-    advance: console.ShowProgress,
+    progress: ByteProgress,
 ) -> int:
     """Write and report lines as they finish; return the number of refused lines."""
     refused = 0
     report = OutputReport()
-    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, advance):
+    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, progress):
         shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
         for message in report.messages(outcomes):
             console.warn(message)

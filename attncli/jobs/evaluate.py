@@ -149,7 +149,7 @@ def translate_test_set(
     """
     start = time.perf_counter()
 
-    def show(done: int) -> None:
+    def show(done: int, total: int) -> None:
         advance(done, f"{counted(done, 'sentence')}, {done / (time.perf_counter() - start):,.1f}/s")
 
     [outcomes] = translate_lines(

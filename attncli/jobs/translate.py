@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from attncli.data.lines import Line, TranslatedLine
@@ -45,7 +46,7 @@ def translate_lines(
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: AlignTranslations | None = None,
     is_done: Callable[[list[Line]], list[bool]] | None = None,
-    on_batch: Callable[[int], None] = lambda done: None,
+    on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
 
@@ -53,7 +54,7 @@ def translate_lines(
     has an empty translation, and the model is not called. A faulty line, or one that is too long
     and refused, has no translation. is_done: returns True for each line of a chunk that
     passes unchanged, because it is in the target language already. on_batch: called after each
-    batch with the number of texts of the chunk that are done.
+    batch with the number of texts of the chunk that are done, and of all its texts.
     """
     for chunk in chunks:
         same = is_done(chunk) if is_done else [False] * len(chunk)
@@ -69,12 +70,16 @@ def translate_lines(
             search=search,
             max_batch_tokens=max_batch_tokens,
             window=max(1, len(texts)),
-            on_batch=on_batch,
+            on_batch=partial(_report, on_batch, len(texts)),
         )
         parts = [[next(results) for _ in plan.parts] for plan in plans]
         unknown = [translator.unknown_characters("".join(plan.parts)) for plan in plans]
         outcomes = [_outcome(*each) for each in zip(plans, parts, unknown, strict=True)]
         yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
+
+
+def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:
+    on_batch(done, total)
 
 
 def _outcome(plan: LinePlan, results: list[Translation], unknown: str) -> TranslatedLine:

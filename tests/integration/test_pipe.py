@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -162,6 +163,26 @@ def test_a_terminal_gets_a_prompt_on_stderr() -> None:
         output, said = program.communicate(timeout=10)
     assert output == b""
     assert said.count(b"> ") == 2
+
+
+@pytest.mark.parametrize("to_file", [True, False])
+def test_a_terminal_shows_progress_if_results_go_to_a_file(to_file: bool, tmp_path: Path) -> None:
+    import pty
+
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(b"A dog runs. A man sleeps. " * 300)  # one line, translated in parts
+    person, terminal = pty.openpty()
+    with source.open("rb") as stdin, target.open("wb") as file:
+        stdout = file if to_file else subprocess.PIPE  # the reader of a pipe may be `less`
+        ended = subprocess.run(STAND_IN, cwd=ROOT, stdin=stdin, stdout=stdout, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # at the end
+        while block := os.read(person, 1 << 16):
+            shown += block
+    os.close(person)
+    assert ended.returncode == 0
+    assert (b"translating" in shown) == to_file
 
 
 def test_arguments_are_lines() -> None:
