@@ -16,6 +16,7 @@ from models.join import join
 
 MOST = 16  # queries per row, up to which this is faster than the fused kernel
 FEWEST_PRODUCTS = 400  # per row; torch.bmm computes fewer with a plain loop, three times as slow
+HIDDEN = torch.finfo(torch.float32).min  # added to a score, makes the weight 0
 VECTOR = 16  # PyTorch's softmax is several times slower for rows shorter than a vector
 
 
@@ -24,7 +25,7 @@ class KeyValue(NamedTuple):
 
     keys: Tensor  # (B, H, S, d)
     values: Tensor  # (B, H, S, d)
-    bias: Tensor | None = None  # (B, H, 1, S) added to the scores; of a padded memory in inference
+    bias: Tensor | None = None  # (B, H, 1 or T, S) added to the scores; HIDDEN hides a slot
 
     def select(self, rows: Tensor) -> KeyValue:
         """Return some rows, in the given order."""
@@ -36,10 +37,9 @@ class KeyValue(NamedTuple):
         keys, values = (join(each) for each in list(zip(*parts, strict=True))[:2])
         if parts[0].bias is None:
             return cls(keys, values)
-        hidden = torch.finfo(torch.float32).min
         slots = keys.shape[2]
         padded = [
-            torch.nn.functional.pad(part.bias, (0, slots - part.bias.shape[3]), value=hidden)
+            torch.nn.functional.pad(part.bias, (0, slots - part.bias.shape[3]), value=HIDDEN)
             for part in parts
             if part.bias is not None
         ]
@@ -53,9 +53,8 @@ class KeyValue(NamedTuple):
 
 def padding_bias(mask: Tensor, heads: int) -> Tensor:
     """Return (B, H, 1, S): 0 where a mask (B, S) is True; elsewhere so low that the weight is 0."""
-    hidden = torch.zeros_like(mask, dtype=torch.float32)
-    hidden.masked_fill_(~mask, torch.finfo(torch.float32).min)
-    return hidden[:, None, None].repeat(1, heads, 1, 1)  # torch.baddbmm needs every head's
+    bias = torch.zeros_like(mask, dtype=torch.float32).masked_fill_(~mask, HIDDEN)
+    return bias[:, None, None].repeat(1, heads, 1, 1)  # torch.baddbmm needs every head's
 
 
 def suits(query: Tensor) -> bool:

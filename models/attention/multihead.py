@@ -15,7 +15,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from models.attention.base import masked_softmax
 from models.attention.few_queries import KeyValue, attend_few, padding_bias, suits
-from models.attention.prefix import Prefix
+from models.attention.prefix import Cache, Prefix
 from models.dropout import Dropout
 from models.errors import ConfigurationError
 from models.linear import Linear
@@ -54,8 +54,10 @@ class MultiHead(nn.Module):
             return attend_few(query, memory)
         if not self.training or query.device.type != "cpu":
             rate = self.dropout.rate if self.training else 0.0
+            keys, values, bias = memory
+            hidden = bias if mask is None else mask
             return scaled_dot_product_attention(
-                query, memory.keys, memory.values, attn_mask=mask, dropout_p=rate, is_causal=causal
+                query, keys, values, attn_mask=hidden, dropout_p=rate, is_causal=causal
             )
         # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
         weights = self.weights(query, memory, mask, causal=causal)
@@ -80,19 +82,19 @@ class SelfAttention(MultiHead):
         super().__init__(size, heads, dropout, fused_input=True)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: Prefix | None = None
-    ) -> tuple[Tensor, Prefix]:
+        self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None
+    ) -> tuple[Tensor, Cache]:
         """Compute the output (B, T, D), and all keys and values so far.
 
         Without mask and past, the attention is causal. With a mask (B, S), it attends in both
-        directions. With a past, T must be 1.
+        directions. With a past, T must be 1, or the number of hypotheses that share its slots.
         """
         query, *rest = self.split(self.input(x), 3)
         new = KeyValue(*rest)
-        prefix = Prefix.of(new) if past is None else past.extended(new)
+        seen: Cache = Prefix.of(new) if past is None else past.extended(new)
         slots = None if mask is None else mask[:, None, None]
         causal = mask is None and past is None and x.shape[1] > 1
-        return self.merged(self.attend(query, prefix.seen, slots, causal=causal)), prefix
+        return self.merged(self.attend(query, seen.seen, slots, causal=causal)), seen
 
 
 class CrossAttention(MultiHead):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -12,6 +12,17 @@ from torch import Tensor
 from models.attention.few_queries import KeyValue
 
 BLOCK = 8  # slots that are allocated together
+
+
+class Cache(Protocol):
+    """Keys and values of the tokens before the next one, in one layer."""
+
+    @property
+    def seen(self) -> KeyValue:
+        """Keys and values (B, H, S, d)."""
+
+    def extended(self, new: KeyValue) -> Cache:
+        """Return these slots with those of the next tokens."""
 
 
 @dataclass

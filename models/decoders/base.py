@@ -25,6 +25,14 @@ class Selectable(Protocol):
         """Return the given rows (N,), in this order; a row may occur several times."""
 
 
+def for_beams(state: Any) -> Any:
+    """Return the state before the first token for a beam search, which continues each state once.
+
+    A state whose method `for_beams` returns one that is faster then, and writes in place, has it.
+    """
+    return state.for_beams() if hasattr(state, "for_beams") else state
+
+
 P = TypeVar("P", bound=Selectable)  # prepared memory
 S = TypeVar("S", bound=Selectable)  # state
 

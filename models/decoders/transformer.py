@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from models.attention.few_queries import KeyValue
 from models.attention.multihead import CrossAttention, SelfAttention
-from models.attention.prefix import Prefix
+from models.attention.prefix import Cache, Prefix
 from models.config import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
+from models.decoders.beam_state import BeamState
 from models.dropout import Dropout
 from models.layers import Embedding, FeedForward, positions
 from models.types import Memory
@@ -43,12 +44,33 @@ class TransformerState(NamedTuple):
 
     layers: tuple[Prefix, ...]
 
+    @property
+    def length(self) -> int:
+        """Number of tokens before the next one."""
+        return self.layers[0].length
+
     def select(self, rows: Tensor) -> TransformerState:
         """Return some hypotheses, in the given order."""
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
+    def for_beams(self) -> TransformerState | BeamState:
+        """Return an empty state that a beam search continues once, where it is faster."""
+        keys = self.layers[0].seen.keys
+        suits = keys.device.type == "cpu" and keys.dtype == torch.float32
+        if self.length or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or not suits:
+            return self
+        return BeamState.empty([layer.seen for layer in self.layers])
 
-class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
+    def pasts(self) -> Sequence[Prefix | None]:
+        """Return what each layer has seen, or None before the first token."""
+        return self.layers if self.length else [None] * len(self.layers)
+
+    def after(self, seen: Sequence[Prefix]) -> TransformerState:
+        """Return the state whose layers have seen more tokens."""
+        return TransformerState(tuple(seen))
+
+
+class TransformerDecoder(Decoder[TransformerMemory, TransformerState | BeamState]):
     """Target prefix and memory to features."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
@@ -81,7 +103,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     def advance(
         self,
         tokens: Tensor,
-        state: TransformerState,
+        state: TransformerState | BeamState,
         prepared: TransformerMemory,
         *,
         want_weights: bool = False,
@@ -89,23 +111,25 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     ) -> DecoderOutput:
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
         read = x = self.embedding(tokens)  # (R, T, D)
-        before = state.layers[0].length if state.layers else 0
-        x = self.dropout(x + positions(before, x.shape[1], x.shape[2], x.device))
+        x = self.dropout(x + positions(state.length, x.shape[1], x.shape[2], x.device))
+        if isinstance(state, BeamState):
+            x = x.view(len(prepared.mask), -1, x.shape[2])  # (B, K, D)
         shown = [self.shown_layer] if want_weights else []
         seen, found, states = [], {}, []
-        for index, layer in enumerate(self.layers):
-            past = state.layers[index] if before else None
+        for index, (layer, past) in enumerate(zip(self.layers, state.pasts(), strict=True)):
             wanted = index in shown or index in want_heads
             x, cached, heads = layer(x, past, prepared.layers[index], prepared.mask, wanted)
             seen.append(cached)
-            states.append(x)
-            found[index] = heads  # (R, H, T, S)
+            states.append(x.view(read.shape))
+            if heads is not None:  # (B, H, K * T, S)
+                by_row = heads.unflatten(2, (-1, tokens.shape[1])).transpose(1, 2)
+                found[index] = by_row.flatten(0, 1)  # (R, H, T, S)
         if self.aligner and len(self.layers) in want_heads:
             assert prepared.values is not None
             found[len(self.layers)] = self.aligner(read, states[0], prepared.values, prepared.mask)
         return DecoderOutput(
-            self.norm(x),
-            TransformerState(tuple(seen)),
+            self.norm(x).view(read.shape),
+            state.after(seen),
             found[shown[0]].mean(1) if shown else None,
             heads=torch.stack([found[index] for index in want_heads], 1) if want_heads else None,
         )
@@ -131,15 +155,17 @@ class DecoderLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, past: Prefix | None, memory: KeyValue, mask: Tensor, want_weights: bool
-    ) -> tuple[Tensor, Prefix, Tensor | None]:
-        """Return the output (R, T, D), the cache, and weights (R, H, T, S) if wanted."""
+        self, x: Tensor, past: Cache | None, memory: KeyValue, mask: Tensor, want_weights: bool
+    ) -> tuple[Tensor, Cache, Tensor | None]:
+        """Return the output, the cache, and weights (B, H, K * T, S) if wanted.
+
+        x: (R, T, D), or (B, K, D) if the hypotheses of a sentence share their slots.
+        """
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)
         query = self.cross_norm(x).reshape(mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
         x = x + self.dropout(self.cross_attention(query, memory, mask)).view(x.shape)
         weights = None
         if want_weights:
-            weights = self.cross_attention.weights_of(query, memory, mask)  # (B, H, K * T, S)
-            weights = weights.unflatten(2, (-1, x.shape[1])).transpose(1, 2).flatten(0, 1)
+            weights = self.cross_attention.weights_of(query, memory, mask)
         return x + self.dropout(self.feed_forward(self.forward_norm(x))), seen, weights

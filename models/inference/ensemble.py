@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.decoders.base import for_beams
 from models.errors import ConfigurationError
 from models.inference.backend import Backend
 from models.tokenizer import Tokenizer
@@ -88,6 +89,10 @@ class MemberStates(NamedTuple):
     def select(self, rows: Tensor) -> MemberStates:
         """Return the given rows of every part."""
         return MemberStates(tuple(part.select(rows) for part in self.parts))
+
+    def for_beams(self) -> MemberStates:
+        """Return the states of a beam search, which continues each once."""
+        return MemberStates(tuple(map(for_beams, self.parts)))
 
 
 class EnsembleStep(NamedTuple):

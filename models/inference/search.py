@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from models.config import SearchConfig
+from models.decoders.base import for_beams
 from models.inference.backend import Backend, HasMask, Step
 from models.inference.finished import FinishedBatch, Outputs
 from models.inference.hypotheses import Finished, beam_width, check_search, length_penalty
@@ -93,6 +94,8 @@ def begin(
 ) -> Beams:
     """Return the beams before the first token. numbers: of the sentences, in the outputs."""
     prepared, state = backend.start(memory)
+    if width > 1:
+        state = for_beams(state)
     count, device = len(limits), memory.mask.device
     return Beams(
         sentences=list(numbers),
