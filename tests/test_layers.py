@@ -15,6 +15,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     [
         "models.heic",
         "models.inference.normalise",
+        "models.interruptible",
         "models.limits",
         "models.parsing",
         "models.processors",
@@ -55,7 +56,7 @@ LAYERS = [  # each may import those above it in this list, and its own kind
     ["models.onnx"],
     ["models.alignment"],
     ["models"],
-    ["attncli.escapes", "attncli.plurals"],
+    ["attncli.escapes", "attncli.plurals", "attncli.termination"],
     ["attncli.console", "attncli.overrides", "attncli.help_page"],
     ["attncli.tags", "attncli.documents"],
     ["attncli.embedded"],
