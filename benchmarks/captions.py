@@ -1,4 +1,4 @@
-"""Processor time of `attn caption` in several versions, and of importing torch and the weights.
+"""Time of `attn caption` in several versions, and of importing torch and the weights.
 
     git worktree add /tmp/before da1faa0
     python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. --rounds 3
@@ -7,88 +7,95 @@
         --models photos photos-hard --views 2
 
 Alternates, in each round: every version on the folder of photos, every version on one photo from a
-cold start, and a Python process that imports torch and reads the same weights. Prints medians of
-processor seconds and compares the captions with those of the first version. Then it measures the
-part of the image network in this version, for the first model.
+cold start, every version by part (see caption_parts.py; the first model), and a Python process that
+imports torch and reads the same weights. Prints medians of processor seconds and of wall seconds,
+which mean something on a quiet machine only, and compares the captions with those of the first
+version.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from caption_parts import Times
 from processor_time import Measured, measure
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 ROOT = Path(__file__).resolve().parents[1]
+PARTS = ROOT / "benchmarks/caption_parts.py"
 BOX = Path("models/pretrained")
 LAUNCH = "from attncli.app import main; main()"  # what the `attn` script does
 READ = "import sys, torch; from safetensors.torch import load_file; load_file(sys.argv[1])"
 
 
-def caption(version: Path, options: list[str], *images: str) -> Measured:
-    """Run `attn caption` of a version of the program."""
-    arguments = ["caption", *options, *images]
+def run_python(version: Path, *arguments: str) -> Measured:
+    """Run Python with a version of the program."""
     environment = os.environ | {"PYTHONPATH": str(version)}
-    return measure([sys.executable, "-c", LAUNCH, *arguments], environment, folder=version)
+    return measure([sys.executable, *arguments], environment, folder=version)
 
 
-def options_of(version: Path, given: argparse.Namespace) -> list[str]:
-    """Return the options of `attn caption` for a version."""
-    models = [part for name in given.models for part in ("-m", str(version / BOX / name))]
+def options_of(given: argparse.Namespace) -> list[str]:
+    """Return the options of `attn caption` and of caption_parts.py."""
     views = ["--views", str(given.views)] if given.views else []
-    return [*models, *views, "--threads", str(given.threads)]
+    return [*views, "--threads", str(given.threads)]
 
 
-def shares(folder: Path, model: Path, given: argparse.Namespace) -> dict[str, float]:
-    """Return processor seconds of this version by part: decoding, image network, search.
-
-    The search includes the preparation of the further views.
-    """
-    import torch
-
-    from attncli.jobs.loading import retain_memory
-    from models import load_captioner
-    from models.images import open_image
-
-    torch.set_num_threads(given.threads)
-    retain_memory()  # as `attn caption` does
-    captioner = load_captioner(model)
-    config = replace(captioner.search, views=given.views or captioner.search.views)
-    size, files = captioner.image_size, sorted(folder.iterdir())
-    clock = time.process_time()
-    images = [captioner.reduced(open_image(file, least=size)) for file in files]
-    decoding = time.process_time() - clock
-    network = Timed(captioner.encoder.features)
-    captioner.encoder.features = network  # type: ignore[assignment, method-assign]
-    clock = time.process_time()
-    groups = [images[start : start + 32] for start in range(0, len(images), 32)]
-    list(captioner.batches(groups, search=config))
-    search = time.process_time() - clock - network.seconds
-    return {"decoding": decoding, "image network": network.seconds, "search": search}
+def caption(version: Path, given: argparse.Namespace, *images: str) -> Measured:
+    """Run `attn caption` of a version of the program."""
+    models = [part for name in given.models for part in ("-m", str(version / BOX / name))]
+    return run_python(version, "-c", LAUNCH, "caption", *models, *options_of(given), *images)
 
 
-class Timed:
-    """Function that measures the processor time of its calls."""
+def parts(version: Path, given: argparse.Namespace, photos: Path) -> Times:
+    """Return the time of each part of captioning in a version, for the first model."""
+    model = str(version / BOX / given.models[0])
+    run = run_python(version, str(PARTS), str(photos), model, *options_of(given))
+    return Times(**json.loads(run.output))
 
-    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
-        self.function, self.seconds = function, 0.0
 
-    def __call__(self, pixels: Tensor) -> Tensor:
-        """Call the function and add the time."""
-        clock = time.process_time()
-        result = self.function(pixels)
-        self.seconds += time.process_time() - clock
-        return result
+def commands(
+    versions: Mapping[str, Path], given: argparse.Namespace
+) -> Iterator[tuple[str, Measured]]:
+    """Run every command once; yield their names and results."""
+    folder = given.photos.resolve()
+    photos = sorted(map(str, folder.iterdir()))
+    for name, path in versions.items():
+        yield f"{len(photos)} photos, {name}", caption(path, given, "-r", str(folder))
+    for name, path in versions.items():
+        yield f"one photo, {name}", caption(path, given, photos[0])
+    weights = str(ROOT / BOX / given.models[0] / "model.safetensors")
+    yield "torch and the weights", measure([sys.executable, "-c", READ, weights])
+
+
+def median_times(rounds: list[Times]) -> str:
+    """Return medians: seconds, and the share of each part."""
+    totals = [one.decoding + one.network + one.search for one in rounds]
+    shares = {
+        field: statistics.median(
+            getattr(one, field) / total for one, total in zip(rounds, totals, strict=True)
+        )
+        for field in ("decoding", "network", "search")
+    }
+    occupied = statistics.median(one.occupied / one.wall for one in rounds)
+    return (
+        f"{statistics.median(totals):.2f} s of processor time: decoding {shares['decoding']:.0%}, "
+        f"image network {shares['network']:.0%}, search {shares['search']:.0%}; "
+        f"{statistics.median(one.wall for one in rounds):.2f} s of wall time: "
+        f"image network {occupied:.0%}"
+    )
+
+
+def compare_captions(outputs: Mapping[str, bytes]) -> None:
+    """Print how many captions of each command equal those of the first."""
+    first = next(iter(outputs.values())).splitlines()
+    for name, output in outputs.items():
+        equal = sum(a == b for a, b in zip(first, output.splitlines(), strict=True))
+        print(f"captions of {name} equal to the first version's: {equal} of {len(first)}")
 
 
 def main() -> None:
@@ -102,36 +109,23 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
     os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that wait for each other take no time
-    folder, model = given.photos.resolve(), ROOT / BOX / given.models[0]
-    versions = {}
-    for item in given.version:
-        name, _, path = item.partition("=")
-        versions[name] = Path(path).resolve()
-    photos = sorted(map(str, folder.iterdir()))
-    found: dict[str, list[float]] = {}
-    captions: dict[str, bytes] = {}
+    items = [item.partition("=") for item in given.version]
+    versions = {name: Path(path).resolve() for name, _, path in items}
+    found: dict[str, list[Measured]] = {}
+    times: dict[str, list[Times]] = {name: [] for name in versions}
     for number in range(1, given.rounds + 1):
-        row: dict[str, Measured] = {}
+        for name, result in commands(versions, given):
+            found.setdefault(name, []).append(result)
+            print(f"{number} {name}: {result.seconds:.2f} s, wall {result.wall:.2f} s", flush=True)
         for name, path in versions.items():
-            options = options_of(path, given)
-            row[f"{len(photos)} photos, {name}"] = caption(path, options, "-r", str(folder))
-            captions[name] = row[f"{len(photos)} photos, {name}"].output
-        for name, path in versions.items():
-            row[f"one photo, {name}"] = caption(path, options_of(path, given), photos[0])
-        weights = str(model / "model.safetensors")
-        row["torch and the weights"] = measure([sys.executable, "-c", READ, weights])
-        for name, result in row.items():
-            found.setdefault(name, []).append(result.seconds)
-        print(number, {name: round(result.seconds, 2) for name, result in row.items()}, flush=True)
-    for name, values in found.items():
-        print(f"{name}: {statistics.median(values):.2f} s of processor time")
-    first = next(iter(captions.values())).splitlines()
-    for name, output in captions.items():
-        equal = sum(a == b for a, b in zip(first, output.splitlines(), strict=True))
-        print(f"captions of {name} equal to the first version's: {equal} of {len(first)}")
-    parts = shares(folder, model, given)
-    for name, seconds in parts.items():
-        print(f"{name}: {seconds:.2f} s, {seconds / sum(parts.values()):.0%}")
+            times[name].append(parts(path, given, given.photos.resolve()))
+    for name, results in found.items():
+        seconds = statistics.median(result.seconds for result in results)
+        wall = statistics.median(result.wall for result in results)
+        print(f"{name}: {seconds:.2f} s of processor time, {wall:.2f} s of wall time")
+    for name, rounds in times.items():
+        print(f"{name}, after the start: {median_times(rounds)}")
+    compare_captions({name: found[name][-1].output for name in list(found)[: len(versions)]})
 
 
 if __name__ == "__main__":

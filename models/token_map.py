@@ -5,6 +5,7 @@ The hypotheses of 400 sentences read some 30,000 tokens, but about 2,000 differe
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import torch
@@ -38,8 +39,12 @@ class TokenMap(Linear):
         return mapped
 
 
-class TokenTable:
-    """Outputs of a map for the tokens that were read so far."""
+class TokenTable(threading.local):
+    """Outputs of a map for the tokens that a thread read so far.
+
+    Each thread has a table of its own. An output depends by rounding on the tokens that it was
+    computed with, so with one table for all, outputs would depend on which thread was faster.
+    """
 
     def __init__(self, layer: TokenMap) -> None:
         self.layer = layer

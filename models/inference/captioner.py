@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import torch
@@ -18,6 +19,7 @@ from models.images import rgb_tensor, to_square, to_tensor
 from models.inference.batching import pad, teacher_forcing_batch, windows
 from models.inference.hypotheses import Finished, caption_limit
 from models.inference.minimum_bayes_risk import candidate_search
+from models.inference.parts import in_parts
 from models.inference.search import search
 from models.inference.trained import TorchModel
 from models.inference.views import ViewFeatures, joined
@@ -110,7 +112,8 @@ class Captioner(TorchModel):
     ) -> Iterator[list[Caption]]:
         """Caption groups of images, each computed at once, and yield the captions of each.
 
-        Faster than `caption` for each group, because the weights are packed once.
+        Faster than `caption` for each group, because the weights are packed once. On a processor,
+        torch's threads compute parts of a group at once; see models/inference/parts.py.
         """
         config, packed = search or self.search, PackedWeights(*self._searched_parts())
         for group in groups:
@@ -203,15 +206,14 @@ class Captioner(TorchModel):
         yield from (self.model.decoder, self.model.output)
 
     def _search(
-        self, images: Sequence[CaptionerInput], config: SearchConfig, packed: PackedWeights
+        self, images: Sequence[CaptionerInput], config: SearchConfig
     ) -> tuple[list[list[Finished]], EncodedImages]:
         """Return the outputs of each image, best first, and what attention maps are made from."""
         given = [image[0] if isinstance(image, tuple) else image for image in images]
         keys = self.keys(given, config)
         encoded = self.memory(self.view_features(given, config.views), keys)
         limits = [caption_limit(config)] * len(images)
-        with packed.used():
-            return search(self.model, encoded.memory, limits, keys, config), encoded
+        return search(self.model, encoded.memory, limits, keys, config), encoded
 
     @torch.inference_mode()
     def _caption(
@@ -221,7 +223,17 @@ class Captioner(TorchModel):
         attention: bool,
         packed: PackedWeights,
     ) -> list[Caption]:
-        found, encoded = self._search(images, candidate_search(config), packed)
+        """Return the captions of a group of images."""
+        part = partial(self._caption_part, config=config, attention=attention)
+        with packed.used():
+            return in_parts(part, images, self.device)
+
+    @torch.inference_mode()
+    def _caption_part(
+        self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
+    ) -> list[Caption]:
+        """Return the captions of images that are computed together."""
+        found, encoded = self._search(images, candidate_search(config))
         outputs = [self._hypotheses(each, config) for each in found]
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:

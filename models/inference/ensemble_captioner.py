@@ -26,7 +26,6 @@ from models.inference.ensemble import (
 from models.inference.hypotheses import Finished, caption_limit
 from models.inference.search import search
 from models.inference.views import ViewFeatures
-from models.packed import PackedWeights
 from models.types import Memory
 
 
@@ -71,7 +70,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
             yield from member._searched_parts()
 
     def _search(
-        self, images: Sequence[CaptionerInput], config: SearchConfig, packed: PackedWeights
+        self, images: Sequence[CaptionerInput], config: SearchConfig
     ) -> tuple[list[list[Finished]], EncodedImages]:
         of_members = [
             [image[n] if isinstance(image, tuple) else image for image in images]
@@ -87,8 +86,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         backend = EnsembleBackend([member.model for member in self.members])
         memory = MemberMemories(tuple(part.memory for part in encoded))
         limits = [caption_limit(config)] * len(images)
-        with packed.used():
-            return search(backend, memory, limits, keys, config), encoded[0]
+        return search(backend, memory, limits, keys, config), encoded[0]
 
     def _features(
         self, images: Sequence[Sequence[ImageInput]], views: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 from torch import Tensor
 
@@ -25,6 +27,30 @@ def test_a_table_computes_each_token_once() -> None:
         tokens = EmbeddedTokens(torch.tensor(ids), embedding(torch.tensor(ids)))
         torch.testing.assert_close(table(tokens), original(tokens.vectors))
     assert computed == [2, 1]
+
+
+def test_each_thread_has_a_table_of_its_own() -> None:
+    """An output may differ by rounding if another thread's tokens are computed with it."""
+    embedding = Embedding(9, 5)
+    layer = TokenMap(embedding, 4)
+    table, computed, original = TokenTable(layer), [], layer.forward
+
+    def recorded(x: Tensor) -> Tensor:
+        computed.append(len(x))
+        return original(x)
+
+    layer.forward = recorded  # type: ignore[method-assign]
+
+    def read(ids: list[int]) -> None:
+        with torch.inference_mode():
+            tokens = torch.tensor([ids])
+            table(EmbeddedTokens(tokens, embedding(tokens)))
+
+    read([3, 4])
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(read, [3, 5]).result()
+    read([4, 5])
+    assert computed == [2, 2, 1]
 
 
 @torch.inference_mode()

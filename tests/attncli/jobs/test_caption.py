@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import torch
 from PIL import Image
 
 from attncli.data.named_images import ImageFile
@@ -37,6 +38,28 @@ def test_files_have_their_captions_in_any_batches(soft_captioner: Path, tmp_path
     for n in (0, 3, 5):
         [alone] = captioner.caption([Image.open(paths[n])])
         assert outcomes[n].caption == alone.text
+
+
+def test_threads_continue_after_an_image_that_cannot_be_read(
+    soft_captioner: Path, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{n}.png" for n in range(10)]
+    for n, path in enumerate(paths):
+        Image.new("RGB", (32, 32), (20 * n, 200 - 20 * n, 90)).save(path)
+    paths[5].write_bytes(b"not an image")
+    captioner, files = load_captioner(soft_captioner), [ImageFile(p.name, p) for p in paths]
+
+    def captions() -> list[str]:
+        [outcomes] = caption_images([files], captioner, search=captioner.search)
+        return [one.note or one.caption for one in outcomes]
+
+    in_turn = captions()
+    assert in_turn[5].startswith("5.png")
+    torch.set_num_threads(2)
+    try:
+        assert captions() == in_turn
+    finally:
+        torch.set_num_threads(1)
 
 
 def told(outcomes: list[CaptionedImage]) -> list[str]:

@@ -319,6 +319,28 @@ def test_a_caption_does_not_depend_on_the_batch_or_on_cached_features(
             same(one._replace(attention=None), other)
 
 
+@captioners
+@pytest.mark.parametrize(
+    "search",
+    [SearchConfig(max_caption=9, nbest=3), SearchConfig(method="sample", nbest=2, max_caption=9)],
+    ids=["beam", "sample"],
+)
+def test_captions_of_several_threads_equal_those_of_one(
+    preset: str, search: SearchConfig, tiny_tokenizer: Tokenizer
+) -> None:
+    captioner = Captioner(bundle_of(preset, tiny_tokenizer))
+    images = make_images(11)  # a group of 9 in two parts, and one of 2
+    alone = captioner.caption(images, search=search, attention=True, batch=9)
+    torch.set_num_threads(2)
+    try:
+        found = [captioner.caption(images, search=search, attention=True, batch=9) for _ in "ab"]
+    finally:
+        torch.set_num_threads(1)
+    for one, other, again in zip(alone, *found, strict=True):
+        same(one, other)
+        assert other.hypotheses == again.hypotheses  # to the last bit
+
+
 def test_batches_are_captioned_in_order_with_weights_packed_once(
     tiny_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
