@@ -19,6 +19,7 @@ class Termination:
     def __init__(self) -> None:
         self.number = 0  # of the signal; 0 before one is received
         self.received = 0.0  # by time.monotonic
+        self._handled: list[int] = []
 
     def handle_signals(self) -> None:
         """Handle the signals that would end the process at once."""
@@ -26,6 +27,7 @@ class Termination:
             number = getattr(signal, name, signal.SIGTERM)
             if signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, self.interrupt)
+                self._handled.append(number)
 
     def interrupt(self, number: int, frame: object) -> None:
         """Interrupt the command as Ctrl-C does; end the process if the clean-up takes too long."""
@@ -36,7 +38,11 @@ class Termination:
             self.end_process()
 
     def end_process(self) -> None:
-        """End the process by the signal that was received; return if there was none."""
+        """End the process by the signal that was received.
+
+        If there was none, return; the next one then ends the process at once.
+        """
+        for number in self._handled:
+            signal.signal(number, signal.SIG_DFL)
         if self.number:
-            signal.signal(self.number, signal.SIG_DFL)
             signal.raise_signal(self.number)
