@@ -28,7 +28,7 @@ from models.tokenizer import END, SPACE
 from models.types import Hypothesis, Memory
 from models.views import ONE_SIZE, VIEWS, View
 
-NETWORK_BATCH = 16  # images in the image network at once; their features then fit in the caches
+NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
 CaptionerInput = ImageInput | tuple[ImageInput, ...]  # an ensemble may be given one image per model
 
