@@ -9,6 +9,7 @@ started as they are.
 from __future__ import annotations
 
 import contextlib
+import gc
 import glob
 import os
 import shlex
@@ -118,6 +119,7 @@ def forked(arguments: list[str], files: tuple[int, int, int]) -> int:
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    gc.freeze()  # garbage of the parent may wait for threads that do not exist in the child
     status = 70  # of a bug
     try:
         use_files(files)
