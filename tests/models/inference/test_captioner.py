@@ -270,6 +270,11 @@ def same(one: Caption, other: Caption) -> None:
 captioners = pytest.mark.parametrize(
     "preset", [n for n in PRESETS if n.endswith("nano") and reads_images(n)]
 )
+searches = pytest.mark.parametrize(
+    "search",
+    [SearchConfig(max_caption=9, nbest=3), SearchConfig(method="sample", nbest=2, max_caption=9)],
+    ids=["beam", "sample"],
+)
 
 
 @captioners
@@ -293,11 +298,7 @@ def test_a_captioner_reads_as_it_was_saved(
 
 
 @captioners
-@pytest.mark.parametrize(
-    "search",
-    [SearchConfig(max_caption=9, nbest=3), SearchConfig(method="sample", nbest=2, max_caption=9)],
-    ids=["beam", "sample"],
-)
+@searches
 def test_a_caption_does_not_depend_on_the_batch_or_on_cached_features(
     preset: str, search: SearchConfig, tiny_tokenizer: Tokenizer
 ) -> None:
@@ -320,11 +321,7 @@ def test_a_caption_does_not_depend_on_the_batch_or_on_cached_features(
 
 
 @captioners
-@pytest.mark.parametrize(
-    "search",
-    [SearchConfig(max_caption=9, nbest=3), SearchConfig(method="sample", nbest=2, max_caption=9)],
-    ids=["beam", "sample"],
-)
+@searches
 def test_captions_of_several_threads_equal_those_of_one(
     preset: str, search: SearchConfig, tiny_tokenizer: Tokenizer
 ) -> None:
