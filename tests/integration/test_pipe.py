@@ -210,7 +210,10 @@ def test_files_are_replaced_when_whole(tmp_path: Path) -> None:
 def test_an_interrupted_run_leaves_the_old_file(tmp_path: Path, number: int, status: int) -> None:
     target = tmp_path / "out"
     target.write_bytes(b"old")
-    with start("-o", str(target)) as program:
+    before = signal.signal(number, signal.SIG_DFL)  # tests that `nohup` started ignore SIGHUP
+    program = start("-o", str(target))
+    signal.signal(number, before)
+    with program:
         assert program.stdin
         program.stdin.write(b"a\n")
         program.stdin.flush()
