@@ -26,9 +26,10 @@ class Selectable(Protocol):
 
 
 def for_beams(state: Any) -> Any:
-    """Return the state before the first token for a beam search, which continues each state once.
+    """Return the state before the first token that a beam search begins with.
 
-    A state whose method `for_beams` returns one that is faster then, and writes in place, has it.
+    A beam search continues each state once. So the method `for_beams`, if the state has one, can
+    return a state that is changed in place; see models/decoders/beam_state.py.
     """
     return state.for_beams() if hasattr(state, "for_beams") else state
 

@@ -54,7 +54,10 @@ class TransformerState(NamedTuple):
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
     def for_beams(self) -> TransformerState | BeamState:
-        """Return an empty state that a beam search continues once, where it is faster."""
+        """Return the beam state of an empty prefix, or this state if it does not suit.
+
+        Beam states are for inference in fp32 on a processor.
+        """
         keys = self.layers[0].seen.keys
         suits = keys.device.type == "cpu" and keys.dtype == torch.float32
         if self.length or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or not suits:
