@@ -11,18 +11,25 @@ from models.layers import Embedding
 from models.token_map import EmbeddedTokens, TokenMap, TokenTable
 
 
+def counted(layer: TokenMap) -> list[int]:
+    """Return a list that records the number of tokens of each call of a layer."""
+    counts, original = list[int](), layer.forward
+
+    def forward(x: Tensor) -> Tensor:
+        counts.append(len(x))
+        return original(x)
+
+    layer.forward = forward  # type: ignore[method-assign]
+    return counts
+
+
 @torch.inference_mode()
 def test_a_table_computes_each_token_once() -> None:
     torch.manual_seed(1)
     embedding = Embedding(9, 5, scale=2.0)
     layer = TokenMap(embedding, 4)
-    table, computed, original = TokenTable(layer), [], layer.forward
-
-    def recorded(x: Tensor) -> Tensor:
-        computed.append(len(x))
-        return original(x)
-
-    layer.forward = recorded  # type: ignore[method-assign]
+    original = layer.forward
+    table, computed = TokenTable(layer), counted(layer)
     for ids in ([[3, 4]], [[4], [5]], [[3], [5]]):
         tokens = EmbeddedTokens(torch.tensor(ids), embedding(torch.tensor(ids)))
         torch.testing.assert_close(table(tokens), original(tokens.vectors))
@@ -33,13 +40,7 @@ def test_each_thread_has_a_table_of_its_own() -> None:
     """An output may differ by rounding if another thread's tokens are computed with it."""
     embedding = Embedding(9, 5)
     layer = TokenMap(embedding, 4)
-    table, computed, original = TokenTable(layer), [], layer.forward
-
-    def recorded(x: Tensor) -> Tensor:
-        computed.append(len(x))
-        return original(x)
-
-    layer.forward = recorded  # type: ignore[method-assign]
+    table, computed = TokenTable(layer), counted(layer)
 
     def read(ids: list[int]) -> None:
         with torch.inference_mode():
