@@ -118,14 +118,17 @@ class ShowProgress(Protocol):
 
 
 @contextmanager
-def progress(label: str, *, total: float | None = None) -> Iterator[ShowProgress]:
+def progress(
+    label: str, *, total: float | None = None, shown: bool = True
+) -> Iterator[ShowProgress]:
     """Show the progress of some work: a bar on a terminal, else a line every INTERVAL seconds.
 
     Yield a function of the amount done so far, in the unit of ``total`` (None: not known), and of
     a note to show. Only one may be active at a time. A block that ends without an exception ends at
-    100 %, also if the last amount was not shown or the work was shorter than expected.
+    100 %, also if the last amount was not shown or the work was shorter than expected. shown: False
+    shows nothing, as --quiet does.
     """
-    if _quiet:
+    if _quiet or not shown:
         yield lambda done, note="": None
         return
     display = _bar(label, total) if is_terminal() else _lines(label, total)

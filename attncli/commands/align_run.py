@@ -121,7 +121,10 @@ def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
     """Write lines as they finish and documents at the end; return the number of refused pairs."""
     picture, document = Picture(out.drawing), _Document(out.format, out.style)
     count = refused = 0
-    with open_output(out.path) as write, _progress(shown=out.path is not None) as advance:
+    with (
+        open_output(out.path) as write,
+        console.progress("aligning", shown=out.path is not None) as advance,
+    ):
         for chunk in aligned:
             if out.format:
                 write(document.add(chunk))
@@ -163,13 +166,3 @@ def _reported(pair: AlignedPair) -> bool:
     if pair.note:
         console.warn(f"pair {pair.number} is {pair.note}; not aligned")
     return bool(pair.note)
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[console.ShowProgress]:
-    """Show the number of aligned pairs if results go to a file."""
-    if not shown:
-        yield lambda done, note="": None
-        return
-    with console.progress("aligning") as advance:
-        yield advance

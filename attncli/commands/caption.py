@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Annotated, NamedTuple
 
 import typer
@@ -229,14 +229,9 @@ def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
     return b"".join(parts)
 
 
-@contextmanager
 def _progress(
     names: Sequence[str], recursive: bool, *, shown: bool
-) -> Iterator[console.ShowProgress]:
+) -> AbstractContextManager[console.ShowProgress]:
     """Show the number of captioned images if the results are not on the terminal."""
-    if not shown:
-        yield lambda done, note="": None
-        return
-    total = count_images(names, recursive=recursive) if names else None
-    with console.progress("captioning", total=total) as advance:
-        yield advance
+    total = count_images(names, recursive=recursive) if names and shown else None
+    return console.progress("captioning", total=total, shown=shown)

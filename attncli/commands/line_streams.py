@@ -86,10 +86,7 @@ class ByteProgress:
 @contextmanager
 def byte_progress(label: str, source: BinaryIO, *, shown: bool) -> Iterator[ByteProgress]:
     """Show the number of bytes done if `shown`."""
-    if not shown:
-        yield ByteProgress(lambda done, note="": None)
-        return
-    with console.progress(label, total=_size(source)) as advance:
+    with console.progress(label, total=_size(source), shown=shown) as advance:
         yield ByteProgress(advance)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, BinaryIO, NamedTuple, Protocol
 
@@ -138,7 +137,7 @@ def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[T
 
     report = OutputReport()
     outcomes: list[TranslatedLine] = []
-    with _progress(len(lines), shown=shown) as advance:
+    with console.progress("translating", total=len(lines), shown=shown) as advance:
 
         def show(done: int, total: int) -> None:
             current = min(CHUNK_LINES, len(lines) - len(outcomes))
@@ -152,14 +151,6 @@ def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[T
     for message in report.summary():
         console.warn(message)
     return outcomes
-
-
-def _progress(total: int, *, shown: bool) -> AbstractContextManager[console.ShowProgress]:
-    return console.progress("translating", total=total) if shown else nullcontext(_unseen)
-
-
-def _unseen(done: float, note: str = "") -> None:
-    pass
 
 
 def needs_attention(document: Document) -> bool:
