@@ -108,7 +108,7 @@ class BeamState(NamedTuple):
         beam = self.bias.shape[1]
         more = 0 if self.has_room else -(-beam // BLOCK) * BLOCK
         layers = [with_slots(layer, more) for layer in self.layers]
-        bias = pad(self.bias, (0, more), value=HIDDEN)
+        bias = pad(self.bias, (0, more), value=HIDDEN) if more else self.bias
         sentences, heads, slots, _ = layers[0].keys.shape
         free = bias.amax(1).topk(beam, largest=False).indices  # (B, K), seen by no hypothesis
         bias = bias.scatter(2, free[:, :, None], 0.0)

@@ -154,8 +154,8 @@ def candidates(log_probs: Tensor, step: Step, at_limit: list[bool], width: int) 
     truncated = None
     if any(at_limit):
         limited = to_device(torch.tensor(at_limit), log_probs.device)
-        blocked, prefer_end = only_end(blocked.logits, limited.repeat_interleave(beam))
-        truncated = ~prefer_end.view(count, beam) & limited[:, None]
+        truncated = (blocked.logits.argmax(1).view(count, beam) != END) & limited[:, None]
+        blocked = BlockedLogits.of(only_end(blocked.logits, limited.repeat_interleave(beam)))
     possible = beam * (blocked.logits.shape[1] - FIRST_OUTPUT)
     wanted = min(2 * width, possible)
     if step.exact is None:
@@ -164,15 +164,11 @@ def candidates(log_probs: Tensor, step: Step, at_limit: list[bool], width: int) 
     return Candidates(exact_best(best, log_probs, log_total, step.exact, wanted), truncated)
 
 
-def only_end(logits: Tensor, limited: Tensor) -> tuple[BlockedLogits, Tensor]:
-    """Exclude all tokens but the end mark from the rows in `limited` (R,).
-
-    Return the logits, and a mask (R,) of the rows that prefer the end mark to all other tokens.
-    """
+def only_end(logits: Tensor, limited: Tensor) -> Tensor:
+    """Return logits (R, Y) that exclude all tokens but the end mark from the rows in `limited`."""
     others = torch.full_like(logits[0], -torch.inf)
     others[END] = 0
-    changed = torch.where(limited[:, None], logits + others, logits)
-    return BlockedLogits.of(changed), logits.argmax(1) == END
+    return torch.where(limited[:, None], logits + others, logits)
 
 
 def ended(ids: Tensor, found: Candidates, width: int, alpha: float) -> FinishedBatch:

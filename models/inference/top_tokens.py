@@ -60,15 +60,16 @@ def top_tokens(
     """
     (sentences, beam), vocabulary = log_probs.shape, blocked.logits.shape[1]
     size = min(BLOCK, vocabulary)
-    maxima = blocked.maxima.view(sentences, beam, -1)  # (B, K, N)
-    maxima, blocks = log_probs[:, :, None] + (maxima - log_total[:, :, None]), maxima.shape[2]
+    blocks = blocked.maxima.shape[1]
+    maxima = blocked.maxima.view(sentences, beam, blocks) - log_total[:, :, None]
+    maxima = log_probs[:, :, None] + maxima  # (B, K, N), of whole hypotheses
     highest, best = greatest(maxima.flatten(1), min(count, beam * blocks))  # (B, n)
     rows, offsets = best // blocks, best % blocks * BLOCK
     starts = offsets.clamp_max(vocabulary - size)  # the last block overlaps the one before
     tokens = starts[:, :, None] + torch.arange(size, device=best.device)  # (B, n, size)
     first = torch.arange(0, sentences * beam, beam, device=best.device)[:, None]
     places = (first + rows) * vocabulary + starts
-    chosen = windows(blocked.logits, size, places) - log_total.gather(1, rows)[:, :, None]
+    chosen = consecutive(blocked.logits, size, places) - log_total.gather(1, rows)[:, :, None]
     before = log_probs.gather(1, rows).masked_fill(highest == -torch.inf, -torch.inf)
     sums = before[:, :, None] + chosen
     if vocabulary % BLOCK:
@@ -77,8 +78,11 @@ def top_tokens(
     return TopTokens(found, rows.gather(1, order // size), tokens.flatten(1).gather(1, order))
 
 
-def windows(values: Tensor, size: int, places: Tensor) -> Tensor:
-    """Return (B, n, size): consecutive elements of a contiguous tensor from places (B, n) on."""
+def consecutive(values: Tensor, size: int, places: Tensor) -> Tensor:
+    """Return (B, n, size): the next `size` elements from each place (B, n).
+
+    values: contiguous. A place is the number of an element.
+    """
     every = values.flatten().unfold(0, size, 1)  # a view, of which whole rows are copied
     return every.index_select(0, places.flatten()).view(*places.shape, size)
 
