@@ -3,47 +3,58 @@
     python benchmarks/everyday.py prepare --data DIR --work WORK [--from MODEL]
     python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--mbr chrf]
 
-DIR holds `tatoeba/` and `text/` with tables of English, tab, another language. `prepare` writes one
-cleaned corpus per language pair into WORK and prints the `attn train` command that learns from
-them, from random weights or from MODEL. `score` translates the test sentences in all twelve
-directions with `attn translate` and prints BLEU (sacreBLEU, 13a, all references) and chrF2.
+`prepare` writes the corpora of everyday_data.py into WORK and prints the `attn train` command that
+learns from them, from random weights or from MODEL. The vocabulary is always new: tokens of MODEL
+that it contains keep their embeddings, each other token begins with the mean embedding of the
+tokens that spell it in MODEL's vocabulary.
 
-The pairs without English are joined on their English sentence (for scoring, those of dev and test
-together, because the test sets share few sentences). As a source, each distinct sentence
-of a language is used once; its references are all sentences of the other language that stand beside
-it, or that share its English sentence.
+`score` translates test sentences with `attn translate` and prints BLEU (sacreBLEU, 13a, all
+references) and chrF2: the Tatoeba test sets in all twelve directions, and with `--longer` the dev
+sets of longer sentences. For directions without English, pairs are joined on their English sentence
+(dev and test together, because the test sets share few sentences). As a source, each distinct
+sentence of a language is used once; its references are all sentences of the other language that
+stand beside it, or that share its English sentence.
 """
 
 from __future__ import annotations
 
 import argparse
-import lzma
 import os
 import random
-import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import permutations, zip_longest
 from pathlib import Path
 
-CODES = {"deu": "de", "fra": "fr", "spa": "es"}
-LANGUAGES = ("en", *CODES.values())
-PIVOT_PAIRS = (("de", "fr"), ("de", "es"), ("fr", "es"))
-SPACES = re.compile(r"[\s\u00a0\u2009\u202f]+")
-MOST_WORDS = 80  # of a training pair
-MOST_PIVOT_PAIRS = 25_000  # of each pair of languages without English
+import everyday_data
+import torch
+from everyday_data import CODES, LANGUAGES, Pairs, rows, write
+
+from models import bundle, tokenizer
+from models.bundle import Bundle, stored_tensors, weights_of
+from models.config import SearchConfig, TokenizerConfig
+from models.installed import find_model
+from models.model import EncoderDecoder
+from models.settings import overridden
+from models.tokenizer import SPACE, UNKNOWN, Tokenizer
+from models.zoo import model_config
+
+VOCABULARY = 16_000  # tokens
+TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
+CORPORA = ("sentences", "longer", "words", "copies")
 MODEL_SETTINGS = (
     *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
-    *("model.decoder_layers=2", "model.heads=4", "tokenizer.size=10000"),
+    *("model.decoder_layers=2", "model.heads=4"),
 )
 SETTINGS = (
-    *("model.dropout=0.05", "data.concatenate=0.06", "data.noise=0.12", "train.batch_tokens=4096"),
+    *("model.dropout=0.0", "data.concatenate=0.05", "data.noise=0.1", "train.batch_tokens=4096"),
     *("train.precision=bf16", "train.label_smoothing=0.1", "train.ema=0.998", "train.average=0"),
-    *("train.lr=0.0012", "train.warmup=200", "train.schedule=linear", "train.steps=4650"),
-    *("train.epochs=0", "train.evaluate_every=800", "train.patience=0"),
+    *("train.optimiser=muon", "train.lr=0.0015", "train.warmup=100", "train.schedule=constant"),
+    *("train.steps=24000", "train.epochs=0", "train.evaluate_every=500", "train.patience=0"),
+    *("train.samples=0", "train.average=0", "search.beam=2"),
 )
-Pairs = list[tuple[str, str]]
 
 
 def main() -> None:
@@ -66,35 +77,81 @@ def main() -> None:
 
 
 def prepare(data: Path, work: Path, start: str) -> None:
-    """Write a cleaned training corpus and a dev corpus per language pair; print the command."""
+    """Write the training and dev corpora and the initial model; print the command."""
     words = ["attn", "train", "-o", str(work / "everyday")]
-    words += ["--from", start] if start else ["--preset", "transformer-small"]
-    settings = SETTINGS if start else (*MODEL_SETTINGS, *SETTINGS)
-    words += [word for setting in settings for word in ("-s", setting)]
-    for (first, second), pairs in training_pairs(data).items():
-        words += ["--corpus", f"{first}-{second}={write(pairs, work / f'{first}-{second}.tsv')}"]
+    words += [word for setting in SETTINGS for word in ("-s", setting)]
     for code, language in CODES.items():
-        table = list(rows(data / "tatoeba" / f"eng-{code}.dev.tsv"))
-        pairs = [(row[0], row[1]) for row in random.Random(3).sample(table, 150)]
-        path = write(pairs, work / f"en-{language}.dev.tsv")
-        words += ["--dev-corpus", f"en-{language}={path}"]
-    print(" ".join(words))
+        train, longer_dev = corpora(data, code)
+        for name, pairs in train.items():
+            path = write(pairs, work / f"en-{language}.{name}.tsv")
+            words += ["--corpus", f"en-{language}={path}"]
+        table = [(row[0], row[1]) for row in rows(data / "tatoeba" / f"eng-{code}.dev.tsv")]
+        every = [pair for pairs in longer_dev.values() for pair in pairs]
+        dev = [*random.Random(3).sample(table, 75), *random.Random(3).sample(every, 50)]
+        words += ["--dev-corpus", f"en-{language}={write(dev, work / f'en-{language}.dev.tsv')}"]
+    words += ["--from", str(initial_model(work, start))]
+    print(shlex.join(words))
 
 
-def training_pairs(data: Path) -> dict[tuple[str, str], Pairs]:
-    """Return the sentence pairs of each language pair."""
-    corpora: dict[tuple[str, str], Pairs] = {}
-    by_english: dict[str, dict[str, list[str]]] = {}
-    for code, language in CODES.items():
-        pairs = [(r[0], r[1]) for r in rows(data / "tatoeba" / f"eng-{code}.train.tsv.xz")]
-        by_english[language] = grouped(pairs)
-        for path in sorted((data / "text").glob(f"*.en-{language}.tsv.xz")):
-            pairs += [(row[0], row[1]) for row in rows(path) if usable(row[0], row[1])]
-        corpora["en", language] = pairs
-    for first, second in PIVOT_PAIRS:
-        pairs = list(joined(by_english[first], by_english[second]))
-        corpora[first, second] = random.Random(3).sample(pairs, min(MOST_PIVOT_PAIRS, len(pairs)))
-    return corpora
+def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
+    """Return the training corpora of a language by name, and the dev sets of longer sentences."""
+    sentences = everyday_data.sentences(data, code)
+    longer, dev = everyday_data.longer(data, code)
+    words = everyday_data.word_lists(data, code)
+    copies = everyday_data.copies(sentences + longer, code)
+    return dict(zip(CORPORA, (sentences, longer, words, copies), strict=True)), dev
+
+
+def initial_model(work: Path, start: str) -> Path:
+    """Write a model with a new vocabulary, and return its folder.
+
+    start: a model of the same sizes whose weights it takes, or "" for random weights.
+    """
+    directions = sorted(f"{a}-{b}" for a, b in permutations(LANGUAGES, 2) if "en" in (a, b))
+    config = TokenizerConfig(size=VOCABULARY, languages=LANGUAGES, directions=tuple(directions))
+    learned = tokenizer.train(tokenizer_lines(work), [], VOCABULARY, config)
+    torch.manual_seed(1)
+    old = bundle.read(find_model(Path(start))) if start else None
+    shape = model_config("transformer-small") if old is None else old.model.config
+    if old is None:
+        settings = [setting.removeprefix("model.") for setting in MODEL_SETTINGS]
+        shape = overridden(shape, settings)
+    model = bundle.build(shape, bundle.sizes_of(learned, "transformer"))
+    if old is not None:
+        transfer(old, model, learned)
+    folder = work / "initial"
+    folder.mkdir(exist_ok=True)
+    search = SearchConfig() if old is None else old.search
+    bundle.save(bundle.Bundle(model, learned, config, search), folder)
+    return folder
+
+
+def tokenizer_lines(work: Path) -> list[str]:
+    """Return a sample of the sentences of all corpora, as many English lines as others."""
+    lines = []
+    for name in ("sentences", "longer", "words"):
+        for language in CODES.values():
+            text = (work / f"en-{language}.{name}.tsv").read_text("utf-8")
+            lines += [line for row in text.splitlines() for line in row.split("\t")]
+    return random.Random(1).sample(lines, min(TOKENIZER_LINES, len(lines)))
+
+
+@torch.no_grad()
+def transfer(old: Bundle, model: EncoderDecoder, learned: Tokenizer) -> None:
+    """Fill a model with the weights of another one of the same sizes and another vocabulary."""
+    weights = weights_of(old.model)
+    known, bias = old.model.output.weight, old.model.output.bias
+    for name, tensor in stored_tensors(model).items():
+        if tensor.shape == weights[name].shape:
+            tensor.copy_(weights[name])
+    for token in range(len(learned.source)):
+        piece = learned.source.id_to_piece(token)
+        ids = [old.tokenizer.source.piece_to_id(piece)]
+        if ids == [UNKNOWN] and token != UNKNOWN:
+            ids = old.tokenizer.source.encode(piece.replace(SPACE, " ").removeprefix(" "))
+            ids = ids or [UNKNOWN]
+        model.output.weight[token] = known[ids].mean(0)
+        model.output.bias[token] = bias[ids].mean() - (0 if len(ids) == 1 else 1)
 
 
 def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -103,41 +160,6 @@ def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for first, second in pairs:
         groups.setdefault(first, []).append(second)
     return groups
-
-
-def joined(first: dict[str, list[str]], second: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
-    """Yield at most three pairs of translations of each English sentence that both sides have."""
-    for english in sorted(first.keys() & second.keys()):
-        left, right = first[english], second[english]
-        for index in range(min(3, max(len(left), len(right)))):
-            yield left[index % len(left)], right[index % len(right)]
-
-
-def usable(first: str, second: str) -> bool:
-    """Return True if a pair is short enough and its sides have similar lengths."""
-    return len(first.split()) <= MOST_WORDS and 0.4 < len(first) / len(second) < 2.5
-
-
-def rows(path: Path) -> Iterator[list[str]]:
-    """Yield the cleaned, non-empty columns of each line that has at least two."""
-    opened = lzma.open if path.suffix == ".xz" else open
-    with opened(path, "rt", encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            columns = [clean(column) for column in line.rstrip("\n").split("\t")]
-            columns = [column for column in columns if column]
-            if len(columns) >= 2:
-                yield columns
-
-
-def clean(text: str) -> str:
-    """Return the text with ordinary spaces and straight apostrophes."""
-    return SPACES.sub(" ", text).replace("\u2019", "'").strip()
-
-
-def write(pairs: Pairs, path: Path) -> Path:
-    """Write pairs as a table."""
-    path.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
-    return path
 
 
 def score(options: argparse.Namespace) -> None:

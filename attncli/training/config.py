@@ -189,7 +189,11 @@ class TrainConfig:
         "several processes: minutes that one waits for another before the run is saved and ends",
         above=0,
     )
-    optimiser: str = option("adam", "adam, adamw or rmsprop", choices=("adam", "adamw", "rmsprop"))
+    optimiser: str = option(
+        "adam",
+        "adam, adamw, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
+        choices=("adam", "adamw", "muon", "rmsprop"),
+    )
     lr: float = option(0.001, "peak learning rate", above=0)
     beta1: float = option(0.9, "Adam: decay of the first moment", below=1)
     beta2: float = option(0.98, "Adam: decay of the second moment; RMSProp: its decay", below=1)

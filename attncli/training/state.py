@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from attncli.training.config import TrainConfig
 from attncli.training.evaluation import using
 from attncli.training.events import FinalModel
+from attncli.training.optimisers import optimiser
 from attncli.training.tensor_file import Metadata, intact, read_metadata, read_tensors, to_bytes
-from models.encoders.pretrained import pretrained_parameters
 from models.files import write_keeping_old
 from models.model import EncoderDecoder
 from models.parsing import parse_json
@@ -63,7 +63,7 @@ class State:
             for name, parameter in model.named_parameters()
             if parameter.requires_grad
         }
-        self.optimiser = optimiser(self.learned, config, pretrained_parameters(model))
+        self.optimiser = optimiser(model, self.learned.values(), config)
         self.counters = Counters()
         self.average: dict[str, Tensor] | None = None
         if config.ema:
@@ -94,33 +94,6 @@ class State:
         if self.average is not None:
             tensors |= {f"average/{name}": tensor for name, tensor in self.average.items()}
         return tensors
-
-
-def optimiser(
-    learned: dict[str, nn.Parameter], config: TrainConfig, pretrained: Iterable[nn.Parameter] = ()
-) -> torch.optim.Optimizer:
-    """Return Adam or AdamW in one fused kernel, or RMSProp, as configured.
-
-    pretrained: parameters of a pretrained encoder; their learning rate is train.encoder_lr.
-    """
-    separate = {id(parameter) for parameter in pretrained if config.encoder_from}
-    own = [parameter for parameter in learned.values() if id(parameter) in separate]
-    rest = [parameter for parameter in learned.values() if id(parameter) not in separate]
-    groups = [{"params": rest, "share": 1.0}]
-    if own:
-        groups.append({"params": own, "share": config.encoder_lr / config.lr})
-    if config.optimiser == "rmsprop":  # Xu et al. 2015 on Flickr8k
-        decay = config.weight_decay
-        return torch.optim.RMSprop(groups, config.lr, alpha=config.beta2, weight_decay=decay)
-    kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
-    return kind(
-        groups,
-        lr=config.lr,
-        betas=(config.beta1, config.beta2),
-        eps=1e-9,
-        weight_decay=config.weight_decay,
-        fused=rest[0].device.type in ("cpu", "cuda"),
-    )
 
 
 def save(state: State, path: Path, previous: Path) -> None:

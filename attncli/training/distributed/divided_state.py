@@ -18,9 +18,9 @@ from attncli.training.config import TrainConfig
 from attncli.training.distributed.divided_model import divide, own_part, undivided_copy, whole
 from attncli.training.distributed.order import STATE, WEIGHTS, Order
 from attncli.training.distributed.world import World
-from attncli.training.state import State, content, fill, optimiser
+from attncli.training.optimisers import optimiser
+from attncli.training.state import State, content, fill
 from attncli.training.tensor_file import from_bytes
-from models.encoders.pretrained import pretrained_parameters
 from models.model import EncoderDecoder
 
 
@@ -72,7 +72,7 @@ class DividedState(State):
         self.undivided_model = undivided_copy(self.model)
         divide(self.model, device, dtype, world.size)
         self.learned = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
-        self.optimiser = optimiser(self.learned, config, pretrained_parameters(self.model))
+        self.optimiser = optimiser(self.model, self.learned.values(), config)
         self._divide_moments(undivided)
         self.average = None
         if undivided.average is not None:

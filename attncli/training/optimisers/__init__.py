@@ -1,0 +1,36 @@
+"""Optimisers by the value of train.optimiser: one file and one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from torch import nn
+
+from attncli.training.config import TrainConfig
+from attncli.training.optimisers.adam import adam, adamw
+from attncli.training.optimisers.base import Group, Optimiser
+from attncli.training.optimisers.muon import muon
+from attncli.training.optimisers.rmsprop import rmsprop
+from models.encoders.pretrained import pretrained_parameters
+from models.model import EncoderDecoder
+
+Builder = Callable[[list[Group], TrainConfig, EncoderDecoder], Optimiser]
+OPTIMISERS: dict[str, Builder] = {"adam": adam, "adamw": adamw, "muon": muon, "rmsprop": rmsprop}
+
+
+def optimiser(
+    model: EncoderDecoder, learned: Iterable[nn.Parameter], config: TrainConfig
+) -> Optimiser:
+    """Return the configured optimiser of a model.
+
+    learned: the parameters that training changes. Those of a pretrained encoder have the learning
+    rate train.encoder_lr.
+    """
+    separate = {id(parameter) for parameter in pretrained_parameters(model) if config.encoder_from}
+    parts: dict[bool, list[nn.Parameter]] = {False: [], True: []}
+    for parameter in learned:
+        parts[id(parameter) in separate].append(parameter)
+    groups = [Group(parts[False], 1.0)]
+    if parts[True]:
+        groups.append(Group(parts[True], config.encoder_lr / config.lr))
+    return OPTIMISERS[config.optimiser](groups, config, model)
