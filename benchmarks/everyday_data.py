@@ -1,4 +1,4 @@
-"""Training corpora of `everyday`: sentences, longer texts, word lists, and pairs that teach copying.
+"""Training corpora of `everyday`: sentences, longer texts, word lists, and copied words.
 
 Each corpus is a list of (English, other language). `DIR` is the folder of the data:
 
@@ -26,6 +26,7 @@ LANGUAGES = ("en", *CODES.values())
 NO_LICENCE = ("wmt_news", "news_commentary", "opennmt_demo")  # groups that state no licence
 SPACES = re.compile(r"[\s\u00a0\u2009\u202f]+")
 MOST_WORDS = 80  # of a training pair
+SHORT = 20  # characters below which any ratio of lengths is accepted
 RANKS = ((5_000, 6), (20_000, 3))  # highest rank of an English form, how often it occurs
 LIST_LINES = 40_000  # lines of words of each language
 LIST_SIZES = (1, 2, 3, 4)  # words of a line,
@@ -77,16 +78,22 @@ def is_dev(english: str) -> bool:
 def pairs_of(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the pairs of a table that can be trained on."""
     for row in rows(path):
-        if len(row) >= 2 and row[0] and row[1] and len(row[0].split()) <= MOST_WORDS:
-            if len(row[0]) < 20 or 0.4 < len(row[0]) / len(row[1]) < 2.5:
-                yield row[0], row[1]
+        if len(row) >= 2 and usable(row[0], row[1]):
+            yield row[0], row[1]
+
+
+def usable(first: str, second: str) -> bool:
+    """Return True if no side is empty or too long, and the sides have similar lengths."""
+    if not first or not second or len(first.split()) > MOST_WORDS:
+        return False
+    return len(first) < SHORT or 0.4 < len(first) / len(second) < 2.5
 
 
 def word_lists(data: Path, code: str) -> Pairs:
     """Return lines of one to four words or names with their translations, from the word lists.
 
-    Common words occur more often than others. Words of one line are joined by commas, so that a line
-    teaches several words and is not always short.
+    Common words occur more often than others. Words of one line are joined by commas, so that a
+    line teaches several words and is not always short.
     """
     rng = random.Random(f"words {code}")
     entries, weights = [], []
