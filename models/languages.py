@@ -81,3 +81,16 @@ def is_zero_shot(config: TokenizerConfig, to: str, source: str = "") -> bool:
     if source:
         return f"{source}-{to}" not in config.directions
     return all(direction.partition("-")[2] != to for direction in config.directions)
+
+
+def pivot(config: TokenizerConfig, source: str, to: str) -> str:
+    """Return a language through which an untrained direction can be translated; "" for none.
+
+    It is the first language into which the training data translate `source`, and from which they
+    translate into `to`. A trained direction needs none.
+    """
+    if not source or not is_zero_shot(config, to, source):
+        return ""
+    both = ({f"{source}-{language}", f"{language}-{to}"} for language in config.languages)
+    found = zip(config.languages, both, strict=True)
+    return next((language for language, pair in found if pair <= {*config.directions}), "")

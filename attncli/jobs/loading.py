@@ -66,7 +66,10 @@ def configured(translator: T, options: OpenOptions) -> T:
     """
     if translator.languages or not options.mixed:
         translator = translator.for_direction(options.to, options.source)
-    if translator.is_zero_shot(options.source):
+    if translator.through:
+        untrained = f"the training data had no pairs from {options.source} to {translator.to}"
+        console.say(f"translated through {translator.through}, because {untrained}")
+    elif translator.is_zero_shot(options.source):
         direction = f"{options.source or 'any language'} to {translator.to}"
         console.say(f"zero-shot: the training data had no pairs from {direction}")
     return _configured(translator, options)

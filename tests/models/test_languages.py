@@ -15,7 +15,7 @@ from models.bundle import Bundle, build, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
 from models.errors import ModelError
 from models.inference.translator import Translator
-from models.languages import check_direction, is_zero_shot, parse_direction
+from models.languages import check_direction, is_zero_shot, parse_direction, pivot
 from models.tokenizer import END, Tokenizer, train
 from models.zoo import model_config
 
@@ -174,3 +174,20 @@ def test_a_direction_is_two_codes() -> None:
     for text in ("en", "en-", "-de", "en-de-fr", "en de", ""):
         with pytest.raises(ValueError):
             parse_direction(text)
+
+
+def test_an_untrained_direction_is_translated_in_two_steps(translator: Translator) -> None:
+    through = translator.for_direction("fr", "de")
+    english = translator.for_direction("en", "de").translate(TEXTS)
+    french = translator.for_direction("fr", "en").translate([each.text for each in english])
+    assert through.through == "en"
+    found = through.translate(TEXTS)
+    assert [each.text for each in found] == [each.text for each in french]
+    assert [each.source for each in found] == TEXTS
+
+
+def test_a_pivot_needs_both_directions_and_a_source() -> None:
+    assert pivot(CONFIG, "de", "fr") == "en"
+    assert pivot(CONFIG, "", "fr") == pivot(CONFIG, "en", "fr") == ""
+    one_way = TokenizerConfig(languages=("de", "en", "fr"), directions=("en-de", "en-fr"))
+    assert pivot(one_way, "de", "fr") == ""
