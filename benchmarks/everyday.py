@@ -32,14 +32,15 @@ import everyday_data
 import torch
 from everyday_data import CODES, LANGUAGES, Pairs, rows, write
 
-from models import bundle, tokenizer
+from models import bundle
+from models.base.settings import overridden
 from models.bundle import Bundle, stored_tensors, weights_of
-from models.config import SearchConfig, TokenizerConfig
-from models.installed import find_model
-from models.model import EncoderDecoder
-from models.settings import overridden
-from models.tokenizer import SPACE, UNKNOWN, Tokenizer
-from models.zoo import model_config
+from models.catalogue.installed import find_model
+from models.catalogue.presets import model_config
+from models.config.tables import SearchConfig, TokenizerConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.text import tokenizer
+from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 
 VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned

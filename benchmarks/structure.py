@@ -40,7 +40,7 @@ import dataclasses, importlib
 def leaves(kind):
     hints = [field.default_factory for field in dataclasses.fields(kind)]
     return sum(leaves(h) if dataclasses.is_dataclass(h) else 1 for h in hints)
-for place in ("attncli.training.config", "attncli.training.settings.config"):
+for place in ("attncli.training.settings.config", "attncli.training.run.command_line.config"):
     try:
         print(leaves(importlib.import_module(place).RunConfig))
     except ImportError:
@@ -49,7 +49,7 @@ for place in ("attncli.training.config", "attncli.training.settings.config"):
 HELP = """
 import contextlib, importlib, io, os
 os.environ.update(COLUMNS="80", TERM="dumb")
-for place in ("attncli.app", "attncli.shell.app"):
+for place in ("attncli." + "app", "attncli.shell.app"):
     try:
         app = importlib.import_module(place)
     except ImportError:

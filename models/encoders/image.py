@@ -11,17 +11,17 @@ import json
 import torch
 from torch import Tensor, nn
 
-from models.config import ImageConfig, ModelConfig
-from models.dropout import Dropout
+from models.base.errors import unknown_name
+from models.base.registry import find, names
+from models.base.types import Memory
+from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
 from models.encoders.pretrained import PretrainedEncoder
 from models.encoders.torchvision_cnn import FAMILIES
-from models.errors import unknown_name
-from models.registry import find, names
-from models.types import Memory
+from models.numerics.dropout import Dropout
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
-PREPROCESSING = 2  # version of the preprocessing in models.images; part of the cache key
+PREPROCESSING = 2  # version of the preprocessing in models.images.opening; part of the cache key
 
 
 class ImageEncoder(PretrainedEncoder):

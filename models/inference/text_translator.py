@@ -12,22 +12,22 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from models.config import (
+from models.base.errors import ConfigurationError, InputError
+from models.base.types import EMPTY, Translation
+from models.config.tables import (
     MAX_BATCH_TOKENS,
     AlignConfig,
     ModelConfig,
     SearchConfig,
     TokenizerConfig,
 )
-from models.errors import ConfigurationError, InputError
-from models.inference.batching import in_order, length_batches, windows
-from models.inference.glossary import Glossary
-from models.inference.hypotheses import Finished, beam_width
-from models.inference.minimum_bayes_risk import candidate_search
+from models.inference.search.batching import in_order, length_batches, windows
+from models.inference.search.hypotheses import Finished, beam_width
+from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TrainedModel
-from models.languages import check_direction, is_zero_shot, pivot
-from models.tokenizer import Tokenizer
-from models.types import EMPTY, Translation
+from models.text.glossary import Glossary
+from models.text.languages import check_direction, is_zero_shot, pivot
+from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
 from attncli.embedded.grammar import Pair
-from models.tokenizer import train
-from tests.models.test_languages import CONFIG, multilingual
+from attncli.shell import app
+from models.text.tokenizer import train
+from tests.models.text.test_languages import CONFIG, multilingual
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from models.bundle import build
-from models.config import AttentionLossConfig
-from models.loss import AttentionLoss, coverage_penalty
+from models.config.tables import AttentionLossConfig
+from models.losses.losses import AttentionLoss, coverage_penalty
 from tests.models.mechanisms import BATCH, FAMILIES, SIZES
 from tests.models.small import small_config
 
