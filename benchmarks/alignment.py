@@ -9,10 +9,8 @@ Both train on Tatoeba's English-French pairs and on the gold sentences without t
 than Tatoeba. The models are trained with `attn train` where
 WORK has none (an hour on a core each) and none is given with --model and --reverse-model.
 
-Layer, head, shift, the way to links and the symmetrisation are chosen on one half of the gold and
-scored on the other, and the other way round. Without gold: rows "plain" choose nothing, rows
-"alone" take the head that training pairs make each model choose by itself (`attn train` does so at
-its end), rows "agreed" what both directions agree on. AER in percent.
+Nothing is chosen on gold. Rows "plain" use the default settings, rows "alone" the head that each
+model chooses on training pairs (`attn train` does so at its end). AER in percent.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 Found = list[frozenset[Link]]
 
 SPEED_PAIRS = 10_000
-AGREED = 400  # pairs of training that two directions are to agree on
+CHOOSING = 400  # pairs of training on which a head is chosen
 UNSAID = ("units", "symmetrise", "flavour")  # of the settings that are chosen
 METHODS = ("intersection", "grow-diag", "grow-diag-final-and", "union")
 TRANSLATOR = "everyday"  # of `attn align train`
@@ -85,8 +83,8 @@ def main() -> None:
         return
     models = [options.model or train(data, "en", "fr", options.work)]
     models += [options.reverse_model or train(data, "fr", "en", options.work)]
-    training = data.pairs("train")[:AGREED]
-    found |= by_attention(models[0], models[1], pairs, list(gold.rows), training)
+    training = data.pairs("train")[:CHOOSING]
+    found |= by_attention(models[0], models[1], pairs, training)
     print(table(found, gold.rows))
     print(speed(models[0], data, options.work))
 
@@ -167,29 +165,18 @@ def by_aligner(data: Data, work: Path, pairs: list[Pair]) -> dict[str, Found]:
 
 
 def by_attention(
-    model: Path, reverse: Path, pairs: list[Pair], gold: list[PairLinks], training: list[Pair]
+    model: Path, reverse: Path, pairs: list[Pair], training: list[Pair]
 ) -> dict[str, Found]:
-    """Return the links of both models: plain, alone, agreed and chosen on gold."""
+    """Return the links of both models: plain, and with the head that each chooses."""
     from models import load_translator
-    from models.alignment import AlignConfig, agree, mutual_trials
+    from models.alignment import AlignConfig, choose_head
 
     there, back = load_translator(model), load_translator(reverse)
     plain = AlignConfig()
     found = in_both("attn, plain", there, back, pairs, plain, plain)
     turned = [(b, a) for a, b in training]
-    own = mutual_trials(there, training)[0].config, mutual_trials(back, turned)[0].config
-    found |= in_both("attn, alone", there, back, pairs, *own)
-    agreed = agree(there, back, training)
-    own = agreed.forward[0].config, agreed.reverse[0].config
-    found |= in_both("attn, agreed", there, back, pairs, *own)
-    chosen: dict[str, dict[int, frozenset[Link]]] = {}
-    halves = [range(0, len(pairs), 2), range(1, len(pairs), 2)]
-    for learned, scored in (halves, halves[::-1]):
-        for name, links in crossed(there, back, pairs, gold, learned, scored).items():
-            chosen.setdefault(name, {}).update(zip(scored, links, strict=True))
-    for name, of_pair in chosen.items():
-        found[name] = [of_pair[n] for n in range(len(pairs))]
-    return found
+    own = choose_head(there, training), choose_head(back, turned)
+    return found | in_both("attn, alone", there, back, pairs, *own)
 
 
 def in_both(
@@ -213,49 +200,6 @@ def in_both(
 def said(config: AlignConfig) -> dict[str, object]:
     """Return the settings that a choice selected."""
     return {k: v for k, v in dataclasses.asdict(config).items() if k not in UNSAID}
-
-
-def crossed(
-    there: Translator,
-    back: Translator,
-    pairs: list[Pair],
-    gold: list[PairLinks],
-    learned: Sequence[int],
-    scored: Sequence[int],
-) -> dict[str, Found]:
-    """Return the links of one half of the pairs, by settings chosen on the other half."""
-    known = [gold[n] for n in learned]
-    forward, own = chosen_links(there, pairs, gold, learned, scored, turn=False)
-    backward, other = chosen_links(back, pairs, gold, learned, scored, turn=True)
-    on_known = {method: both(own, other, method) for method in METHODS}
-    best = min(METHODS, key=lambda m: score_alignments(m, on_known[m], known).error_rate)
-    print(f"chosen on a half: {best}")
-    return {
-        "attn, chosen: forward": forward,
-        "attn, chosen: reverse": backward,
-        "attn, chosen: both": both(forward, backward, best),
-    }
-
-
-def chosen_links(
-    translator: Translator,
-    pairs: list[Pair],
-    gold: list[PairLinks],
-    learned: Sequence[int],
-    scored: Sequence[int],
-    *,
-    turn: bool,
-) -> tuple[Found, Found]:
-    """Links of the half to score and of the half chosen by, as (source, target) of the pairs."""
-    from models.alignment import GoldLinks, align, tune
-
-    texts = [pair[::-1] if turn else pair for pair in pairs]
-    links = [GoldLinks(*(seen(side, turn) for side in row[:2])) for row in gold]
-    config = tune(translator, [texts[n] for n in learned], [links[n] for n in learned])
-    print(f"chosen on a half, {'reverse' if turn else 'forward'}: {said(config)}")
-    halves = ([texts[n] for n in half] for half in (scored, learned))
-    first, second = (align(translator, half, config=config) for half in halves)
-    return [seen(one.links, turn) for one in first], [seen(one.links, turn) for one in second]
 
 
 def seen(links: frozenset[Link], turn: bool) -> frozenset[Link]:

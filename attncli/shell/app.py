@@ -3,8 +3,8 @@
 A command is one row of ``COMMANDS``: its name and its function. Listing the commands imports none
 of them, so that ``attn --help`` is immediate; a command is imported when it is called. Its help is
 the docstring of its function: the first line is shown in the list of commands, and the part after
-``Example:`` at the end of the command's help. A command under another ("align tune") is a row whose
-name has two words.
+``Example:`` at the end of the command's help. A command under another ("align train") is a row
+whose name has two words.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ COMMANDS = {
     "caption": "attncli.tasks.caption.command:caption",
     "align": "attncli.tasks.align.command:align",
     "align train": "attncli.commands.train.aligner:align_train",
-    "align tune": "attncli.tasks.align.tune_command:tune",
     "bulk": "attncli.commands.bulk.command:bulk",
     "bulk translate": "attncli.commands.bulk.command:translate",
     "bulk classify": "attncli.commands.bulk.command:classify",

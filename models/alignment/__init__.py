@@ -15,31 +15,25 @@ from models.alignment.align import (
 )
 from models.alignment.joint_hmm import agreed_links
 from models.alignment.links import Links
-from models.alignment.score import GoldLinks, diagonal, error_rate
+from models.alignment.mutual_head import choose_head
+from models.alignment.score import diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
-from models.alignment.tune import Agreement, Trial, agree, mutual_trials, trials, tune
 from models.base.types import Link
 from models.config.tables import AlignConfig
 
 __all__ = [
-    "Agreement",
     "AlignConfig",
     "Alignment",
-    "GoldLinks",
     "Link",
     "Links",
-    "Trial",
-    "agree",
     "agreed_links",
     "align",
     "align_translation",
     "align_translations",
-    "mutual_trials",
+    "choose_head",
     "diagonal",
     "error_rate",
     "head_weights",
     "symmetrise",
     "translation_head_weights",
-    "trials",
-    "tune",
 ]

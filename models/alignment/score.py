@@ -7,16 +7,8 @@ Source: Och and Ney 2003, section 4.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from typing import NamedTuple
 
 from models.base.types import Link
-
-
-class GoldLinks(NamedTuple):
-    """Reference links made by people; sure links are possible ones too."""
-
-    sure: Set[Link]
-    possible: Set[Link] = frozenset()
 
 
 def error_rate(

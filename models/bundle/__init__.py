@@ -1,7 +1,7 @@
 """A bundle: a folder with everything needed to use a model. Nothing in it is unpickled.
 
 config.json          format number, model, tokenizer and search settings, vocabulary sizes, and
-                     the alignment settings once they are tuned
+                     the alignment settings once a head is chosen
 model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
 labels.txt           labels of a classifier, one a line

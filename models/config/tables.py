@@ -339,7 +339,7 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class AlignConfig:
-    """Word alignment from attention weights. A bundle stores it once it is tuned."""
+    """Word alignment from attention weights. A bundle stores it once a head is chosen."""
 
     units: str = option(
         "word",

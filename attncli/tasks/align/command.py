@@ -120,9 +120,9 @@ def align(
     """Align the words of sentences and their translations.
 
     Each pair gives one line of links, in order. The links come from the attention weights of the
-    model under teacher forcing. The settings of this step are stored in the model (`attn align
-    tune` chooses them); options given here override them. Pairs are lines of two files, or lines
-    with a tab or ` ||| ` between source and target. An empty pair gives an empty line.
+    model under teacher forcing. The settings of this step are stored in the model; options given
+    here override them. Pairs are lines of two files, or lines with a tab or ` ||| ` between source
+    and target. An empty pair gives an empty line.
     A multilingual model needs --to, the language of the target; with --reverse-model also --from.
 
     Several -m need --show, --picture or a picture as format, which draw them side by side. Links

@@ -66,9 +66,8 @@ def alignments(
     """Score word alignments against gold links.
 
     The scores are alignment error rate (AER), precision, recall and F. The links of a model come
-    from its attention weights under teacher forcing, with the settings saved in it (`attn align
-    tune`). Files of links are Pharaoh's `0-0 1-2` (possible links 1p2 or 1?2) or NAACL's `sentence
-    source target S`.
+    from its attention weights under teacher forcing, with the settings saved in it. Files of links
+    are Pharaoh's `0-0 1-2` (possible links 1p2 or 1?2) or NAACL's `sentence source target S`.
 
     Example:
       attn evaluate alignments --gold gold.talp --hypotheses fast_align.links test.en test.de

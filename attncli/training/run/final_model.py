@@ -78,7 +78,7 @@ def choose_head(run: Run) -> None:
     several = decoder.attends and math.prod(decoder.attention_shape) > 1
     if dev is not None and several and run.aligner.settings == AlignConfig():
         source = training_source(run.config.model.family)
-        source.tune_alignment(run.folder.path, dev, device=str(run.device))
+        source.store_head(run.folder.path, dev, device=str(run.device))
 
 
 def draw_curves(run: Run) -> None:

@@ -61,7 +61,7 @@ class TrainingSource:
         """Return the search settings with limits that fit the training data."""
         return search
 
-    def tune_alignment(self, folder: Path, dev: DevSet, *, device: str) -> None:
+    def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best; only text can be aligned."""
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:

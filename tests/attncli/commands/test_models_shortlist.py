@@ -60,7 +60,7 @@ def test_a_shortlist_is_made_and_used(
     assert run(["evaluate", "-m", str(model), *texts, "--shortlist"]) == 0
 
 
-@pytest.mark.parametrize("command", ["models shortlist", "align tune -m"])
+@pytest.mark.parametrize("command", ["models shortlist"])
 def test_a_shipped_model_is_not_changed(
     command: str,
     model: Path,

@@ -228,7 +228,6 @@ def test_the_help_of_a_command_ends_with_an_example(name: str) -> None:
         ("translate --to de hi -o no/such", "no folder no"),
         ("caption {table} -o no/such", "no folder no"),
         ("align {table} -o no/such.txt", "no folder no"),
-        ("align tune -m no/such no.tsv", "no.tsv"),
         ("evaluate -m no/such no.tsv", "no.tsv"),
     ],
 )

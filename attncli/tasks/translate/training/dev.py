@@ -114,10 +114,10 @@ class DevTexts:
         )
 
 
-def choose_head(folder: Path, dev: DevSet, device: str) -> None:
+def store_head(folder: Path, dev: DevSet, device: str) -> None:
     """Store in a bundle which attention head aligns best on the dev set."""
     from models import load_translator
-    from models.alignment import mutual_trials
+    from models.alignment import choose_head
     from models.bundle import write_alignment
 
     assert isinstance(dev, DevTexts)
@@ -125,7 +125,7 @@ def choose_head(folder: Path, dev: DevSet, device: str) -> None:
     if dev.to:
         translator = translator.for_direction(dev.to)
     if pairs := dev.fitting_pairs(translator, HEAD_PAIRS):
-        write_alignment(folder, mutual_trials(translator, pairs)[0].config)
+        write_alignment(folder, choose_head(translator, pairs))
 
 
 def fits(text: str, tokenizer: Tokenizer, config: ModelConfig, to: str = "") -> bool:

@@ -106,12 +106,12 @@ class TextTraining(TrainingSource):
 
         return fit_limits(search, *examples.lengths)
 
-    def tune_alignment(self, folder: Path, dev: DevSet, *, device: str) -> None:
+    def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best, by sentence pairs of the dev set."""
-        from attncli.tasks.translate.training.dev import choose_head
+        from attncli.tasks.translate.training.dev import store_head
         from attncli.tasks.translate.training.dev_directions import first_direction
 
-        choose_head(folder, first_direction(dev), device)
+        store_head(folder, first_direction(dev), device)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the sizes of both vocabularies, or of the joint one."""

@@ -14,12 +14,10 @@ from attncli.tasks.align.training.job import AlignerRun
 from models import load_translator
 from models.alignment import (
     AlignConfig,
-    GoldLinks,
     align,
     align_translations,
     diagonal,
     error_rate,
-    trials,
 )
 from models.alignment.align import statistical_aligner
 from models.alignment.statistical import link_probabilities
@@ -280,12 +278,3 @@ def test_a_packed_aligner_aligns_alike(added: Path, tmp_path: Path) -> None:
         for folder in (added, tmp_path / "a")
     ]
     assert found[0] == found[1]
-
-
-def test_tuning_with_gold_counts_the_statistics(added: Path) -> None:
-    translator = load_translator(added)
-    gold = [GoldLinks(links) for links in GOLD[:60]]
-    best = trials(translator, TEXTS[:60], gold)[0]
-    found = [one.links for one in align(translator, TEXTS[:60], config=best.config)]
-    assert best.config.statistical == 0.5
-    assert error_rate(found, GOLD[:60]) == pytest.approx(best.error_rate, abs=1e-6)
