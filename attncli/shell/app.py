@@ -27,7 +27,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from attncli import __version__
+from attncli import __version__, setting_warnings
 from attncli.options.conversion import convert_quickly
 from attncli.shell.termination import Termination
 from attncli.terminal import console
@@ -80,6 +80,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 def main() -> None:
     """Run the command line and exit with its status, or by the signal that ended it."""
     gc.set_threshold(10_000)  # imports leave no garbage; collections would take 5 % of a start
+    setting_warnings.show_as_lines()
     console.drop_undeliverable()
     termination = Termination()
     status = 130

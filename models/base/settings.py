@@ -19,6 +19,7 @@ from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import is_name as is_registered
 from models.base.registry import missing_packages_hint, package_hint
 from models.base.registry import names as registered_names
+from models.removed_settings import is_removed, refuse_removed
 
 C = TypeVar("C")
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -125,13 +126,16 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
     """Return the settings with some values replaced.
 
     where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
-    name, a value of another type, and a value outside the limits of its field.
+    name, a value of another type, and a value outside the limits of its field. A setting of an
+    earlier version that no longer exists is ignored; see `models.removed_settings`.
     """
     changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
     for name, value in values.items():
-        if name not in fields_of(type(config)):
-            raise unknown_setting(config, name, where)
         place = f"{where}.{name}" if where else name
+        if name not in fields_of(type(config)):
+            if is_removed(place, value):
+                continue
+            raise unknown_setting(config, name, where)
         current = getattr(config, name)
         if dataclasses.is_dataclass(current):
             if not isinstance(value, Mapping):
@@ -167,6 +171,7 @@ def overridden(config: C, assignments: Iterable[str]) -> C:
         path, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigurationError(f"setting '{assignment}'", "the form section.key=value")
+        refuse_removed(path.strip())
         nested: Any = text
         for name in reversed(path.strip().split(".")):
             nested = {name: nested}

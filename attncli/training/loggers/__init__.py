@@ -44,7 +44,7 @@ def check_loggers(names: Iterable[str]) -> None:
 
 
 def open_loggers(names: Iterable[str], run: LoggedRun) -> list[Logger]:
-    """Open the trackers of a run; see `check_loggers` for errors."""
-    names = list(names)
+    """Open the trackers of a run, each once; see `check_loggers` for errors."""
+    names = list(dict.fromkeys(names))
     check_loggers(names)
     return [imported(LOGGERS[name].place)(run) for name in names]

@@ -60,7 +60,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     counters = state.counters
     dtype = DTYPES[config.train.precision]
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
-    loggers = open_loggers(config.train.chosen_loggers, logged)
+    loggers = open_loggers(config.train.loggers, logged)
     log = Log(folder.log, counters.log_bytes, loggers)
     return Run(folder, config, data, state, dtype, log, word_aligner(config), is_auto, warning)
 

@@ -19,7 +19,7 @@ def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model would raise; allocate no weights."""
     check_schedule(config.train)
     check_no_shortlist(config)
-    check_loggers(config.train.chosen_loggers)
+    check_loggers(config.train.loggers)
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)

@@ -21,7 +21,6 @@ HARMLESS = {
     "train.log_every",
     "train.loggers",
     "train.samples",
-    "train.tensorboard",
     "train.wait_minutes",
 }  # settings that cannot change the weights
 CHANGEABLE = {"train.shard_model"}  # changes last bits of the weights, but a run may change it

@@ -320,14 +320,7 @@ class TrainConfig:
         f"experiment trackers that receive the log too: {', '.join(LOGGERS)} (extras of attn)",
         choices=tuple(LOGGERS),
     )
-    tensorboard: bool = option(False, "earlier name of train.loggers=tensorboard")
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
-
-    @property
-    def chosen_loggers(self) -> tuple[str, ...]:
-        """The names of the experiment trackers, each once."""
-        earlier = ("tensorboard",) if self.tensorboard else ()
-        return tuple(dict.fromkeys((*self.loggers, *earlier)))
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,6 @@ def test_a_tracker_receives_the_log_of_a_run_and_of_its_continuation(
 
 
 @pytest.mark.usefixtures("undrawn", "recorder")
-def test_the_earlier_setting_of_tensorboard_still_works(texts: Texts, tmp_path: Path) -> None:
-    run(small_config(texts, "train.tensorboard=true", "train.steps=2"), tmp_path / "run")
-    assert RECEIVED[0][0] == "open"
-
-
-@pytest.mark.usefixtures("undrawn", "recorder")
 def test_trackers_do_not_change_the_training(texts: Texts, tmp_path: Path) -> None:
     for name in ("", "tensorboard"):
         run(small_config(texts, f"train.loggers={name}"), tmp_path / f"run{name}")

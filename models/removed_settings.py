@@ -1,0 +1,49 @@
+"""Settings of earlier versions that no longer exist. Stored files that name them still load.
+
+A bundle, a run folder or a TOML file may name a removed setting. It is ignored, with one
+RemovedSettingWarning if its value had an effect. A removed setting on the command line is an error.
+Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+from models.base.errors import ConfigurationError
+
+
+class RemovedSettingWarning(UserWarning):
+    """A stored setting that no longer exists had an effect in the version that stored it."""
+
+
+class Removed(NamedTuple):
+    """A setting that no longer exists."""
+
+    without_effect: tuple[Any, ...]  # values that are ignored without a warning
+    hint: str  # what to do instead, or why it was removed
+
+
+REMOVED = {
+    "train.tensorboard": Removed((False,), "use train.loggers=tensorboard"),
+}
+
+
+def is_removed(place: str, value: Any) -> bool:
+    """Return True for a setting that no longer exists; warn if its value had an effect.
+
+    place: dotted name, such as train.tensorboard; value: from TOML or JSON.
+    """
+    removed = REMOVED.get(place)
+    if removed is None:
+        return False
+    if value not in removed.without_effect:
+        text = f"setting {place} no longer exists and is ignored; {removed.hint}"
+        warnings.warn(text, RemovedSettingWarning, stacklevel=2)
+    return True
+
+
+def refuse_removed(place: str) -> None:
+    """Raise ConfigurationError for a setting that no longer exists."""
+    if place in REMOVED:
+        raise ConfigurationError(f"setting {place} no longer exists", hint=REMOVED[place].hint)
