@@ -20,11 +20,19 @@ class RemovedSettingWarning(UserWarning):
 class Removed(NamedTuple):
     """A setting that no longer exists."""
 
-    without_effect: tuple[Any, ...]  # values that are ignored without a warning
+    without_effect: tuple[Any, ...] | None  # values ignored without a warning; None: every value
     hint: str  # what to do instead, or why it was removed
 
 
+ALIGNER = "attn align train trains an aligner on pairs"
 REMOVED = {
+    "data.alignments": Removed(("",), ALIGNER),
+    "data.corpora.alignments": Removed(("",), ALIGNER),
+    "train.attention.guide": Removed(None, ALIGNER),  # had no effect without data.alignments
+    "train.attention.guide_layer": Removed(None, ALIGNER),
+    "train.attention.guide_head": Removed(None, ALIGNER),
+    "train.attention.guide_shift": Removed(None, ALIGNER),
+    "train.attention.guide_null": Removed(None, ALIGNER),
     "train.tensorboard": Removed((False,), "use train.loggers=tensorboard"),
 }
 
@@ -37,7 +45,7 @@ def is_removed(place: str, value: Any) -> bool:
     removed = REMOVED.get(place)
     if removed is None:
         return False
-    if value not in removed.without_effect:
+    if removed.without_effect is not None and value not in removed.without_effect:
         text = f"setting {place} no longer exists and is ignored; {removed.hint}"
         warnings.warn(text, RemovedSettingWarning, stacklevel=2)
     return True

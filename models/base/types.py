@@ -36,7 +36,6 @@ class Batch(NamedTuple):
     target_in: Tensor  # (B, T) ids, start mark first
     target_out: Tensor  # (B, T) ids, end mark last
     target_mask: Tensor  # (B, T)
-    links: Tensor | None = None  # (B, T, S) target weights of a guided head; a row sums to 1 or 0
     rows: Tensor | None = None  # (B,) source row of each target, if targets share sources
 
     @property

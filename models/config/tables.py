@@ -112,26 +112,6 @@ class AttentionLossConfig:
     entropy: float = option(
         0.01, "hard attention: weight of the entropy term, lambda_e of Xu et al. 2015"
     )
-    guide: float = option(
-        0.05,
-        "weight of the loss that trains one head towards data.alignments (Garg et al. 2019)",
-    )
-    guide_layer: int = option(
-        0,
-        "decoder layer of that head, counted from 1 (0: the last but one of three or more layers, "
-        "else the last)",
-    )
-    guide_head: int = option(1, "number of that head, counted from 1", least=1)
-    guide_shift: int = option(
-        0,
-        "step whose weights are trained towards the links of a target token: 0, the step that "
-        "predicts it; 1, the step that reads it (Chen et al. 2020)",
-        at_most=1,
-    )
-    guide_null: bool = option(
-        False,
-        "train the weights of a target token without links towards the end mark of the source",
-    )
     redundancy: float = option(
         0.0,
         "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "

@@ -25,9 +25,7 @@ from models.config.tables import AttentionLossConfig
 from models.decoders.pooling import PoolingDecoder
 from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
 from models.numerics.products import TORCH, products
-from models.text.tokenizer import END
 
-SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
 
 
@@ -127,12 +125,12 @@ class Gradients:
 
 
 class AttentionLoss:
-    """Loss terms on the attention of a batch: coverage penalty, guided head and REINFORCE."""
+    """Loss terms on the attention of a batch: coverage penalty, redundancy and REINFORCE."""
 
     def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
         self.config = config
         self.wants_weights = config.coverage != "none"
-        self.model = model
+        self.want_heads = (0,) if config.redundancy else ()  # layers whose heads have a loss term
         check_limits(config, where="train.attention")
         if config.redundancy and not (
             isinstance(model.decoder, PoolingDecoder) and model.decoder.attends
@@ -155,14 +153,6 @@ class AttentionLoss:
                 "set train.attention.coverage=none",
             )
 
-    def want_heads(self, batch: Batch) -> tuple[int, ...]:
-        """Return the layer whose heads have a loss term, counted from 0, in a tuple; or ()."""
-        if self.config.redundancy:
-            return (0,)
-        if batch.links is None or not self.config.guide:
-            return ()
-        return guided_head(self.config, self.model)[:1]
-
     def __call__(
         self, forced: TeacherForcingOutput, batch: Batch, nll: Tensor, baseline: float | None
     ) -> tuple[Tensor | float, float | None]:
@@ -176,12 +166,6 @@ class AttentionLoss:
             masks = batch.slots, batch.target_mask
             penalty = coverage_penalty(forced.weights, *masks, kind=self.config.coverage)
             terms = self.config.coverage_weight * penalty
-        if forced.heads is not None and batch.links is not None:
-            _, head = guided_head(self.config, self.model)
-            weights, links = forced.heads[:, 0, head], guide_targets(batch, self.config)
-            if self.config.guide_shift:  # step t + 1 reads token t
-                weights, links = weights[:, 1:], links[:, :-1]
-            terms = terms + self.config.guide * guide_loss(weights, links)
         if forced.heads is not None and self.config.redundancy:
             terms = terms + self.config.redundancy * redundancy(forced.heads[:, 0, :, 0])
         if forced.log_prob is None or forced.entropy is None:
@@ -199,49 +183,6 @@ class AttentionLoss:
         """Return the baseline after a batch whose mean log-likelihood of a token is given."""
         known, decay = mean if baseline is None else baseline, self.config.baseline_decay
         return decay * known + (1 - decay) * mean
-
-
-def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int, int]:
-    """Return layer and head of the guided head, counted from 0; raise a ModelError if invalid."""
-    attention = model.config.attention
-    if not model.decoder.attends or attention.read == "hard" or attention.normalise != "softmax":
-        raise ConfigurationError(
-            f"train.attention.guide={config.guide} for a model without soft weights above 0",
-            "attention with normalise softmax and read soft",
-            "set train.attention.guide=0",
-        )
-    layers, heads = model.decoder.attention_shape
-    layer = config.guide_layer - 1 if config.guide_layer else model.decoder.shown_layer
-    for name, number, most in (("layer", layer, layers), ("head", config.guide_head - 1, heads)):
-        if not 0 <= number < most:
-            raise ConfigurationError(
-                f"train.attention.guide_{name}={number + 1} of a model with {most}", f"1 to {most}"
-            )
-    return layer, config.guide_head - 1
-
-
-def guide_targets(batch: Batch, config: AttentionLossConfig) -> Tensor:
-    """Return the target weights (B, T, S) of a guided head.
-
-    With `guide_null`, a token without links has the end mark of the source as its target, unless
-    the pair has no links at all.
-    """
-    assert batch.links is not None
-    if not config.guide_null:
-        return batch.links
-    free = batch.target_mask & (batch.target_out != END) & (batch.links.sum(-1) == 0)  # (B, T)
-    free &= batch.links.flatten(1).any(1)[:, None]
-    last = batch.source_mask.sum(1) - 1  # (B,) the end mark
-    null = nn.functional.one_hot(last, batch.links.shape[2])  # (B, S)
-    return batch.links + free[..., None] * null[:, None]
-
-
-def guide_loss(weights: Tensor, links: Tensor) -> Tensor:
-    """Return the summed cross-entropy of weights (B, T, S) under link targets G (B, T, S).
-
-    -sum_t sum_s G_ts log a_ts                          Garg et al. 2019, section 3.3
-    """
-    return -(links * weights.float().clamp_min(SMALLEST).log()).sum()
 
 
 def redundancy(weights: Tensor) -> Tensor:

@@ -76,7 +76,7 @@ def test_the_penalty_is_added_to_the_loss_for_each_text() -> None:
     found, nll = forced(model, batch), torch.zeros(len(LENGTHS))
     assert found.heads is not None
     loss = AttentionLoss(AttentionLossConfig(redundancy=2.0), model)
-    assert loss.want_heads(batch) == (0,)
+    assert loss.want_heads == (0,)
     total, _ = loss(found, batch, nll, None)
     wanted = 0.0
     for heads in found.heads[:, 0, :, 0]:  # (H, S)

@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from attncli.data.alignments.guides import guide_table
 from attncli.data.text.noise import add_noise
 from attncli.data.text.tokens import Side
 from models.base.types import Batch
@@ -42,30 +41,12 @@ class Direction(NamedTuple):
     source: Side
     target: Side
     prefix: tuple[int, ...] = ()  # tokens in front of the source
-    links: Side | None = None  # of each pair: source token, target token, source token, ..
-    turned: bool = False  # True if the links name the target token first
     weight: float = 1.0  # factor on its share of an epoch
 
     def part(self, start: int, stop: int) -> Direction:
         """Return consecutive pairs, with weight 1."""
-        sides = (side and side.part(start, stop) for side in (self.source, self.target, self.links))
-        source, target, links = sides
-        assert source and target
-        return self._replace(source=source, target=target, links=links, weight=1.0)
-
-    def token_links(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the token links of some pairs that form one example, in the form of `links`."""
-        if self.links is None:
-            return np.zeros(0, np.int64)
-        sides = self.source.lengths[pairs] - 1, self.target.lengths[pairs] - 1
-        starts = np.stack([np.cumsum(side) - side for side in sides], 1)  # (P, 2)
-        starts[:, 0] += len(self.prefix)
-        order = slice(None, None, -1 if self.turned else 1)
-        found = [
-            self.links[int(pair)].reshape(-1, 2).astype(np.int64)[:, order] + start
-            for pair, start in zip(pairs, starts, strict=True)
-        ]
-        return np.concatenate(found).reshape(-1)
+        source, target = (side.part(start, stop) for side in (self.source, self.target))
+        return self._replace(source=source, target=target, weight=1.0)
 
     @property
     def pairs(self) -> int:
@@ -191,22 +172,13 @@ class Mixture:
         """Return the padded batch of some examples."""
         examples = [self._example(int(number)) for number in numbers]
         sources, targets = zip(*examples, strict=True)
-        batch = pad_pairs(sources, targets, torch.device("cpu"))
-        if all(direction.links is None for direction in self.directions):
-            return batch
-        shape = batch.target_out.shape[1], batch.source.shape[1]
-        rows = [direction.token_links(inside) for direction, inside in map(self._pairs, numbers)]
-        return batch._replace(links=torch.from_numpy(guide_table(rows, shape)))
-
-    def _pairs(self, number: int) -> tuple[Direction, np.ndarray]:
-        """Return the direction of an example, and the numbers of its pairs in that direction."""
-        pairs = self.rows[number][self.rows[number] >= 0]
-        place = int(self.direction_of(pairs[:1])[0])
-        return self.directions[place], pairs - self.starts[place]
+        return pad_pairs(sources, targets, torch.device("cpu"))
 
     def _example(self, number: int) -> tuple[list[int], list[int]]:
         """Return the ids of one example's source and target."""
-        direction, inside = self._pairs(number)
+        pairs = self.rows[number][self.rows[number] >= 0]
+        place = int(self.direction_of(pairs[:1])[0])
+        direction, inside = self.directions[place], pairs - self.starts[place]
         source, target = (
             [int(token) for pair in inside for token in side[pair][:-1]]
             for side in (direction.source, direction.target)

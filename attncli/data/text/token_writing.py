@@ -14,7 +14,6 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import torch
 
-from attncli.data.alignments.guides import Guide, piece_links
 from attncli.data.text.tokens import Dropped
 from models.base.files import write_errors
 from models.text.tokenizer import Tokenizer
@@ -47,33 +46,27 @@ def write_pairs(
     folder: Path,
     *,
     max_length: int,
-    guides: Iterable[Guide] | None = None,
     advance: Callable[[int], None] = lambda done: None,
 ) -> Dropped:
     """Tokenise pairs into a folder; return how many are left out.
 
-    A pair is left out if a side is empty, or longer than `max_length` tokens. guides: word links of
-    each pair, stored with it. advance: receives the number of pairs done.
+    A pair is left out if a side is empty, or longer than `max_length` tokens. advance: receives the
+    number of pairs done.
     """
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with write_errors(folder):
         source, target = (SideWriter(folder, side, kind) for side in ("source", "target"))
-        links = None if guides is None else GuideWriter(folder, kind, guides, tokenizer)
         empty = long = done = 0
         for chunk in _chunks(pairs):
             sources, targets = _encoded(chunk, tokenizer)
             is_empty = np.minimum(sources.lengths, targets.lengths) < 2
             is_long = ~is_empty & (np.maximum(sources.lengths, targets.lengths) > max_length)
             kept = ~(is_empty | is_long)  # (N,)
-            if links:
-                links.add(sources, targets, kept)
             source.add_rows(sources.where(kept))
             target.add_rows(targets.where(kept))
             empty, long = empty + int(is_empty.sum()), long + int(is_long.sum())
             done += len(chunk)
             advance(done)
-        if links:
-            links.close()
         source.close()
         target.close()
     return Dropped(empty, long)
@@ -148,29 +141,6 @@ def write_offsets(file: BinaryIO, lengths: list[np.ndarray]) -> None:
         offsets = end + np.cumsum(part, dtype="<i8")
         file.write(offsets.tobytes())
         end = offsets[-1:]
-
-
-class GuideWriter:
-    """Writer of the token links of pairs, from their word links."""
-
-    def __init__(
-        self, folder: Path, kind: np.dtype, guides: Iterable[Guide], tokenizer: Tokenizer
-    ) -> None:
-        self.writer, self.guides = SideWriter(folder, "links", kind), iter(guides)
-        self.tokenizer = tokenizer
-
-    def add(self, sources: TokenRows, targets: TokenRows, kept: np.ndarray) -> None:
-        """Append the links of the next pairs for which `kept` (N,) is True."""
-        sides = [np.split(side.ids, np.cumsum(side.lengths)[:-1]) for side in (sources, targets)]
-        for source, target, is_kept, guide in zip(*sides, kept, self.guides, strict=False):
-            if is_kept:
-                pair = source.tolist(), target.tolist()
-                self.writer.add(piece_links(guide, *pair, self.tokenizer))
-
-    def close(self) -> None:
-        """Write the remaining links. The guides raise an error if there are more than pairs."""
-        next(self.guides, None)
-        self.writer.close()
 
 
 def _flush(file: BinaryIO) -> None:

@@ -1,8 +1,7 @@
 """Tokenised sentence pairs on disk, memory-mapped, so that memory does not limit their number.
 
 A side is two files: `.ids`, the ids of all sentences one after another, two bytes each (four bytes
-from 65,536 tokens on), and `.offsets`, the position of each sentence. Word links that guide an
-attention head, if there are any, are stored in a third pair of files. `token_writing` writes them.
+from 65,536 tokens on), and `.offsets`, the position of each sentence. `token_writing` writes them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.alignments.guides import guide_table
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch
 from models.text.tokenizer import PAD
@@ -72,7 +70,6 @@ class TokenPairs:
 
     source: Side
     target: Side
-    links: Side | None = None  # of each pair: source token, target token, source token, ..
 
     @property
     def count(self) -> int:
@@ -94,12 +91,7 @@ class TokenPairs:
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some pairs."""
-        batch = teacher_forcing_batch(*self.source.padded(numbers), *self.target.padded(numbers))
-        if self.links is None:
-            return batch
-        shape = batch.target_out.shape[1], batch.source.shape[1]
-        table = guide_table([self.links[number] for number in numbers], shape)
-        return batch._replace(links=torch.from_numpy(table))
+        return teacher_forcing_batch(*self.source.padded(numbers), *self.target.padded(numbers))
 
 
 @dataclass(frozen=True)
@@ -145,8 +137,7 @@ def read_pairs(folder: Path) -> TokenPairs:
 
     Raises OSError or ValueError if a file is missing or damaged.
     """
-    names = ["source", "target", *(["links"] if (folder / "links.ids").exists() else [])]
-    return TokenPairs(*(read_side(folder, name) for name in names))
+    return TokenPairs(read_side(folder, "source"), read_side(folder, "target"))
 
 
 def read_side(folder: Path, side: str) -> Side:

@@ -117,7 +117,7 @@ class WindowedExamples:
 
     def _release(self) -> None:
         for direction in self.directions:
-            for side in filter(None, (direction.source, direction.target, direction.links)):
+            for side in (direction.source, direction.target):
                 side.release()
 
 

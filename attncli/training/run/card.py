@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attncli.training.run.word_aligner import guided_alignment
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.state import Counters, State
-from models.config.tables import AlignConfig
 from models.storage.about import About
 
 
@@ -26,7 +24,6 @@ def card(config: RunConfig, state: State, weights: str) -> str:
         "## Recipe\n\n"
         "- Command: `attn train config.toml -o NEW_FOLDER`, with the config.toml of the run\n"
         f"{_initial_model(config)}"
-        f"{_guidance(config)}"
         f"- Weights: {weights}\n"
         f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n\n"
         "## Scores\n\n"
@@ -42,15 +39,6 @@ def about(config: RunConfig, counters: Counters) -> About:
 
 def _initial_model(config: RunConfig) -> str:
     return f"- Initial model: {Path(config.start_from).name}\n" if config.start_from else ""
-
-
-def _guidance(config: RunConfig) -> str:
-    if guided_alignment(config) == AlignConfig():
-        return ""
-    loss = config.train.attention
-    layer = f"layer {loss.guide_layer}, " if loss.guide_layer else ""
-    links = ", ".join(Path(path).name for path in config.data.guides)
-    return f"- Attention guided ({layer}head {loss.guide_head}) by: {links}\n"
 
 
 def _best(counters: Counters) -> str:

@@ -236,7 +236,7 @@ def absolute(config: RunConfig) -> RunConfig:
     train, dev = (
         tuple(str(Path(path).absolute()) for path in paths) for paths in (data.train, data.dev)
     )
-    named = {name: getattr(data, name) for name in (*DATA, "alignments", "features")}
+    named = {name: getattr(data, name) for name in (*DATA, "features")}
     start = str(Path(config.start_from).absolute()) if config.start_from else ""
     paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
     if image.weights not in ("DEFAULT", "none"):

@@ -10,7 +10,7 @@ from attncli.training.settings.config import RunConfig, TrainConfig
 from models.base.errors import ConfigurationError
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.losses.losses import AttentionLoss, guided_head
+from models.losses.losses import AttentionLoss
 
 TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
@@ -23,8 +23,6 @@ def check_buildable(config: RunConfig) -> None:
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)
-    if config.data.guides:
-        guided_head(config.train.attention, model)
     if config.start_from:
         check_initial_model(config)
 

@@ -24,13 +24,6 @@ class WordAligner(NamedTuple):
 
 
 def word_aligner(config: RunConfig) -> WordAligner:
-    """Return the aligner of a run: guided by links, or of the initial model; else the defaults."""
-    initial = initial_aligner(config)
-    guided = guided_alignment(config)
-    return initial if guided == AlignConfig() else initial._replace(settings=guided)
-
-
-def initial_aligner(config: RunConfig) -> WordAligner:
     """Return the aligner of an initial model made by `attn align train`; else the defaults."""
     folder = Path(config.start_from)
     statistical = read_statistical(folder) if config.start_from else None
@@ -38,11 +31,3 @@ def initial_aligner(config: RunConfig) -> WordAligner:
         return WordAligner()
     stored = read_settings(folder).get("alignment", {})
     return WordAligner(from_dict(AlignConfig, stored, where="alignment"), statistical)
-
-
-def guided_alignment(config: RunConfig) -> AlignConfig:
-    """Return the alignment settings of a guided attention head; the defaults without one."""
-    loss = config.train.attention
-    if not (config.data.guides and loss.guide):
-        return AlignConfig()
-    return AlignConfig(layer=loss.guide_layer, head=loss.guide_head, shift=loss.guide_shift)

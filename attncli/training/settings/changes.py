@@ -6,7 +6,7 @@ from attncli.training.settings.config import RunConfig
 from models.base.settings import flat, to_dict
 
 PATHS = (  # of data
-    *("train", "dev", "alignments", "images", "captions", "dev_captions", "features"),
+    *("train", "dev", "images", "captions", "dev_captions", "features"),
     *("labels", "dev_labels"),
 )
 UNCHECKED = {

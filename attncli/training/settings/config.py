@@ -32,10 +32,6 @@ class DataConfig:
         (), "two line-aligned files, or one TSV; none: the embedded grammar"
     )
     dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
-    alignments: str = option(
-        "",
-        "word links of the training pairs, one Pharaoh line each, that guide an attention head",
-    )
     images: str = option("", "captioners: a folder of images, or a TAR file of them")
     captions: str = option(
         "", "captioners: rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file"
@@ -117,15 +113,8 @@ class DataConfig:
         corpora = (*self.corpora, *self.dev_corpora)
         texts = [*self.train, *self.dev, *(path for corpus in corpora for path in corpus.files)]
         images = [self.images, self.captions, self.dev_captions]
-        links = [corpus.alignments for corpus in corpora]
-        others = [self.alignments, *links, self.labels, self.dev_labels]
-        return tuple(path for path in (*texts, *images, *others) if path)
-
-    @property
-    def guides(self) -> tuple[str, ...]:
-        """The files of word links that guide an attention head."""
-        each = (self.alignments, *(corpus.alignments for corpus in self.corpora))
-        return tuple(path for path in each if path)
+        others = [*images, self.labels, self.dev_labels]
+        return tuple(path for path in (*texts, *others) if path)
 
     @property
     def is_given(self) -> bool:

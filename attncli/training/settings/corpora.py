@@ -42,9 +42,6 @@ class CorpusConfig:
         "factor on the corpus's share of an epoch, which always has as many pairs as all corpora",
         above=0,
     )
-    alignments: str = option(
-        "", "word links of the pairs, one Pharaoh line each, that guide an attention head"
-    )
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -117,7 +114,6 @@ def with_absolute_paths(corpora: Iterable[CorpusConfig]) -> tuple[CorpusConfig, 
         replace(
             corpus,
             files=tuple(str(Path(path).absolute()) for path in corpus.files),
-            alignments=str(Path(corpus.alignments).absolute()) if corpus.alignments else "",
         )
         for corpus in corpora
     )

@@ -131,7 +131,7 @@ class Stepper:
         forced = self.state.model.teacher_force(
             batch,
             want_weights=self.attention_loss.wants_weights,
-            want_heads=self.attention_loss.want_heads(batch),
+            want_heads=self.attention_loss.want_heads,
         )
         features = forced.features[batch.target_mask]  # (N, D)
         target = batch.target_out[batch.target_mask]  # (N,)

@@ -1,4 +1,4 @@
-"""Training of an alignment layer: word links guide it, and the rest of the model is frozen.
+"""Training of an alignment layer on word links; the rest of the model is frozen.
 
     loss = -sum_t sum_s G_ts log a_ts / sum_ts G_ts              Garg et al. 2019, section 3.3
 
@@ -16,21 +16,18 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from attncli.data.alignments.guides import Guide, guide_table, piece_links
+from attncli.data.word_links import WordLinks, target_weights, token_links, with_end_mark
 from attncli.terminal.plurals import counted
 from models.alignment.encoded import Encoded, as_batch, encode
 from models.base.errors import ModelError
 from models.base.types import Batch
-from models.config.tables import AttentionLossConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.transformer import TransformerDecoder
 from models.inference.search.batching import length_batches
 from models.inference.translator import Translator
-from models.losses.losses import guide_loss, guide_targets
 
 SAMPLE = 8_000  # sentence pairs to learn from, at most
 HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MOST_HELD_OUT
@@ -41,7 +38,7 @@ MOST_TOKENS = 200_000  # of all examples; bounds the memory of the inputs
 EPOCHS = 5  # or more, until LEAST_UPDATES
 LEAST_UPDATES = 200
 RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
-GUIDE = AttentionLossConfig(guide_shift=1, guide_null=True)
+SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 
 StageReport = Callable[[str, int, int], None]  # stage, done, total
 
@@ -51,22 +48,21 @@ class LinkedPair(NamedTuple):
 
     source: str
     target: str
-    guide: Guide
+    links: WordLinks
 
     def turned(self) -> LinkedPair:
         """Return the pair from target to source."""
-        links = tuple((j, i) for i, j in self.guide.links)
-        return LinkedPair(self.target, self.source, self.guide._replace(links=links))
+        return LinkedPair(self.target, self.source, tuple((j, i) for i, j in self.links))
 
 
 class Inputs(NamedTuple):
-    """Inputs of the layer for a batch, and the weights that it is trained towards."""
+    """Inputs of the layer for a batch, and its target weights."""
 
     tokens: Tensor  # (B, T, D)
     states: Tensor  # (B, T, D)
     memory: Tensor  # (B, S, D)
     mask: Tensor  # (B, S)
-    guide: Tensor  # (B, T, S)
+    targets: Tensor  # (B, T, S) weights that the layer is trained towards
 
 
 def train_layer(
@@ -105,8 +101,8 @@ def layer_of(translator: Translator) -> AlignmentLayer:
 def reset(layer: AlignmentLayer) -> None:
     """Give a layer its random initial weights."""
     for matrix in (layer.query, layer.key):
-        torch.nn.init.xavier_uniform_(matrix.weight)
-        torch.nn.init.zeros_(matrix.bias)
+        nn.init.xavier_uniform_(matrix.weight)
+        nn.init.zeros_(matrix.bias)
     for norm in (layer.token_norm, layer.state_norm, layer.memory_norm):
         norm.reset_parameters()
 
@@ -125,10 +121,10 @@ def joined(pairs: Sequence[LinkedPair]) -> LinkedPair:
     links: list[tuple[int, int]] = []
     words = (0, 0)
     for pair in pairs:
-        links += [(i + words[0], j + words[1]) for i, j in pair.guide.links]
+        links += [(i + words[0], j + words[1]) for i, j in pair.links]
         words = words[0] + len(pair.source.split()), words[1] + len(pair.target.split())
     source, target = (" ".join(texts) for texts in zip(*(p[:2] for p in pairs), strict=True))
-    return LinkedPair(source, target, Guide(pairs[0].guide.place, tuple(links)))
+    return LinkedPair(source, target, tuple(links))
 
 
 def inputs_of(
@@ -145,7 +141,7 @@ def inputs_of(
         for done, batch in enumerate(batches, number * len(batches)):
             report(stage, done, len(ways) * len(batches))
             found.append(
-                captured(translator, [encoded[n] for n in batch], [turned[n].guide for n in batch])
+                captured(translator, [encoded[n] for n in batch], [turned[n].links for n in batch])
             )
     return found
 
@@ -165,7 +161,9 @@ def lengths_of(translator: Translator, encoded: Sequence[Encoded], ways: int) ->
 
 
 @torch.no_grad()
-def captured(translator: Translator, encoded: Sequence[Encoded], guides: Sequence[Guide]) -> Inputs:
+def captured(
+    translator: Translator, encoded: Sequence[Encoded], links: Sequence[WordLinks]
+) -> Inputs:
     """Return what the model gives its alignment layer for a batch, in fp16."""
     batch = as_batch(translator, encoded)
     seen: list[tuple[Tensor, ...]] = []
@@ -174,22 +172,21 @@ def captured(translator: Translator, encoded: Sequence[Encoded], guides: Sequenc
         layer = translator.model.decoder.attention_shape[0] - 1
         translator.model.teacher_force(batch, want_heads=(layer,))
     tokens, states, memory, mask = seen[0]
-    guide = guide_of(translator, batch, encoded, guides)
+    targets = targets_of(translator, batch, encoded, links)[:, :-1]
     # step t + 1 reads token t
-    return Inputs(tokens[:, 1:].half(), states[:, 1:].half(), memory.half(), mask, guide[:, :-1])
+    return Inputs(tokens[:, 1:].half(), states[:, 1:].half(), memory.half(), mask, targets)
 
 
-def guide_of(
-    translator: Translator, batch: Batch, encoded: Sequence[Encoded], guides: Sequence[Guide]
+def targets_of(
+    translator: Translator, batch: Batch, encoded: Sequence[Encoded], links: Sequence[WordLinks]
 ) -> Tensor:
-    """Return the weights (B, T, S) that links ask for."""
-    rows = [
-        np.array(piece_links(guide, one.source, one.target, translator.tokenizer), np.int64)
-        for guide, one in zip(guides, encoded, strict=True)
+    """Return the target weights (B, T, S) of a batch, given the word links of each pair."""
+    linked = [
+        token_links(own, one.source, one.target, translator.tokenizer)
+        for own, one in zip(links, encoded, strict=True)
     ]
-    table = guide_table(rows, (batch.target_in.shape[1], batch.source.shape[1]))
-    links = torch.from_numpy(table).to(translator.device)
-    return guide_targets(batch._replace(links=links), GUIDE)
+    table = target_weights(linked, (batch.target_in.shape[1], batch.source.shape[1]))
+    return with_end_mark(torch.from_numpy(table).to(translator.device), batch)
 
 
 def fit(
@@ -224,14 +221,22 @@ def fit(
 
 
 def loss_of(layer: AlignmentLayer, batch: Inputs) -> tuple[Tensor, Tensor]:
-    """Return the summed loss of a batch, and the number of guided tokens."""
+    """Return the summed loss of a batch, and the number of its tokens with target weights."""
     inputs = (part.float() for part in (batch.tokens, batch.states, batch.memory))
     weights = layer(*inputs, batch.mask).mean(1)  # (B, T, S)
-    return guide_loss(weights, batch.guide), batch.guide.sum()
+    return cross_entropy(weights, batch.targets), batch.targets.sum()
+
+
+def cross_entropy(weights: Tensor, targets: Tensor) -> Tensor:
+    """Return the cross-entropy of weights a under targets G, both (B, T, S), summed over a batch.
+
+    -sum_t sum_s G_ts log a_ts                          Garg et al. 2019, section 3.3
+    """
+    return -(targets * weights.float().clamp_min(SMALLEST).log()).sum()
 
 
 @torch.no_grad()
 def mean_loss(layer: AlignmentLayer, batches: Sequence[Inputs]) -> float:
-    """Return the loss of batches, in nats per guided token."""
+    """Return the loss of batches, in nats per linked token."""
     losses = [loss_of(layer, batch) for batch in batches]
     return float(sum(loss for loss, _ in losses) / sum(count for _, count in losses))

@@ -17,8 +17,8 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.alignments.guides import read_guides
 from attncli.data.text.corpus import fingerprint, read_pairs
+from attncli.data.word_links import read_word_links
 from attncli.tasks.align.training.translator import check_translator
 from attncli.training.interfaces import Progress
 from attncli.training.run.command_line import settings
@@ -200,12 +200,12 @@ def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     from models.storage.statistical import read_statistical
 
     pairs = texts_of(run)
-    guides = read_guides(run.links, len(pairs))
-    linked = [LinkedPair(*texts, links) for texts, links in zip(pairs, guides, strict=True)]
+    links = read_word_links(run.links, len(pairs))
+    linked = [LinkedPair(*texts, own) for texts, own in zip(pairs, links, strict=True) if own]
     statistical = read_statistical(run.links.parent)
     translator = Translator(parts.with_layer(run.translator, statistical), device)
     ways = parts.ways_of(translator, run.languages)
-    loss = train_layer(ways, [one for one in linked if one.guide.links], run.seed, progress)
+    loss = train_layer(ways, linked, run.seed, progress)
     progress("choice of the threshold", 0, 0)
     sample = random.Random(run.seed).sample(pairs, min(THRESHOLD_PAIRS, len(pairs)))
     config, expected = parts.alignment_of(translator, run.languages, sample)

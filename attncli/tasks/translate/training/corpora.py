@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.data.alignments.guides import read_guides
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, shares_of
 from attncli.tasks.translate.training.data import (
@@ -45,14 +44,9 @@ def fingerprints(data: DataConfig) -> dict[str, str]:
 
 def _hash(corpora: Iterable[CorpusConfig]) -> str:
     parts = [
-        (one.languages, one.both, one.tagged, corpus.fingerprint(files_of(one))) for one in corpora
+        (one.languages, one.both, one.tagged, corpus.fingerprint(one.files)) for one in corpora
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
-
-
-def files_of(config: CorpusConfig) -> tuple[str, ...]:
-    """Return the files of a corpus, word links included."""
-    return (*config.files, config.alignments) if config.alignments else config.files
 
 
 def read_dev(corpora: Iterable[CorpusConfig]) -> DevDirections | None:
@@ -102,8 +96,7 @@ def directions_in(
             if config.tagged:
                 prefix.append(tokenizer.control_id(BACK_TRANSLATED))
             name = f"{source}-{target}"
-            links = pairs.links
-            found.append(Direction(name, *sides, tuple(prefix), links, bool(turned), config.weight))
+            found.append(Direction(name, *sides, tuple(prefix), config.weight))
     return [direction for direction in found if direction.pairs]
 
 
@@ -152,7 +145,6 @@ def _tokenise(
         tokenizer,
         folder,
         max_length=min(config.data.max_length, config.model.max_source) - PREFIX,
-        guides=read_guides(Path(one.alignments), total) if one.alignments else None,
         total=total,
         advance=lambda done: progress(f"tokenising {one.languages}", done, total),
     )

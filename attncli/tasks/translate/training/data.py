@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from attncli.data.alignments.guides import Guide, read_guides
 from attncli.data.dev_split import described
 from attncli.data.text import corpus, token_writing, tokens
 from attncli.embedded import grammar
@@ -50,8 +49,6 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
 def fingerprints(data: DataConfig) -> dict[str, str]:
     """Return a hash of the content of each part's files."""
     parts = {"train": data.train, "dev": data.dev}
-    if data.alignments:
-        parts["alignments"] = (data.alignments,)
     return {name: corpus.fingerprint(paths) if paths else "" for name, paths in parts.items()}
 
 
@@ -137,26 +134,11 @@ def _make(
         tokenizer,
         folder,
         max_length=min(data.max_length, config.model.max_source),
-        guides=guides_of(data, total, held),
         total=total,
         held=held,
         advance=lambda done: progress("tokenising", done, total),
     )
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
-
-
-def guides_of(data: DataConfig, total: int, held: frozenset[str]) -> Iterator[Guide] | None:
-    """Return the word links of the pairs that are not held out; None if none are named.
-
-    total: number of these pairs.
-    """
-    if not data.alignments:
-        return None
-    if not held:
-        return read_guides(Path(data.alignments), total)
-    are_held = [pair.source in held for pair in corpus.read_pairs(data.train)]
-    guides = read_guides(Path(data.alignments), len(are_held))
-    return (guide for guide, is_held in zip(guides, are_held, strict=True) if not is_held)
 
 
 def write_tokenizer(
@@ -183,7 +165,6 @@ def write_corpus(
     max_length: int,
     total: int,
     advance: Callable[[int], None],
-    guides: Iterable[Guide] | None = None,
     held: frozenset[str] = frozenset(),
 ) -> tokens.Dropped:
     """Write the tokenised pairs of some files; return the numbers of pairs left out.
@@ -196,7 +177,6 @@ def write_corpus(
         tokenizer,
         folder,
         max_length=max_length,
-        guides=guides,
         advance=advance,
     )
     if sum(dropped) == total:

@@ -83,7 +83,7 @@ class TextTraining(TrainingSource):
         return text_example(config, folder)
 
     def fingerprints(self, config: RunConfig) -> dict[str, str]:
-        """Return a hash of training, dev and alignment files."""
+        """Return a hash of training and dev files."""
         from attncli.tasks.translate.training import corpora as text_corpora
         from attncli.tasks.translate.training import data as text_data
 
@@ -142,15 +142,6 @@ def check_examples(config: RunConfig) -> None:
             f"train.subword_sampling with tokens of kind {' and '.join(sorted(kinds))}",
             "subwords of one kind: tokenizer.kind=unigram or bpe",
         )
-    varied = data.noise or train.subword_sampling
-    guided = any(corpus.alignments for corpus in data.corpora)
-    if (data.alignments and (varied or data.concatenate)) or (guided and varied):
-        others = "data.noise, data.concatenate" if data.alignments else "data.noise"
-        raise ModelError(
-            f"alignments with {others} or train.subword_sampling, which change the tokens that "
-            "are linked",
-            "one of them",
-        )
 
 
 def check_files(data: DataConfig) -> None:
@@ -162,8 +153,6 @@ def check_files(data: DataConfig) -> None:
             "two, source and target, or one TSV",
             "name dev files after --dev; give several tables as one pattern, quoted: 'data/*.tsv'",
         )
-    if data.alignments and not data.train:
-        raise ModelError("data.alignments without training files", "both")
     if data.dev and not data.train:
         raise ModelError(
             "dev files without training files", "both, or neither to learn the embedded grammar"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from attncli.data.alignments.guides import Guide
 from attncli.data.text.mixture import Direction, Mixture, Variation, divided, repeated, shares
 from attncli.data.text.noise import add_noise, careless, typo, without_final_mark
 from attncli.data.text.token_writing import write_pairs
@@ -115,33 +113,6 @@ def test_concatenated_examples_join_pairs_of_one_direction(
             joined_text = " ".join(source for source, _ in members)
             assert tokenizer.decode(batch.source[0].tolist()) == joined_text
             assert batch.source[0, -1] == END and (batch.source[0] == END).sum() == 1
-
-
-def test_links_follow_their_tokens_through_concatenation_and_direction(
-    tokenizer: Tokenizer, tiny_pairs: list[Pair], tmp_path: Path
-) -> None:
-    """The tokens linked in an example are those linked in its pairs, in both directions."""
-    pairs = tiny_pairs[:12]
-    guides = (Guide("test", tuple(sorted(pair.links))) for pair in pairs)
-    texts = [(pair.source, pair.target) for pair in pairs]
-    write_pairs(texts, tokenizer, tmp_path, max_length=200, guides=guides)
-    stored = read_pairs(tmp_path)
-    sides = stored.source, stored.target
-    there = Direction("en-de", *sides, (tokenizer.language_id("de"),), stored.links)
-    back = Direction("de-en", *sides[::-1], (tokenizer.language_id("en"),), stored.links, True)
-
-    def linked(direction: Direction, numbers: list[int]) -> Counter[tuple[int, int]]:
-        mixture = replace(Mixture.of([direction], tokenizer, Variation()), rows=np.array([numbers]))
-        batch = mixture.batch(np.array([0]))
-        assert batch.links is not None
-        return Counter(
-            (int(batch.source[0, s]), int(batch.target_out[0, t]))
-            for _, t, s in batch.links.nonzero().tolist()
-        )
-
-    joined = linked(there, [3, 5, 0, -1])
-    assert joined == linked(there, [3]) + linked(there, [5]) + linked(there, [0])
-    assert linked(back, [3, 5, 0, -1]) == Counter({(t, s): n for (s, t), n in joined.items()})
 
 
 def test_no_concatenated_example_is_longer_than_the_limit(
