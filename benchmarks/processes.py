@@ -40,8 +40,6 @@ KINDS = (
     Kind("1 process", 1, ("-s", "train.shards=4")),
     Kind("2 processes", 2),
     Kind("4 processes", 4),
-    Kind("2 processes, all-reduce", 2, ("--fast-reduce",)),
-    Kind("2 processes, divided model", 2, ("--shard-model",)),
 )
 
 

@@ -28,6 +28,8 @@ ALIGNER = "attn align train trains an aligner on pairs"
 REMOVED = {
     "data.alignments": Removed(("",), ALIGNER),
     "data.corpora.alignments": Removed(("",), ALIGNER),
+    "train.fast_reduce": Removed((False,), "the gradients are summed in a fixed order"),
+    "train.shard_model": Removed((False,), "each process stores the whole model"),
     "train.attention.guide": Removed(None, ALIGNER),  # had no effect without data.alignments
     "train.attention.guide_layer": Removed(None, ALIGNER),
     "train.attention.guide_head": Removed(None, ALIGNER),

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import torch
 
-from attncli.training.distributed.divided_state import joined
 from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.settings import with_shards
+from attncli.training.distributed.stepper import share_state
 from attncli.training.distributed.world import ALONE, ProcessLost, World
 from attncli.training.events import (
     Ended,
@@ -69,7 +69,7 @@ def train(
     rank: of this process, number 0; the others call `follow`. Raises Interrupted, with everything
     saved, once `stop_requested()` returns True. It is not called while the data are prepared,
     because there is nothing to save yet. Raises ProcessLost if another process ends, with
-    everything saved, or with the last checkpoint if the model was divided (train.shard_model).
+    everything saved.
     """
     with Meeting(rank) as meeting:
         yield from lead(config, path, device, meeting, progress, stop_requested)
@@ -98,15 +98,13 @@ def lead(
                 yield finished
                 return
             data = training_source(config.model.family).load(config, path, progress)
-        is_divided = config.train.shard_model and meeting.rank.size > 1
-        hardware.retain_freed_memory(divided=is_divided)
+        hardware.retain_freed_memory()
         hardware.limit_kernel_caches()
         config, remark = precision(folder, config, data, torch.device(device))
         data = data.remarking(remark)
-        home = torch.device(device)
-        run = open_run(folder, config, data, torch.device("cpu") if is_divided else home)
+        run = open_run(folder, config, data, torch.device(device))
         world = assemble(run, meeting, progress, stop_requested)
-        run = run._replace(state=joined(run.state, config.train, world, home, run.dtype))
+        share_state(run.state, world)
         yield started(run, world.size)
         yield from events(run, progress, stop_requested, world)
 
@@ -172,9 +170,7 @@ def events(
     try:
         yield from updates(run, report, stop_requested, world)
         yield finish(run, report, world)
-    except (Interrupted, ProcessLost) as error:
-        if run.state.is_divided and isinstance(error, ProcessLost):
-            raise error.since_checkpoint() from None
+    except (Interrupted, ProcessLost):
         save_checkpoint(run)
         draw_curves(run)
         raise

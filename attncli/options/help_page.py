@@ -25,7 +25,7 @@ SECTIONS = {  # section: names of options
     "Scores": "tokenize lowercase confidence by-length length-step length-quantiles plot",
     "Variants": "grid seeds best",
     "Computation": "engine inference-engine precision batch max-batch-tokens processes shard "
-    "fast-reduce shard-model device threads",
+    "device threads",
 }
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}

@@ -26,7 +26,6 @@ from attncli.commands.train.options import (
     DryRun,
     Encoder,
     EncoderWeights,
-    FastReduce,
     Files,
     From,
     Images,
@@ -35,7 +34,6 @@ from attncli.commands.train.options import (
     Preset,
     Processes,
     Set,
-    ShardModel,
     TaggedCorpora,
 )
 from attncli.commands.train.processes import compute_shards, open_device, start_processes
@@ -77,8 +75,6 @@ def train(
     set: Set = None,
     dry_run: DryRun = False,
     processes: Processes = 1,
-    fast_reduce: FastReduce = False,
-    shard_model: ShardModel = False,
     device: Device = "auto",
     threads: Threads = 0,
 ) -> None:
@@ -112,8 +108,6 @@ def train(
         preset,
         [
             *(set or []),
-            *(["train.fast_reduce=true"] if fast_reduce else []),
-            *(["train.shard_model=true"] if shard_model else []),
         ],
         start=start,
         images=given,

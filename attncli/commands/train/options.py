@@ -119,23 +119,6 @@ Processes = Annotated[
         help="Train in N processes on this machine; for several machines, start attn by torchrun.",
     ),
 ]
-FastReduce = Annotated[
-    bool,
-    typer.Option(
-        "--fast-reduce",
-        help="Several processes: sum gradients by all-reduce; the weights then depend on their "
-        "number (train.fast_reduce).",
-    ),
-]
-ShardModel = Annotated[
-    bool,
-    typer.Option(
-        "--shard-model",
-        help="Several processes: each stores a part of weights, gradients and optimiser state "
-        "(FSDP2), for models too large for one GPU. The weights are not bit-equal to those of "
-        "other numbers of processes (train.shard_model).",
-    ),
-]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show sizes and memory of the run without training.")
 ]

@@ -3,14 +3,11 @@
 rank       number of this process and of all, from the environment that `torchrun` sets
 shards     division of an update into a fixed number of parts
 tree       sum over these parts in a fixed order
-overlap    sum in any order, during the backward pass: train.fast_reduce
 world      exchange of tensors between the processes; `Alone` for a single one
 order      what process 0 tells the others to do next
 evaluation evaluations that all processes compute together
 meeting    start and end of the processes' work together
 stepper    updates of the weights by the sum over the shards
-divided_model, divided_state, divided_stepper
-           a model of which each process stores a part: train.shard_model
 follower   work of every process but number 0
 launch     start of several processes on this machine
 

@@ -11,7 +11,6 @@ from torch import Tensor
 END, UPDATE, WAIT = 0, 1, 2  # kinds of orders
 EVALUATE, ROUND = 3, 4  # begin an evaluation; compute its next round
 RECEIVE = 5  # receive the weights that the next evaluation scores
-WEIGHTS, STATE = 6, 7  # divided model: gather its weights, which may be evaluated; the whole state
 
 
 class Order(NamedTuple):

@@ -1,15 +1,13 @@
 """Updates of the weights by the sum of the gradients of all shards of an update.
 
 Process 0 announces an update; every process computes the gradients of its shards, receives the sum
-over all of them, and updates its copy of the weights. The sum has a fixed order (`tree`) unless
-train.fast_reduce is set. Its division by the number of target tokens comes last, because that
-number is known only then.
+over all of them, and updates its copy of the weights. The sum has a fixed order (`tree`). Its
+division by the number of target tokens comes last, because that number is known only then.
 """
 
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +16,6 @@ from torch import Tensor, autograd
 
 from attncli.data.batching import gather
 from attncli.training.distributed.order import UPDATE, Order
-from attncli.training.distributed.overlap import OverlappedSum
 from attncli.training.distributed.shards import blocks, seed_of, split
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
 from attncli.training.distributed.world import ALONE, World
@@ -26,7 +23,8 @@ from attncli.training.events import Stepped
 from attncli.training.interfaces import UpdateBatches
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate
-from attncli.training.storage.state import State
+from attncli.training.storage.state import State, content, fill
+from attncli.training.storage.tensor_file import from_bytes
 from attncli.training.updates.clock import time_share
 from attncli.training.updates.stepper import Stepper
 
@@ -113,38 +111,25 @@ class ShardedStepper(Stepper):
         """Return the sums over all shards of all processes, and their gradient as one vector."""
         shards, seed = self.config.shards, self.config.seed
         parts = [split(batch, shards, update.examples.shared) for batch in update.group]
-        own, overlapped = TreeSum(), None
-        if self.config.fast_reduce:
-            overlapped = OverlappedSum(self.trained(), self.world)
-        last = max((shard for shard in self.block if any(len(p[shard]) for p in parts)), default=-1)
+        own = TreeSum()
         table = torch.zeros(shards, len(ShardSums._fields), dtype=torch.float64)
         for shard in self.block:
             torch.manual_seed(seed_of(seed, order.step, shard))
             group = [part[shard] for part in parts if len(part[shard])]
-            sums = self.shard_sums(
-                update._replace(group=group), overlapped if shard == last else None
-            )
+            sums = self.shard_sums(update._replace(group=group))
             table[shard] = torch.tensor(sums, dtype=torch.float64)
-            if not overlapped:
-                own.add(Subtree(0, shard, self.take_gradient()))
+            own.add(Subtree(0, shard, self.take_gradient()))
         torch.manual_seed(seed_of(seed, order.step, shards))  # what follows is the same everywhere
-        gradient = overlapped.total() if overlapped else sum_in_order(own, shards, self.world)
+        gradient = sum_in_order(own, shards, self.world)
         table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
         return ShardSums(*table.sum(0).tolist()), gradient
 
-    def shard_sums(
-        self, shard: UpdateBatches, overlapped: OverlappedSum | None = None
-    ) -> ShardSums:
-        """Add the gradients of a shard; return its sums.
-
-        shard: its part of each batch. overlapped: sends the gradients during the last backward
-        pass, for the last shard of this process.
-        """
+    def shard_sums(self, shard: UpdateBatches) -> ShardSums:
+        """Add the gradients of a shard, given as its part of each batch; return its sums."""
         self.state.model.train()
         sums = ShardSums()
-        for left, numbers in zip(reversed(range(len(shard.group))), shard.group, strict=True):
-            with nullcontext() if left or not overlapped else overlapped.last_backward():
-                sums = sums.plus(*self.batch_sums(shard, numbers))
+        for numbers in shard.group:
+            sums = sums.plus(*self.batch_sums(shard, numbers))
         return sums
 
     def batch_sums(self, shard: UpdateBatches, numbers: np.ndarray) -> ShardSums:
@@ -188,3 +173,12 @@ class ShardedStepper(Stepper):
             end = start + parameter.numel()
             parameter.grad = gradient[start:end].view_as(parameter)
             start = end
+
+
+def share_state(state: State, world: World) -> None:
+    """Give every process the state of process 0; all processes call this."""
+    if world.size == 1:
+        return
+    found = world.share(None if world.number else content(state))
+    if world.number:
+        fill(state, from_bytes(found))

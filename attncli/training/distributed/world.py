@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from datetime import timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -23,18 +22,6 @@ from models.base.errors import ResourceError
 
 class ProcessLost(ResourceError):
     """Another process of the run ended, or did not answer in time."""
-
-    def since_checkpoint(self) -> ProcessLost:
-        """Return the error for a run that continues from its last checkpoint."""
-        hint = "the same command continues the run from its last checkpoint"
-        return ProcessLost(self.found, self.expected, hint)
-
-
-class Pending(Protocol):
-    """An exchange that was begun."""
-
-    def wait(self) -> None:
-        """Wait until it is complete; raise ProcessLost if it fails."""
 
 
 class World(Protocol):
@@ -67,18 +54,8 @@ class World(Protocol):
     def gather(self, content: bytes) -> list[bytes]:
         """Return the bytes of every process."""
 
-    def start_adding(self, values: Tensor) -> Pending:
-        """Begin to replace the values by their sum over all processes, in any order."""
-
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in any order."""
-
-    def losses(self, *, computing: bool = False) -> AbstractContextManager[None]:
-        """Raise ProcessLost for an exchange that fails or takes too long inside a `with` block.
-
-        computing: the block computes, too; other errors than those of exchanges are raised as they
-        are.
-        """
 
 
 class Alone:
@@ -112,35 +89,12 @@ class Alone:
         """Return the bytes."""
         return [content]
 
-    def start_adding(self, values: Tensor) -> Pending:
-        """Leave the values as they are."""
-        return self
-
-    def wait(self) -> None:
-        """Do nothing: nothing was begun."""
-
     def add(self, values: Tensor) -> Tensor:
         """Return the values."""
         return values
 
-    def losses(self, *, computing: bool = False) -> AbstractContextManager[None]:
-        """Do nothing, because no other process can be lost."""
-        return contextlib.nullcontext()
-
 
 ALONE = Alone()
-
-
-class Adding(NamedTuple):
-    """A sum over all processes that was begun."""
-
-    group: ProcessGroup
-    work: Any  # of torch.distributed
-
-    def wait(self) -> None:
-        """Wait until the sum is complete."""
-        with self.group.losses():
-            self.work.wait()
 
 
 class ProcessGroup:
@@ -221,11 +175,6 @@ class ProcessGroup:
         rows = self.collect(torch.frombuffer(padded, dtype=torch.uint8)).view(self.size, -1)
         return [row[:n].numpy().tobytes() for row, n in zip(rows, lengths, strict=True)]
 
-    def start_adding(self, values: Tensor) -> Pending:
-        """Begin to replace the values by their sum over all processes; see `World`."""
-        with self.losses():
-            return Adding(self, self.dist.all_reduce(values, async_op=True))
-
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in the order of the library."""
         with self.losses():
@@ -239,14 +188,12 @@ class ProcessGroup:
         return values
 
     @contextlib.contextmanager
-    def losses(self, *, computing: bool = False) -> Iterator[None]:
-        """Raise ProcessLost for an exchange that failed or took too long; see `World`."""
+    def losses(self) -> Iterator[None]:
+        """Raise ProcessLost for an exchange in this `with` block that fails or takes too long."""
         start = time.monotonic()
         try:
             yield
         except RuntimeError as error:
-            if computing and not self.is_of_exchange(error):
-                raise
             if reason := self.explain():
                 raise ProcessLost(reason, expected="all processes until the run ends") from error
             late = time.monotonic() - start > 0.9 * self.seconds
@@ -257,7 +204,3 @@ class ProcessGroup:
                 "all processes until the run ends",
                 "the same command continues the run",
             ) from error
-
-    def is_of_exchange(self, error: RuntimeError) -> bool:
-        """Return True if an exchange between processes raised this error."""
-        return isinstance(error, self.dist.DistError) or "gloo" in str(error)

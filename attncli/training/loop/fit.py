@@ -12,7 +12,7 @@ import torch
 
 from attncli.data.batching import Examples
 from attncli.terminal.plurals import counted
-from attncli.training.distributed.divided_stepper import sharded_stepper
+from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.interfaces import RewardLoss, UpdateBatches
@@ -42,7 +42,7 @@ def fit(
     counters = state.counters
     stepper = Stepper(state, config, dtype)
     if config.shards:
-        stepper = sharded_stepper(state, config, dtype, world)
+        stepper = ShardedStepper(state, config, dtype, world)
     while not counters.ended:
         epoch = start_epoch(state.model, examples, config, counters.epoch)
         yield from fit_epoch(stepper, epoch, evaluate, reward_loss)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from attncli.data.batching import gather
-from attncli.training.distributed.divided_model import gathered_bytes, parameter_bytes
 from attncli.training.distributed.settings import divided
 from attncli.training.distributed.shards import split
 from attncli.training.interfaces import Progress
@@ -79,7 +78,7 @@ def estimate(
             batches=len(plan),
             target_tokens=target_tokens(prepared.examples),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
-            + stored_bytes(state, config.train, processes)
+            + stored_bytes(state, config.train)
             + logit_bytes(state)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
             timing=timing(  # last: it changes the state
@@ -94,17 +93,10 @@ def _extremes(plan: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [max(plan, key=len), min(plan, key=len)]
 
 
-def stored_bytes(state: State, config: TrainConfig, processes: int) -> int:
-    """Return the bytes of weights, gradients, Adam's two moments and moving average of a process.
-
-    If the model is divided among processes, some parameters and gradients are gathered besides; or
-    all parameters, in evaluations.
-    """
-    weights, learned = parameter_bytes(state.model), learned_bytes(state)
+def stored_bytes(state: State, config: TrainConfig) -> int:
+    """Return the bytes of weights, gradients, Adam's two moments and moving average."""
+    weights, learned = bytes_of(state.model.parameters()), bytes_of(state.learned.values())
     copies = 3 + (state.average is not None)  # of the learned parameters
-    if config.shard_model and processes > 1:
-        own = (1 + copies) * learned // processes + weights - learned
-        return own + max(gathered_bytes(state.model), learned)
     sums = SUMS if config.shards else 0
     return weights + (copies + sums) * learned
 
@@ -116,9 +108,9 @@ def logit_bytes(state: State) -> int:
     return output.numel() * 4 + SLICES * 4 * rows * len(output)
 
 
-def learned_bytes(state: State) -> int:
-    """Return the bytes of the parameters that are trained."""
-    return sum(p.numel() * p.element_size() for p in state.learned.values())
+def bytes_of(parameters: Iterable[Tensor]) -> int:
+    """Return the bytes of some parameters."""
+    return sum(p.numel() * p.element_size() for p in parameters)
 
 
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:

@@ -9,21 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attncli.training.distributed.divided_state import joined
-from attncli.training.distributed.divided_stepper import sharded_stepper
 from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import (
-    END,
-    EVALUATE,
-    RECEIVE,
-    STATE,
-    UPDATE,
-    WEIGHTS,
-    Order,
-)
+from attncli.training.distributed.order import END, EVALUATE, RECEIVE, UPDATE, Order
 from attncli.training.distributed.rank import Rank
-from attncli.training.distributed.stepper import ShardedStepper
+from attncli.training.distributed.stepper import ShardedStepper, share_state
 from attncli.training.distributed.world import ProcessLost, World
 from attncli.training.interfaces import Data, UpdateBatches
 from attncli.training.run.run import completed, fresh_state
@@ -73,19 +63,18 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     torch.set_num_threads(invitation.threads)
     path = Path(invitation.folder)
     config = read_config(RunFolder(path))
-    hardware.retain_freed_memory(divided=config.train.shard_model)
+    hardware.retain_freed_memory()
     hardware.limit_kernel_caches()
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
     home, dtype = torch.device(device), hardware.DTYPES[invitation.precision]
-    start = torch.device("cpu") if config.train.shard_model else home
-    state = fresh_state(config, data.prepared, start)
+    state = fresh_state(config, data.prepared, home)
     world = meeting.join(invitation)
     if world is None:
         return
-    state = joined(state, config.train, world, home, dtype)
-    stepper = sharded_stepper(state, config.train, dtype, world)
+    share_state(state, world)
+    stepper = ShardedStepper(state, config.train, dtype, world)
     follower = Follower(stepper, config, data, world)
     while (order := world.receive()).kind != END:
         follower.obey(order)
@@ -110,10 +99,6 @@ class Follower:
             self.update(order)
         elif order.kind == RECEIVE:
             self.lent = from_bytes(self.world.share(None))
-        elif order.kind == WEIGHTS:
-            self.lent = self.state.weights()
-        elif order.kind == STATE:
-            self.state.tensors()
         else:
             with self.state.with_weights(self.lent or self.state.weights()) as model:
                 if order.kind == EVALUATE:

@@ -23,7 +23,6 @@ HARMLESS = {
     "train.samples",
     "train.wait_minutes",
 }  # settings that cannot change the weights
-CHANGEABLE = {"train.shard_model"}  # changes last bits of the weights, but a run may change it
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 
 
@@ -37,7 +36,7 @@ def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) ->
     return [
         f"{place} was {before[place]!r}, now {value!r}"
         for place, value in flat(to_dict(new)).items()
-        if value != before[place] and place not in UNCHECKED | HARMLESS | CHANGEABLE
+        if value != before[place] and place not in UNCHECKED | HARMLESS
         if not (may_continue and place in LIMITS and _is_raised(before[place], value))
     ]
 

@@ -158,17 +158,6 @@ class TrainConfig:
         "undivided, in one process)",
         at_most=MAX_SHARDS,
     )
-    fast_reduce: bool = option(
-        False,
-        "several processes: sum gradients by all-reduce, whose order and last bits depend on the "
-        "number of processes",
-    )
-    shard_model: bool = option(
-        False,
-        "several processes: each stores a part of the weights, gradients and optimiser state "
-        "(FSDP2), for models too large for one GPU; the last bits of the weights depend on the "
-        "number of processes",
-    )
     wait_minutes: float = option(
         10.0,
         "several processes: minutes that one waits for another before the run is saved and ends",

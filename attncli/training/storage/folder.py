@@ -158,7 +158,7 @@ def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
     auto. A run of several processes continues with its shards in any number of processes.
     """
     stored = read_config(folder)
-    names = ("sort", "metric", "precision", "shards", "fast_reduce")
+    names = ("sort", "metric", "precision", "shards")
     return replace(
         config,
         train=with_stored(config.train, stored.train, names),

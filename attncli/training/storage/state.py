@@ -59,8 +59,6 @@ class State:
     weights or the initial model, which must still exist.
     """
 
-    is_divided = False  # True if other processes store parts of it
-
     def __init__(self, model: EncoderDecoder, config: TrainConfig) -> None:
         self.model = model
         self.learned: dict[str, nn.Parameter] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -2, -3, -4  # malloc.h
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # malloc.h
 CACHES = (
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
     "LRU_CACHE_CAPACITY",
@@ -52,25 +52,18 @@ def limit_kernel_caches() -> None:
         os.environ.setdefault(name, KERNELS)
 
 
-def retain_freed_memory(*, divided: bool = False) -> None:
+def retain_freed_memory() -> None:
     """Configure glibc to keep large freed blocks for the next training step.
 
     The tensors of a step take megabytes, which is above malloc's threshold for mmap. By default
     they are unmapped and mapped again at each step, and every page causes a page fault. Do nothing
     on systems without glibc.
-
-    divided: return large blocks instead, because the gathered parameters of a divided model exist
-    for a short time only; smaller tensors would take parts of their freed blocks, and the next ones
-    would need new memory.
     """
     if not sys.platform.startswith("linux"):
         return
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
-        return
-    if divided:
-        mallopt(M_MMAP_THRESHOLD, 2**20)
         return
     mallopt(M_MMAP_MAX, 0)
     mallopt(M_TRIM_THRESHOLD, 2**31 - 1)

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from attncli.shell import app
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.distributed import evaluation, overlap
+from attncli.training.distributed import evaluation
 from attncli.training.run import snapshots
 from attncli.training.settings.config import RunConfig
 from attncli.training.storage.log import read_log
@@ -84,19 +82,6 @@ def test_two_processes_reward_captions_as_one_does(tmp_path: Path) -> None:
     config = small_captions.small_config(files, *changes, preset="show-attend-tell-soft-nano")
     assert_independent_of_processes(config, tmp_path, (1, 2))
     assert any("reward" in record for record in read_log(tmp_path / "2" / "log.jsonl"))
-
-
-def test_a_fast_sum_gives_nearly_the_same_weights(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(overlap, "BUCKET_BYTES", 1000)
-    config = small_config(texts, *FEW)
-    fast = small_config(texts, *FEW, "train.fast_reduce=true")
-    assert train_in(1, config, tmp_path / "one") == [0]
-    assert train_in(2, fast, tmp_path / "fast") == [0, 0], errors(tmp_path / "fast").read_text()
-    weights = [load_file(tmp_path / name / "model.safetensors") for name in ("one", "fast")]
-    for name, tensor in weights[0].items():
-        assert torch.allclose(tensor, weights[1][name], atol=1e-4), name
 
 
 def test_every_process_decodes_a_part_of_the_dev_set(
