@@ -12,9 +12,9 @@ it is summed from the profiler's records. Time is processor time on a CPU. The l
 of one (B, T, S, H) tensor. `--part score` measures the score alone: keys are prepared before, and
 nothing is read.
 
-`--before` compares with another revision; `--onednn` then applies to this revision alone. Every
-round runs both revisions, each in a process of its own; the table has the lowest time of all passes
-of all rounds, because other programs can only make a pass slower.
+`--before` compares with another revision. Every round runs both revisions, each in a process of its
+own; the table has the lowest time of all passes of all rounds, because other programs can only make
+a pass slower.
 """
 
 from __future__ import annotations
@@ -65,9 +65,6 @@ def main() -> None:
     options.add_argument("--device", default="cpu")
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--part", choices=PARTS, default="pass")
-    options.add_argument(
-        "--onednn", action="store_true", help="products as with train.products=onednn"
-    )
     options.add_argument("--bf16", action="store_true", help="under autocast to bf16")
     options.add_argument("--time-only", action="store_true", help="print the lowest times alone")
     options.add_argument("--before", type=Path, help="working tree of another revision")
@@ -77,11 +74,6 @@ def main() -> None:
         compare(given)
     elif given.bf16:
         with torch.autocast(given.device, torch.bfloat16):
-            measure(given)
-    elif given.onednn:
-        from models.numerics.products import onednn_products  # earlier revisions lack it
-
-        with onednn_products():
             measure(given)
     else:
         measure(given)
@@ -150,11 +142,10 @@ def compare(given: argparse.Namespace) -> None:
     print(f"| {given.part} of | before, ms | after, ms | ratio |\n|---|---:|---:|---:|")
     for name in given.scores:
         sides: tuple[list[float], list[float]] = [], []
-        onednn = ["--onednn"] if given.onednn else []
         both = ["--bf16"] if given.bf16 else []
         for _ in range(given.rounds):
             sides[0].append(milliseconds(given, name, given.before, both))
-            sides[1].append(milliseconds(given, name, HERE.parents[1], onednn + both))
+            sides[1].append(milliseconds(given, name, HERE.parents[1], both))
         old, new = map(min, sides)
         print(f"| {name} | {old:.2f} | {new:.2f} | {old / new:.2f} |", flush=True)
 

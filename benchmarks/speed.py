@@ -108,7 +108,6 @@ def training(bench: Bench) -> None:
         Row("JoeyNMT fp32", joey),
         Row("JoeyNMT fp32, malloc", joey, MALLOC),
         Row("attn fp32", train),
-        Row("attn fp32, oneDNN", [*train, "-s", "train.products=onednn"]),
         Row("attn bf16", [*train, "--precision", "bf16"]),
     ]
     if bench.model == "transformer-tiny":

@@ -27,8 +27,9 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from attncli import __version__, setting_warnings
+from attncli import __version__
 from attncli.options.conversion import convert_quickly
+from attncli.removed_options import removed_command, removed_option
 from attncli.shell.termination import Termination
 from attncli.terminal import console
 from models.base.errors import ModelError
@@ -80,8 +81,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 def main() -> None:
     """Run the command line and exit with its status, or by the signal that ended it."""
     gc.set_threshold(10_000)  # imports leave no garbage; collections would take 5 % of a start
-    setting_warnings.show_as_lines()
     console.drop_undeliverable()
+    console.show_removed_settings()
     termination = Termination()
     status = 130
     with suppress(KeyboardInterrupt):  # Ctrl-C before or after a command
@@ -158,6 +159,8 @@ class CommandTable(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command that was called; unknown names are refused before that."""
+        if removed := removed_command(args):
+            ctx.fail(removed)
         if " ".join(args[:2]) in COMMANDS:
             args = [" ".join(args[:2]), *args[2:]]
         name, stand_in, rest = super().resolve_command(ctx, args)
@@ -180,7 +183,7 @@ def summary(name: str) -> str:
     A regular expression reads it, because parsing all command files takes 60 ms.
     """
     module, _, function = COMMANDS[name].partition(":")
-    path = Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".py")
+    path = Path(__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
     found = re.search(
         rf'^def {function}\(.*?^    """(.+?)(?:"""|$)', path.read_text("utf-8"), re.M | re.S
     )
@@ -272,6 +275,8 @@ def _exit_statuses() -> Iterator[None]:
     except USAGE_ERROR as error:
         from attncli.training.distributed.rank import is_first
 
+        if removed := removed_option(getattr(error, "option_name", "")):
+            error.message, error.possibilities = removed, None
         if is_first():
             raise
         time.sleep(WAIT_FOR_FIRST)  # torchrun ends all processes as soon as one has ended

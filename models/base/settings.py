@@ -19,7 +19,7 @@ from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import is_name as is_registered
 from models.base.registry import missing_packages_hint, package_hint
 from models.base.registry import names as registered_names
-from models.removed_settings import is_removed, refuse_removed
+from models.removed_settings import REMOVED
 
 C = TypeVar("C")
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -126,16 +126,13 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
     """Return the settings with some values replaced.
 
     where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
-    name, a value of another type, and a value outside the limits of its field. A setting of an
-    earlier version that no longer exists is ignored; see `models.removed_settings`.
+    name, a value of another type, and a value outside the limits of its field.
     """
     changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
     for name, value in values.items():
-        place = f"{where}.{name}" if where else name
         if name not in fields_of(type(config)):
-            if is_removed(place, value):
-                continue
             raise unknown_setting(config, name, where)
+        place = f"{where}.{name}" if where else name
         current = getattr(config, name)
         if dataclasses.is_dataclass(current):
             if not isinstance(value, Mapping):
@@ -151,6 +148,9 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
 
 def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
     """Return the error for an unknown setting; it names the tables that have such a setting."""
+    place = f"{where}.{name}" if where else name
+    if place in REMOVED:
+        return ConfigurationError(f"{place} was removed: {REMOVED[place].reason}")
     tables = [table for table in fields_of(type(config)) if name in fields_in(config, table)]
     if where or not tables:
         kind = f"setting in [{where}]" if where else "setting"
@@ -171,7 +171,6 @@ def overridden(config: C, assignments: Iterable[str]) -> C:
         path, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigurationError(f"setting '{assignment}'", "the form section.key=value")
-        refuse_removed(path.strip())
         nested: Any = text
         for name in reversed(path.strip().split(".")):
             nested = {name: nested}

@@ -1,1 +1,1 @@
-"""Presets and installed models."""
+"""TODO: the room."""

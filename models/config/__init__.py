@@ -1,1 +1,1 @@
-"""Settings of models, tokenizers, search and alignment. Imports no torch."""
+"""TODO: the room."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from models.encoders.recurrent_inference import read_padded, suits
-
 
 class PaddedRnn(nn.RNNBase):
     """Recurrent layers over padded sentences, in one direction or both."""
@@ -17,8 +15,6 @@ class PaddedRnn(nn.RNNBase):
         x (B, S, E) with mask (B, S); D directions, L layers. The backward direction begins at the
         end of each sentence.
         """
-        if suits(self, x):
-            return read_padded(self, x, mask)
         lengths = mask.sum(1).cpu()
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         outputs, last = super().forward(packed)

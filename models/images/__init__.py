@@ -1,1 +1,1 @@
-"""Images: opening, decoding, formats."""
+"""TODO: the room."""

@@ -30,16 +30,11 @@ class GruCell(nn.Module):
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         """Return the next state (R, 1, H) from the input's part of the gates (R, 3H)."""
         hidden = state[:, 0]
-        x, recurrent = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
-        return next_gru_state(x, recurrent, hidden)[:, None]
-
-
-def next_gru_state(x: Tensor, recurrent: Tensor, hidden: Tensor) -> Tensor:
-    """Return h' (R, H) from h (R, H) and the gates' parts (R, 3H) of the input and of h."""
-    size = hidden.shape[1]
-    (x_rz, x_n), (rz, n) = (part.split([2 * size, size], 1) for part in (x, recurrent))
-    reset, update = (x_rz + rz).sigmoid().chunk(2, 1)
-    return torch.lerp(tanh(torch.addcmul(x_n, reset, n)), hidden, update)
+        size = hidden.shape[1]
+        gates = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
+        (x_rz, x_n), (rz, n) = (part.split([2 * size, size], 1) for part in gates)
+        reset, update = (x_rz + rz).sigmoid().chunk(2, 1)
+        return torch.lerp(tanh(torch.addcmul(x_n, reset, n)), hidden, update)[:, None]
 
 
 class LstmCell(nn.Module):

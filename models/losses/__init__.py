@@ -1,1 +1,1 @@
-"""Training losses."""
+"""TODO: the room."""

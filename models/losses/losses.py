@@ -24,7 +24,6 @@ from models.base.types import Batch
 from models.config.tables import AttentionLossConfig
 from models.decoders.pooling import PoolingDecoder
 from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
-from models.numerics.products import TORCH, products
 
 SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
 
@@ -75,7 +74,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
         rows = max(1, SLICE_ELEMENTS // weight.shape[0])
         for start in range(0, features.shape[0], rows):
             part, labels = features[start : start + rows], target[start : start + rows]
-            logits = products().linear(part, matrix).float().add_(bias)  # (n, Y)
+            logits = nn.functional.linear(part, matrix).float().add_(bias)  # (n, Y)
             picked = logits.gather(1, labels[:, None]).squeeze(1)
             mean, peak = logits.mean(1), logits.amax(1)
             probabilities = logits.softmax(1)
@@ -116,12 +115,12 @@ class Gradients:
     def add(self, start: int, part: Tensor, grad_logits: Tensor, matrix: Tensor) -> None:
         """Add the gradient (n, Y) of one slice's logits."""
         self.bias += grad_logits.sum(0)
-        grad, used = grad_logits.to(part.dtype), products()
-        self.features[start : start + len(part)] = used.input_gradient(grad, matrix)
-        if part.dtype == torch.float32 and used is TORCH:
+        grad = grad_logits.to(part.dtype)
+        self.features[start : start + len(part)] = grad @ matrix
+        if part.dtype == torch.float32:
             self.weight.addmm_(grad.mT, part)
         else:
-            self.weight += used.weight_gradient(grad, part)
+            self.weight += grad.mT @ part
 
 
 class AttentionLoss:

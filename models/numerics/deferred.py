@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from models.numerics.linear import Linear
-from models.numerics.products import products
 
 Recorded = list[tuple[Tensor, Tensor]]  # inputs (R, I) and output gradients (R, O), one per step
 
@@ -60,7 +59,6 @@ class DeferredGradient:
         self.weight = layer.weight.detach().to(dtype)
         self.bias = None if layer.bias is None else layer.bias.detach().to(dtype)
         self.recorded, self.task = recorded, -1  # steps, and the backward pass that recorded them
-        self.products = products()
         self.anchor = Anchor.apply(layer.weight, layer.bias, recorded)  # type: ignore[no-untyped-call]
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -77,7 +75,7 @@ class StepFunction(torch.autograd.Function):
         """Map (..., I) to (..., O)."""
         ctx.save_for_backward(x)
         ctx.deferred = deferred
-        return deferred.products.linear(x, deferred.weight, deferred.bias)
+        return nn.functional.linear(x, deferred.weight, deferred.bias)
 
     @staticmethod
     @once_differentiable
@@ -89,7 +87,7 @@ class StepFunction(torch.autograd.Function):
             deferred.recorded.clear()
             deferred.task = task
         deferred.recorded.append((x.detach().flatten(0, -2), grad.flatten(0, -2)))
-        return deferred.products.input_gradient(grad, deferred.weight), grad.new_zeros(()), None
+        return grad @ deferred.weight, grad.new_zeros(()), None
 
 
 class Anchor(torch.autograd.Function):
@@ -99,7 +97,6 @@ class Anchor(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, bias: Tensor | None, recorded: Recorded) -> Tensor:
         """Return zero; every step takes it as an input, which orders the backward passes."""
         ctx.recorded, ctx.dtype, ctx.biased = recorded, weight.dtype, bias is not None
-        ctx.products = products()
         return weight.new_zeros(())
 
     @staticmethod
@@ -109,4 +106,4 @@ class Anchor(torch.autograd.Function):
         x, grad = (torch.cat(parts) for parts in zip(*ctx.recorded, strict=True))
         ctx.recorded.clear()  # the autograd graph may be retained and run backward again
         bias = grad.sum(0, dtype=ctx.dtype) if ctx.biased else None
-        return ctx.products.weight_gradient(grad, x).to(ctx.dtype), bias, None
+        return (grad.mT @ x).to(ctx.dtype), bias, None

@@ -2,8 +2,7 @@
 
 torch computes fp32 products with MKL, whose kernels for AMD processors do not use AVX-512. oneDNN,
 which torch contains for convolutions, takes less than half the time there. Both compute in fp32 and
-differ by rounding. With gradients, oneDNN is used if a setting says so (products.py); under
-autocast or on another device, torch's own product is used.
+differ by rounding. torch's own product is used with gradients, under autocast and on other devices.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from models.numerics.products import FEWEST, ONEDNN, has_onednn, products, suits, train_onednn
-
+FEWEST = 1 << 20  # multiplications from which on oneDNN is faster; measured with 1 to 320 rows
 CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -34,8 +32,6 @@ class Linear(nn.Linear):
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x W^T + b: (..., O) of x (..., I), W (O, I) and b (O,)."""
-    if torch.is_grad_enabled() and products() is ONEDNN and suits(x, weight):
-        return train_onednn(x, weight, bias)
     if (
         torch.is_grad_enabled()
         or x.dtype != torch.float32
@@ -52,7 +48,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 @functools.cache
 def prefers_onednn() -> bool:
     """Return True on an AMD processor if torch contains oneDNN's linear map."""
-    return has_onednn() and "AuthenticAMD" in _processor()
+    onednn = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return onednn and "AuthenticAMD" in _processor()
 
 
 def _processor() -> str:

@@ -10,6 +10,7 @@ from models.base.errors import DamagedError, ModelError, NotFoundError
 from models.base.files import write_text
 from models.base.settings import to_dict
 from models.config.tables import AlignConfig, ModelConfig
+from models.removed_settings import without_removed
 from models.sources import source_of
 from models.storage.digests import read_digests, write_files
 
@@ -42,7 +43,7 @@ class Shared(NamedTuple):
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """Return the content of a bundle's config.json.
+    """Return the content of a bundle's config.json, without settings that were removed.
 
     Raises ModelError if there is none, or if it is damaged or of another format.
     """
@@ -59,6 +60,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
                 "use the version of attn that wrote it",
             )
         _check_sections(settings)
+        settings = without_removed(settings, str(folder / NAME))
     except FileNotFoundError:
         raise _missing(folder) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -1,1 +1,1 @@
-"""Text: vocabularies, normalisation, languages, labels, words of a sentence."""
+"""TODO: the room."""

@@ -56,6 +56,7 @@ def _answer_all(frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
     from attncli.bulk.answers import AnsweringWorker
     from attncli.terminal import console
 
+    console.show_removed_settings()
     console.be_quiet()  # remarks about the model would be repeated by each worker
     worker = AnsweringWorker(frames.get().decode())
     while True:

@@ -1,1 +1,1 @@
-"""``attn bulk``."""
+"""TODO: the room."""

@@ -1,1 +1,1 @@
-"""``attn models compare``."""
+"""TODO: the room."""

@@ -1,1 +1,1 @@
-"""``attn evaluate``."""
+"""TODO: the room."""

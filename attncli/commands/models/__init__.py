@@ -1,1 +1,1 @@
-"""``attn models`` and its sub-commands."""
+"""TODO: the room."""

@@ -1,1 +1,1 @@
-"""``attn train``."""
+"""TODO: the room."""

@@ -106,9 +106,7 @@ def train(
     config = settings(
         *named,
         preset,
-        [
-            *(set or []),
-        ],
+        set or [],
         start=start,
         images=given,
         labels=LabelFiles(labels, dev_labels),

@@ -9,6 +9,7 @@ import typer
 from attncli.commands.train.files import ARGUMENTS
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
+from attncli.terminal import console
 from attncli.training.distributed.rank import Rank
 from models.base.errors import ModelError
 
@@ -29,6 +30,7 @@ def compute_shards(rank: Rank, options: OpenOptions) -> None:
     """
     from attncli.training.run.follower import LeaderLost, follow  # imports torch
 
+    console.be_quiet()  # process 0 writes the remarks
     try:
         follow(rank, lambda: open_device(rank, options))
     except ModelError as error:

@@ -1,1 +1,1 @@
-"""Images as data: files named on a command line, captions, cached features."""
+"""TODO: the room."""

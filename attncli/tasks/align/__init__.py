@@ -1,1 +1,1 @@
-"""Word alignment: input, run, outputs, scores."""
+"""TODO: the room."""

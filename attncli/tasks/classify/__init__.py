@@ -1,1 +1,1 @@
-"""Classification of text: input, run, outputs, scores."""
+"""TODO: the room."""

@@ -1,1 +1,1 @@
-"""Translation: input, run, outputs, scores."""
+"""TODO: the room."""

@@ -139,7 +139,7 @@ class ShardedStepper(Stepper):
             tokens = int(batch.target_mask.sum())
             loss, nll = self.gradients(batch, tokens=1)
             return ShardSums(loss, nll, tokens, 0.0, len(numbers))
-        with self.products():
+        with self.autocast():
             found = shard.reward_loss(self.state.model, batch, numbers)
         autograd.backward(found.loss)
         reward = found.reward * len(numbers)

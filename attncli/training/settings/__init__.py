@@ -1,1 +1,1 @@
-"""Settings of a training run."""
+"""TODO: the room."""

@@ -207,12 +207,6 @@ class TrainConfig:
         "faster one (GPU: bf16 if supported)",
         choices=("auto", "fp32", "bf16"),
     )
-    products: str = option(
-        "torch",
-        "library of fp32 matrix products on a CPU: torch, or onednn, which takes about half the "
-        "time on AMD processors and rounds differently",
-        choices=("torch", "onednn"),
-    )
     seed: int = option(
         1, "random seed of initial weights, data order and dropout", at_most=MAX_SEED
     )

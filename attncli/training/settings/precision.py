@@ -153,8 +153,6 @@ def _key(config: RunConfig, prepared: Prepared) -> str:
         "vocabulary": list(sizes_of(prepared.tokenizer, config.model.family)),
         "batch": [config.train.batch_tokens, config.train.r_drop, config.train.encoder_from == 1],
     }
-    if config.train.products != "torch":
-        facts["products"] = config.train.products
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 

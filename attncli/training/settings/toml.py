@@ -8,6 +8,7 @@ from typing import Any
 from models.base.errors import ConfigurationError
 from models.base.parsing import parse_toml
 from models.base.settings import fields_of
+from models.removed_settings import without_removed
 
 
 def to_toml(config: Any, *, without: Collection[str] = ()) -> str:
@@ -42,10 +43,14 @@ def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable
 
 
 def from_toml(text: str, name: str) -> dict[str, Any]:
-    """Return the tables of a TOML file; a ModelError with the line if it does not parse."""
+    """Return the tables of a TOML file, without settings that were removed.
+
+    Raises ModelError with the line if it does not parse.
+    """
     try:
-        return parse_toml(text)
+        tables = parse_toml(text)
     except ValueError as error:
         raise ConfigurationError(
             f"{name} is not TOML ({error})", "key = value lines in tables"
         ) from None
+    return without_removed(tables, name)

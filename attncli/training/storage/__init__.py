@@ -1,1 +1,1 @@
-"""The run folder: checkpoints, log, lock, prepared data."""
+"""TODO: the room."""

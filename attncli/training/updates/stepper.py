@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -22,7 +20,6 @@ from models.base.errors import ModelError
 from models.base.types import Batch
 from models.losses.losses import AttentionLoss, LossSum
 from models.losses.r_drop import divergence
-from models.numerics.products import onednn_products
 
 
 class Stepper:
@@ -67,7 +64,7 @@ class Stepper:
         self.state.counters.step += 1
         found = []
         for batch, numbers in batches:
-            with self.products():
+            with self.autocast():
                 found.append(reward_loss(self.state.model, batch, numbers))
             autograd.backward(found[-1].loss / (found[-1].tokens * len(batches)))
         tokens = sum(part.tokens for part in found)
@@ -111,7 +108,7 @@ class Stepper:
 
         tokens: target tokens of all batches of the update.
         """
-        with self.products():
+        with self.autocast():
             features, loss, nll, more = self.forward(batch)
             total = loss + more
             if self.config.r_drop:
@@ -141,12 +138,9 @@ class Stepper:
             self.baselines.append(after)
         return features, loss, nll, more
 
-    @contextmanager
-    def products(self) -> Iterator[None]:
-        """Compute matrix products in the type of the run, and by the library of the run."""
-        autocast = torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
-        with onednn_products(self.config.products == "onednn"), autocast:
-            yield
+    def autocast(self) -> torch.autocast:
+        """Compute matrix products in the type of the run while the block runs."""
+        return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
 
     def clip(self) -> float:
         """Clip the gradient; return its norm before."""

@@ -1,1 +1,1 @@
-"""Ensembles: several models that search together."""
+"""TODO: the room."""

@@ -1,1 +1,1 @@
-"""Search of outputs: beam, greedy, sampling, constraints, minimum Bayes risk."""
+"""TODO: the room."""

@@ -23,7 +23,6 @@ from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.inference.search.top_tokens import TopTokens
 from models.numerics.packed import PackedMap
-from models.numerics.products import has_onednn
 
 if TYPE_CHECKING:
     from models.base.types import ExactOf
@@ -111,7 +110,9 @@ def check_search(config: SearchConfig) -> None:
 
 def has_fast_bf16() -> bool:
     """Return True if this processor computes products of bf16 by oneDNN."""
-    return has_onednn() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return torch.backends.mkldnn.is_available() and bool(
+        torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    )
 
 
 @torch.inference_mode()

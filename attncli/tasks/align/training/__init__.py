@@ -1,1 +1,1 @@
-"""Training of a word aligner in stages."""
+"""TODO: the room."""

@@ -1,1 +1,1 @@
-"""Comparison of captioners."""
+"""TODO: the room."""

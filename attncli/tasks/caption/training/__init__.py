@@ -1,1 +1,1 @@
-"""Captioned images as training data."""
+"""TODO: the room."""

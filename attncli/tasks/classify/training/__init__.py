@@ -1,1 +1,1 @@
-"""Labelled texts as training data."""
+"""TODO: the room."""

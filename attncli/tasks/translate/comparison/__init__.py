@@ -1,1 +1,1 @@
-"""Comparison of translators."""
+"""TODO: the room."""

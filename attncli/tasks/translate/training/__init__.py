@@ -1,1 +1,1 @@
-"""Sentence pairs as training data."""
+"""TODO: the room."""

@@ -1,0 +1,95 @@
+"""Settings, options and commands of earlier versions: read where stored, refused where typed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli import removed_options
+from attncli.shell import app
+from attncli.training.settings.config import RunConfig
+from attncli.training.settings.toml import from_toml
+from attncli.training.storage.folder import RunFolder, read_config
+from models.base.errors import ConfigurationError
+from models.base.settings import overridden
+from models.bundle import read_settings
+from models.removed_settings import REMOVED, RemovedSettingWarning, without_removed
+from tests.fixtures.before_restructuring import make
+
+PLACE = "train.products"
+TABLES = "data.corpora"  # a list, which the command line cannot change
+
+
+@pytest.mark.parametrize("place", [name for name in REMOVED if name.rpartition(".")[0] != TABLES])
+def test_a_removed_setting_is_refused_with_its_reason(place: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^{place} was removed: \w"):
+        overridden(RunConfig(), [f"{place}=1"])
+
+
+@pytest.mark.parametrize("name", removed_options.OPTIONS)
+def test_a_removed_option_answers_with_its_reason(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["translate", name]) == 2
+    assert f"Error: {name} was removed: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", removed_options.COMMANDS)
+def test_a_removed_command_answers_with_its_reason(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run([*name.split(), "-x"]) == 2
+    assert f"Error: `attn {name}` was removed: " in capsys.readouterr().err
+
+
+def test_a_stored_setting_gives_a_warning_unless_it_had_no_effect() -> None:
+    stored: dict[str, Any] = {"train": {"products": "torch", "lr": 1}, "data": {"train": ["a"]}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kept = without_removed(stored, "config.toml")
+    assert kept == {**stored, "train": {"lr": 1}}
+    stored["train"]["products"] = "onednn"
+    with pytest.warns(RemovedSettingWarning, match=r"^config.toml: train.products has no effect"):
+        assert without_removed(stored, "config.toml") == kept
+
+
+def test_a_removed_setting_in_a_list_of_tables_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REMOVED, "data.corpora.weight", REMOVED[PLACE])
+    text = "[[data.corpora]]\nfiles = ['a']\nweight = 'torch'\n"
+    assert from_toml(text, "a.toml") == {"data": {"corpora": [{"files": ["a"]}]}}
+
+
+def test_a_run_folder_with_a_removed_setting_is_read(tmp_path: Path) -> None:
+    before = (make.HERE / "runs" / "finished" / "config.toml").read_text("utf-8")
+    (tmp_path / "config.toml").write_text(before, "utf-8")
+    expected = read_config(RunFolder(tmp_path))
+    changed = before.replace("[train]\n", '[train]\nproducts = "onednn"\n')
+    (tmp_path / "config.toml").write_text(changed, "utf-8")
+    with pytest.warns(RemovedSettingWarning, match=PLACE):
+        assert read_config(RunFolder(tmp_path)) == expected
+
+
+def test_a_command_says_once_that_a_setting_of_a_bundle_has_no_effect(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(make.HERE / "bundles" / "transformer", folder)
+    settings = read_settings(folder)
+    settings["search"]["gone"] = 3
+    (folder / "config.json").write_text(json.dumps(settings), "utf-8")
+    program = (
+        "import sys; from attncli import app; from models.removed_settings import *; "
+        "REMOVED['search.gone'] = RemovedSetting(1, 'a test'); app.main()"
+    )
+    command = [sys.executable, "-c", program, "translate", "-m", str(folder), "the dog"]
+    shown = subprocess.run(command, capture_output=True, text=True)
+    assert (shown.returncode, shown.stdout.count("\n")) == (0, 1)
+    remark = f"{folder}/config.json: search.gone has no effect. It was removed: a test\n"
+    assert shown.stderr.startswith(remark) and shown.stderr.count("no effect") == 1
+    quiet = subprocess.run([*command, "-q"], capture_output=True, text=True)
+    assert "no effect" not in quiet.stderr
