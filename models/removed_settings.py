@@ -22,6 +22,7 @@ ALIGNER = "the alignment layer of attn align train learns from word links"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
     "data.alignments": RemovedSetting("", ALIGNER),
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
+    "data.shuffle_window": RemovedSetting(2**24, "an epoch shuffles all pairs"),
     "train.attention.guide": RemovedSetting(0.05, ALIGNER),
     "train.attention.guide_head": RemovedSetting(1, ALIGNER),
     "train.attention.guide_layer": RemovedSetting(0, ALIGNER),

@@ -49,15 +49,7 @@ def epoch_plan(
     both_sides: sort by target and source length instead of the longer side alone. This pads less,
     but mostly the same pairs share a batch in every epoch. Runs of earlier versions use it.
     """
-    return shuffled_batches(
-        examples, batch_tokens, random=np.random.default_rng([seed, epoch]), both_sides=both_sides
-    )
-
-
-def shuffled_batches(
-    examples: Examples, batch_tokens: int, *, random: np.random.Generator, both_sides: bool
-) -> list[np.ndarray]:
-    """Return batches of all examples in random order; see `epoch_plan`."""
+    random = np.random.default_rng([seed, epoch])
     order = random.permutation(examples.count)
     positions = np.maximum(*examples.lengths)
     plan: list[np.ndarray] = []

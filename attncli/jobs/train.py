@@ -42,6 +42,7 @@ from attncli.training.storage.folder import (
     START,
     RunFolder,
     claim,
+    reordered,
     store_precision,
     with_stored_choices,
 )
@@ -101,7 +102,7 @@ def lead(
         hardware.retain_freed_memory()
         hardware.limit_kernel_caches()
         config, remark = precision(folder, config, data, torch.device(device))
-        data = data.remarking(remark)
+        data = data.remarking(remark).remarking(reordered(folder, data.prepared.examples.count))
         run = open_run(folder, config, data, torch.device(device))
         world = assemble(run, meeting, progress, stop_requested)
         share_state(run.state, world)

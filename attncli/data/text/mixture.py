@@ -43,11 +43,6 @@ class Direction(NamedTuple):
     prefix: tuple[int, ...] = ()  # tokens in front of the source
     weight: float = 1.0  # factor on its share of an epoch
 
-    def part(self, start: int, stop: int) -> Direction:
-        """Return consecutive pairs, with weight 1."""
-        source, target = (side.part(start, stop) for side in (self.source, self.target))
-        return self._replace(source=source, target=target, weight=1.0)
-
     @property
     def pairs(self) -> int:
         """Number of pairs."""

@@ -6,10 +6,9 @@ from 65,536 tokens on), and `.offsets`, the position of each sentence. `token_wr
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -40,19 +39,6 @@ class Side:
         """Return the lengths (n,) of some sentences in tokens."""
         found: np.ndarray = self.offsets[numbers + 1] - self.offsets[numbers]
         return found
-
-    def part(self, start: int, stop: int) -> Side:
-        """Return consecutive sentences."""
-        return Side(self.ids, self.offsets[start : stop + 1])
-
-    def release(self) -> None:
-        """Drop the mapped pages of the files from memory; they are read again when needed."""
-        for array in (self.ids, self.offsets):
-            base: Any = array
-            while isinstance(base, np.ndarray):
-                base = base.base
-            if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-                base.madvise(mmap.MADV_DONTNEED)
 
     def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the ids (B, T) of some sentences, and their mask (B, T)."""
@@ -92,37 +78,6 @@ class TokenPairs:
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some pairs."""
         return teacher_forcing_batch(*self.source.padded(numbers), *self.target.padded(numbers))
-
-
-@dataclass(frozen=True)
-class SelectedPairs:
-    """Some pairs of a tokenised corpus."""
-
-    pairs: TokenPairs
-    numbers: np.ndarray  # (n,)
-
-    @property
-    def count(self) -> int:
-        """Number of selected pairs."""
-        return len(self.numbers)
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (n,) of every source and of every target, in tokens."""
-        source, target = self.pairs.source, self.pairs.target
-        return source.lengths_of(self.numbers), target.lengths_of(self.numbers)
-
-    @property
-    def shared(self) -> None:
-        """None: every pair has a source of its own."""
-
-    def at(self, epoch: int) -> SelectedPairs:
-        """Return the same pairs in every epoch."""
-        return self
-
-    def batch(self, numbers: np.ndarray) -> Batch:
-        """Return the padded batch of some of the selected pairs."""
-        return self.pairs.batch(self.numbers[numbers])
 
 
 class Dropped(NamedTuple):

@@ -82,12 +82,6 @@ class DataConfig:
         "mistakes",
         at_most=1,
     )
-    shuffle_window: int = option(
-        2**24,
-        "number of sentence pairs that are shuffled at once; a larger corpus is shuffled in two "
-        "levels: its chunks, then the pairs of each window",
-        least=1,
-    )
     max_length: int = option(
         256, "longest side of a training pair in tokens; longer pairs are left out", least=1
     )

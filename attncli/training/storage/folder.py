@@ -19,14 +19,15 @@ finished.json            in place of checkpoint, snapshots and data/ after `attn
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from attncli.training.settings.changes import differences
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.storage.lock import NAME as LOCK
 from models.base.errors import ModelError
@@ -35,10 +36,8 @@ from models.base.parsing import parse_json
 from models.base.settings import from_dict
 from models.storage.settings import WEIGHTS
 
-C = TypeVar("C", TrainConfig, DataConfig)
 EARLIER = (  # settings of versions that did not store them
     ("train", "sort", "both_sides"),
-    ("data", "shuffle_window", 10**18),  # the whole corpus was shuffled at once
 )
 START = "start"  # the initial model among the hashes of a run's inputs
 
@@ -153,25 +152,32 @@ def read_config(folder: RunFolder) -> RunConfig:
 def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
     """Return the settings with the choices that a run was started with.
 
-    The defaults of batch order, metric and shuffle window have changed; a run of an earlier version
-    continues with its own. The precision was chosen when the run started, if train.precision is
-    auto. A run of several processes continues with its shards in any number of processes.
+    The defaults of batch order and metric have changed; a run of an earlier version continues with
+    its own. The precision was chosen when the run started, if train.precision is auto. A run of
+    several processes continues with its shards in any number of processes.
     """
     stored = read_config(folder)
     names = ("sort", "metric", "precision", "shards")
-    return replace(
-        config,
-        train=with_stored(config.train, stored.train, names),
-        data=with_stored(config.data, stored.data, ("shuffle_window",)),
-    )
+    return replace(config, train=with_stored(config.train, stored.train, names))
 
 
-def with_stored(config: C, stored: C, names: Iterable[str]) -> C:
+def reordered(folder: RunFolder, pairs: int) -> str:
+    """Return a remark if a run was begun with another shuffle, in windows; "" otherwise.
+
+    pairs: number of training pairs.
+    """
+    window = re.search(r"^shuffle_window = (\d+)$", folder.config.read_text("utf-8"), re.M)
+    if not (window and int(window[1]) < pairs and folder.checkpoint.exists()):
+        return ""
+    return "this version shuffles all pairs at once: the rest of the epoch has another order"
+
+
+def with_stored(config: TrainConfig, stored: TrainConfig, names: Iterable[str]) -> TrainConfig:
     """Return settings in which the named ones, where they have their defaults, are the stored."""
     kept = {
         name: getattr(stored, name)
         for name in names
-        if getattr(config, name) == getattr(type(config), name)
+        if getattr(config, name) == getattr(TrainConfig, name)
     }
     return replace(config, **kept)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from attncli.data.batching import Examples, epoch_plan
-from attncli.data.text.windows import WindowedExamples, WindowedPlan
 from attncli.training.settings.config import TrainConfig
 from models.encoders.pretrained import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
@@ -19,7 +17,7 @@ class Epoch(NamedTuple):
 
     number: int  # from 0
     examples: Examples
-    plan: Sequence[np.ndarray]  # batches, as arrays of example numbers
+    plan: list[np.ndarray]  # batches, as arrays of example numbers
 
 
 def start_epoch(
@@ -31,11 +29,8 @@ def start_epoch(
     return Epoch(number, examples, batches_of(examples, config, number))
 
 
-def batches_of(examples: Examples, config: TrainConfig, number: int = 0) -> Sequence[np.ndarray]:
+def batches_of(examples: Examples, config: TrainConfig, number: int = 0) -> list[np.ndarray]:
     """Return the batches of an epoch, as arrays of example numbers, in training order."""
-    if isinstance(examples, WindowedExamples):
-        both_sides = config.sort == "both_sides"
-        return WindowedPlan(examples, config.batch_tokens, both_sides=both_sides)
     return epoch_plan(
         examples,
         config.batch_tokens,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attncli.data.text import corpus, tokens
-from attncli.data.text.mixture import Direction, shares_of
+from attncli.data.text.mixture import Direction, Mixture, shares_of
 from attncli.tasks.translate.training.data import (
     sampled_lines,
     write_corpus,
@@ -17,7 +17,7 @@ from attncli.tasks.translate.training.data import (
 )
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
-from attncli.tasks.translate.training.variation import mixed
+from attncli.tasks.translate.training.variation import variation_of
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import DataConfig, RunConfig
@@ -79,7 +79,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
     tokenizer = Tokenizer.read(folder)
     directions = directions_in(config.data.corpora, stored, tokenizer)
     empty, long = (sum(column) for column in zip(*dropped, strict=True))
-    examples = mixed(directions, tokenizer, config)
+    examples = Mixture.of(directions, tokenizer, variation_of(config))
     remarks = (described(config, examples.directions),)
     return Prepared(tokenizer, examples, tokens.Dropped(empty, long), remarks=remarks)
 
