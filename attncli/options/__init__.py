@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Options of commands: conversion, sharing, and what several commands do with them."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""The program: table of commands, help pages, completion, exit status."""

@@ -29,7 +29,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from attncli import __version__
 from attncli.options.conversion import convert_quickly
-from attncli.removed_options import removed_command, removed_option
+from attncli.shell.removed_options import removed_command, removed_option
 from attncli.shell.termination import Termination
 from attncli.terminal import console
 from models.base.errors import ModelError
@@ -183,7 +183,7 @@ def summary(name: str) -> str:
     A regular expression reads it, because parsing all command files takes 60 ms.
     """
     module, _, function = COMMANDS[name].partition(":")
-    path = Path(__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    path = Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".py")
     found = re.search(
         rf'^def {function}\(.*?^    """(.+?)(?:"""|$)', path.read_text("utf-8"), re.M | re.S
     )

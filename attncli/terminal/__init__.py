@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""The terminal: the only writer to stderr, widths, escapes, durations."""

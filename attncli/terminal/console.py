@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from attncli.terminal.escapes import printable
 from models.base.errors import ModelError
-from models.removed_settings import RemovedSettingWarning
+from models.base.removed_settings import RemovedSettingWarning
 
 INTERVAL = 10.0  # seconds between two lines of progress
 

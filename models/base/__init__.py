@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Errors, files, limits, registries and types: imports nothing of the other rooms."""

@@ -19,7 +19,7 @@ from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import is_name as is_registered
 from models.base.registry import missing_packages_hint, package_hint
 from models.base.registry import names as registered_names
-from models.removed_settings import REMOVED
+from models.base.removed_settings import REMOVED
 
 C = TypeVar("C")
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}

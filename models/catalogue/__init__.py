@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Presets and installed models."""

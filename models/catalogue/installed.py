@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from models.base.errors import InputError, NotFoundError, unknown_name
 
-BOX = Path(__file__).with_name("pretrained")
+BOX = Path(__file__).parents[1] / "pretrained"
 RUNS = Path("runs")
 MODELS_VARIABLE = "ATTN_MODELS"
 LISTED = 8  # models named in a message

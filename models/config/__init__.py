@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Settings of models, tokenizers, search and alignment. Imports no torch."""

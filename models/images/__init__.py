@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Images: opening, decoding, formats."""

@@ -56,7 +56,7 @@ class Translator(TorchModel, TextTranslator):
         """Return this model with an output layer in bf16 for search; the weights are shared.
 
         The model must be on a processor for which `has_fast_bf16` is true; see
-        models/inference/search/rounded_output.py. Raises ConfigurationError if the default search settings
+        search/rounded_output.py. Raises ConfigurationError if the default search settings
         are for samples or a shortlist.
         """
         rounded_output.check_search(self.search)

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Layers shared by encoders and decoders: embeddings, positions, feed-forward blocks, cells."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Training losses."""

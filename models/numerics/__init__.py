@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Kernels: linear maps, packed weights, dropout, deferred gradients, energies of scores."""

@@ -1,6 +1,6 @@
 """Packed weights: linear maps of a search in the memory layout of oneDNN.
 
-oneDNN (see models/numerics/linear.py) computes without converting the weights at each step if they are
+oneDNN (see linear.py) computes without converting the weights at each step if they are
 packed once: up to 1.7 times as fast. Sums are those of fp32, in another order. Each search, or
 stream of searches, packs them anew, because weights change between searches during training.
 """

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""The files of a bundle: settings, weights, digests, archives. Builds no model."""

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from models.base.errors import DamagedError, ModelError, NotFoundError
 from models.base.files import write_text
+from models.base.removed_settings import without_removed
 from models.base.settings import to_dict
 from models.config.tables import AlignConfig, ModelConfig
-from models.removed_settings import without_removed
 from models.sources import source_of
 from models.storage.digests import read_digests, write_files
 

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Text: vocabularies, normalisation, languages, labels, words of a sentence."""

@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from attncli import removed_options
-from attncli.shell import app
+from attncli.shell import app, removed_options
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.toml import from_toml
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ConfigurationError
+from models.base.removed_settings import REMOVED, RemovedSettingWarning, without_removed
 from models.base.settings import overridden
 from models.bundle import read_settings
-from models.removed_settings import REMOVED, RemovedSettingWarning, without_removed
 from tests.fixtures.before_restructuring import make
 
 PLACE = "train.products"
@@ -83,7 +82,7 @@ def test_a_command_says_once_that_a_setting_of_a_bundle_has_no_effect(tmp_path: 
     settings["search"]["gone"] = 3
     (folder / "config.json").write_text(json.dumps(settings), "utf-8")
     program = (
-        "import sys; from attncli import app; from models.removed_settings import *; "
+        "import sys; from attncli.shell import app; from models.base.removed_settings import *; "
         "REMOVED['search.gone'] = RemovedSetting(1, 'a test'); app.main()"
     )
     command = [sys.executable, "-c", program, "translate", "-m", str(folder), "the dog"]

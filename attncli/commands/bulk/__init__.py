@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""``attn bulk``."""

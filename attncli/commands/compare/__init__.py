@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""``attn models compare``."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""``attn models`` and its sub-commands."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Alignments as data: pairs, links, files of other programs."""

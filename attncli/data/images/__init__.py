@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Images as data: files named on a command line, captions, cached features."""

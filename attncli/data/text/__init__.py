@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Text as data: parallel corpora, tokens, mixtures of directions."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Word alignment: input, run, outputs, scores."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Captioning of images: input, run, outputs, scores."""

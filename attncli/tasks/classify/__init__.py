@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Classification of text: input, run, outputs, scores."""

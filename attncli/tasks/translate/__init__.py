@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Translation: input, run, outputs, scores."""

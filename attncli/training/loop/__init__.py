@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""The training loop: a generator of events."""

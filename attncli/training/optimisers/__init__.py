@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from torch import nn
 
 from attncli.training.optimisers.adam import adam, adamw
-from attncli.training.optimisers.base import ParameterGroup, Optimiser
+from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.optimisers.muon import muon
 from attncli.training.optimisers.rmsprop import rmsprop
 from attncli.training.settings.config import TrainConfig

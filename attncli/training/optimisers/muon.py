@@ -21,7 +21,7 @@ import torch
 from torch import nn
 
 from attncli.training.optimisers.adam import adam
-from attncli.training.optimisers.base import ParameterGroup, Optimiser
+from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers.blocks import Embedding

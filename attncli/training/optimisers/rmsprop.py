@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from attncli.training.optimisers.base import ParameterGroup, Optimiser
+from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder
 

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""A run from its settings to its bundle."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Settings of a training run."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from models.base.errors import ConfigurationError
 from models.base.parsing import parse_toml
+from models.base.removed_settings import without_removed
 from models.base.settings import fields_of
-from models.removed_settings import without_removed
 
 
 def to_toml(config: Any, *, without: Collection[str] = ()) -> str:

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""The run folder: checkpoints, log, lock, prepared data."""

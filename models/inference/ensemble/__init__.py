@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Ensembles: several models that search together."""

@@ -1,4 +1,4 @@
-"""Several text models that translate together: an ensemble; see models/inference/ensemble/mean.py."""
+"""Several text models that translate together: an ensemble; see mean.py."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Search of outputs: beam, greedy, sampling, constraints, minimum Bayes risk."""

@@ -1,7 +1,8 @@
 """Interface between search and a model.
 
-`EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these three methods can be
-searched: `EnsembleBackend` (models/inference/ensemble/mean.py) averages the probabilities of several.
+`EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these
+three methods can be searched: `EnsembleBackend` (models/inference/ensemble/mean.py) averages the
+probabilities of several.
 """
 
 from __future__ import annotations

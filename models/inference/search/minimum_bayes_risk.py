@@ -5,8 +5,7 @@
     w(y') is proportional to p(y' | x)^mbr_scale in an n-best list, and equal for samples, whose
     frequency already follows p
 
-u is a utility, see models/inference/search/utilities.py. Sources: Kumar and Byrne 2004; Eikema and Aziz
-2020, 2022.
+u is a utility, see utilities.py. Sources: Kumar and Byrne 2004; Eikema and Aziz 2020, 2022.
 """
 
 from __future__ import annotations

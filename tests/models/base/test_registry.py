@@ -67,7 +67,8 @@ def test_the_facade_lists_and_builds() -> None:
 def test_looking_at_the_zoo_imports_no_torch() -> None:
     code = """
 import sys
-import models, models.config.tables, models.base.errors, models.base.registry, models.text.tokenizer, models.base.types
+import models, models.config.tables, models.base.errors, models.base.registry
+import models.text.tokenizer, models.base.types
 import models.base.files, models.catalogue.presets
 for preset in models.list_models():
     models.info(preset)

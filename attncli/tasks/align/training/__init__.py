@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Training of a word aligner in stages."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attncli.data.word_links import WordLinks, target_weights, token_links, with_end_mark
+from attncli.data.alignments.word_links import WordLinks, target_weights, token_links, with_end_mark
 from attncli.terminal.plurals import counted
 from models.alignment.encoded import Encoded, as_batch, encode
 from models.base.errors import ModelError

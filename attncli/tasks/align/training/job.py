@@ -17,8 +17,8 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from attncli.data.alignments.word_links import read_word_links
 from attncli.data.text.corpus import fingerprint, read_pairs
-from attncli.data.word_links import read_word_links
 from attncli.tasks.align.training.translator import check_translator
 from attncli.training.interfaces import Progress
 from attncli.training.run.command_line import settings

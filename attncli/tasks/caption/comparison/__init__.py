@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Comparison of captioners."""

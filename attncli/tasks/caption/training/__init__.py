@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Captioned images as training data."""

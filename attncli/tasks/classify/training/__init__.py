@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Labelled texts as training data."""

@@ -1,1 +1,1 @@
-"""TODO: the room."""
+"""Sentence pairs as training data."""

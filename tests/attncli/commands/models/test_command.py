@@ -42,7 +42,8 @@ def test_the_list_has_every_name_with_a_line_and_a_paper(
 
 
 def test_the_list_imports_no_torch() -> None:
-    code = "import sys; from attncli.shell.app import run; run(['models']); print('torch' in sys.modules)"
+    code = "from attncli.shell.app import run; run(['models'])"
+    code += "; import sys; print('torch' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.stdout.endswith("\nFalse\n")
 

@@ -49,7 +49,7 @@ def without_removed(values: Mapping[str, Any], file: str, where: str = "") -> di
     Warn about each that is not at its default. file: where they are stored, for the message. where:
     the dotted place of `values`.
     """
-    kept = {}
+    kept: dict[str, Any] = {}
     for name, value in values.items():
         place = f"{where}.{name}" if where else name
         if place in REMOVED:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.word_links import read_word_links, target_weights, token_links
+from attncli.data.alignments.word_links import read_word_links, target_weights, token_links
 from models.base.errors import ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units

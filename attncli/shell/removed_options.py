@@ -1,6 +1,6 @@
 """Options and commands of earlier versions, and why they were removed: answers to old scripts.
 
-To remove an option or a command, add one row. Settings are in models/removed_settings.py.
+To remove an option or a command, add one row. Settings are in models.base.removed_settings.py.
 """
 
 from __future__ import annotations
