@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Literal
 
-from models.inference.ctranslate2.engines import ExportPrecision
+from models.inference.ctranslate2.engines import ComputePrecision
 
 Program = Literal["ctranslate2", "onnx"]
 EXPORTERS: dict[Program, str] = {  # modules whose `export` writes a bundle into a new folder
@@ -15,7 +15,7 @@ EXPORTERS: dict[Program, str] = {  # modules whose `export` writes a bundle into
 }
 
 
-def export(bundle: Path, folder: Path, to: Program, precision: ExportPrecision) -> None:
+def export(bundle: Path, folder: Path, to: Program, precision: ComputePrecision) -> None:
     """Write the model of a bundle into a new folder.
 
     Raises ModelError if the folder exists, or the model cannot be written for the program.

@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
-    # logits (B, n) in fp32 of tokens (B, n) after hypotheses (B, n), numbered over the whole batch
-    ExactOf = Callable[[Tensor, Tensor], Tensor]
-
-
 Link = tuple[int, int]  # source unit, target unit, counted from 0
 Span = tuple[int, int]  # first character of a text, and the one after the last
 
@@ -96,7 +92,6 @@ class DecodingStep(NamedTuple):
     logits: Tensor  # (R, Y) in float32
     state: Any
     weights: Tensor | None = None  # (R, S) attention weights, if requested
-    exact: ExactOf | None = None  # logits in fp32, if `logits` are rounded
 
     def log_total(self, peaks: Tensor) -> Tensor:
         """Return the logarithm (R,) of the sum of exp(logit), given the greatest logits (R,).

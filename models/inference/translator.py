@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +12,6 @@ from models.base.errors import ConfigurationError
 from models.base.types import Memory
 from models.bundle import Bundle
 from models.config.tables import SearchConfig
-from models.inference.search import rounded_output
 from models.inference.search.backend import Backend
 from models.inference.search.batching import pad
 from models.inference.search.beam import search
@@ -36,7 +34,6 @@ class Translator(TorchModel, TextTranslator):
     """A text model on a device. Its output for a text does not depend on the batch."""
 
     source = "text"
-    bf16 = False  # True if the output layer computes in bf16; see `with_bf16`
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
@@ -51,18 +48,6 @@ class Translator(TorchModel, TextTranslator):
         if search.shortlist and (self.to or not self.languages):
             self._shortlist(self.to)
         return super().with_search(search)
-
-    def with_bf16(self) -> Self:
-        """Return this model with an output layer in bf16 for search; the weights are shared.
-
-        The model must be on a processor for which `has_fast_bf16` is true; see
-        search/rounded_output.py. Raises ConfigurationError if the default search settings
-        are for samples or a shortlist.
-        """
-        rounded_output.check_search(self.search)
-        other = copy.copy(self)
-        other.bf16 = True
-        return other
 
     def memory(self, sources: Sequence[EncodedText]) -> Memory:
         """Return the memory of encoded texts, padded to the longest."""
@@ -128,9 +113,6 @@ class Translator(TorchModel, TextTranslator):
 
     def _backend(self, to: str, config: SearchConfig) -> tuple[Backend, SearchConfig]:
         """Return what is searched, the model or its shortlist, and the settings of the search."""
-        if self.bf16:
-            rounded_output.check_search(config)
-            return rounded_output.RoundedBackend(self.model), config
         if not config.shortlist:
             return self.model, config
         return ShortlistBackend(self.model, self._shortlist(to)), replace(config, shortlist=False)

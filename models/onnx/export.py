@@ -24,7 +24,7 @@ from models.base.places import imported
 from models.bundle import Bundle, read
 from models.encoders.intra import IntraEncoder
 from models.families.encoder_decoder import EncoderDecoder
-from models.inference.ctranslate2.engines import ExportPrecision
+from models.inference.ctranslate2.engines import ComputePrecision
 from models.onnx.graphs import MEMORY, NEXT, STATE, EncoderGraph, StepGraph, WholeGraph
 from models.onnx.inputs import GraphInputs
 from models.onnx.recurrence import with_onnx_recurrence
@@ -37,7 +37,7 @@ from models.text.tokenizer import END, NEVER_OUTPUT, PAD, START, UNKNOWN
 FORMAT = 1
 
 
-def export(bundle: Path, folder: Path, precision: ExportPrecision = "fp32") -> None:
+def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:
     """Write the model of a bundle as ONNX graphs into a new folder.
 
     Raises ModelError if the folder exists, the bundle is damaged, a package is missing, or the

@@ -16,7 +16,7 @@ from attncli.render.columns import size
 from attncli.terminal import console
 from models.base.errors import ModelError
 from models.catalogue.installed import find_model, installed
-from models.inference.ctranslate2.engines import ExportPrecision
+from models.inference.ctranslate2.engines import ComputePrecision
 from models.storage.about import About
 from models.storage.settings import Precision
 
@@ -81,7 +81,7 @@ def export(
     *,
     to: Annotated[Program, typer.Option(help="Program that will run the model.")],
     precision: Annotated[
-        ExportPrecision, typer.Option(help="Precision of the weights; int8 for ctranslate2 only.")
+        ComputePrecision, typer.Option(help="Precision of the weights; int8 for ctranslate2 only.")
     ] = "fp32",
 ) -> None:
     """Write a model for another program.

@@ -113,8 +113,7 @@ PrecisionName = Annotated[
     ComputePrecision,
     typer.Option(
         "--precision",
-        help="Precision of the computation; int8 needs ctranslate2. bf16 is that of torch's output "
-        "layer: outputs may differ from fp32 and depend on the batch.",
+        help="Precision of the computation; int8 needs ctranslate2.",
     ),
 ]
 AUTO = "auto"

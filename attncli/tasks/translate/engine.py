@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.terminal import console
 from models.base.errors import ConfigurationError, DamagedError
 from models.base.settings import from_dict
 from models.catalogue.installed import chosen_model
@@ -19,15 +18,13 @@ from models.inference.ctranslate2.engines import ComputePrecision, Engine, obsta
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
 
-LEAST_GAIN = 1.05  # fp32 is used unless an output layer in bf16 is this many times as fast
-
 
 @dataclass(frozen=True)
 class EngineOptions:
     """Choice of the engine that translates."""
 
     engine: Engine = "auto"  # auto: ctranslate2 where it can, torch otherwise
-    precision: ComputePrecision = "fp32"  # int8 only with ctranslate2, bf16 only with torch
+    precision: ComputePrecision = "fp32"  # int8 only with ctranslate2
     attention: str = ""  # option that needs attention weights, which only torch computes
 
 
@@ -42,8 +39,6 @@ def open_text_models(
             "--engine ctranslate2 with several models", "one model", "leave out --engine"
         )
     _refuse_int8(engine, "several models")
-    if engine.precision == "bf16":
-        raise ConfigurationError("--precision bf16 with several models", "one model")
     if options.search.get("shortlist"):
         raise ConfigurationError(
             "--shortlist with several models", "one model", "leave out --shortlist"
@@ -60,8 +55,6 @@ def open_text_model(
     Raises ModelError if CTranslate2 or int8 is chosen for what only torch can do.
     """
     path = chosen_model(model, "translate")
-    if engine.precision == "bf16":
-        return _open_bf16(path, options, engine)
     if engine.engine == "torch":
         _refuse_int8(engine, "--engine torch")
         return loading.open_translator(path, options)
@@ -76,24 +69,6 @@ def open_text_model(
         _refuse_int8(engine, reason)
         return loading.open_translator(path, options)
     return _open_ctranslate2(path, options, engine)
-
-
-def _open_bf16(path: Path, options: OpenOptions, engine: EngineOptions) -> TextTranslator:
-    """Open a model with torch and an output layer in bf16, or in fp32 if that is as fast."""
-    if engine.engine == "ctranslate2":
-        raise ConfigurationError(
-            "--precision bf16 with --engine ctranslate2", "torch", "leave out --engine"
-        )
-    translator = loading.open_translator(path, options)
-    from models.inference.search.rounded_output import bf16_gain, check_search, has_fast_bf16
-
-    check_search(translator.search)
-
-    on_processor = translator.device.type == "cpu"
-    if on_processor and has_fast_bf16() and bf16_gain(translator.model) >= LEAST_GAIN:
-        return translator.with_bf16()
-    console.say("--precision bf16 is no faster than fp32 here: fp32 is used")
-    return translator
 
 
 def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -> TextTranslator:

@@ -1,7 +1,6 @@
 """Engines that search the outputs of a text model. No torch.
 
-torch         every family, search method and device; attention weights; fp32, or an output
-              layer in bf16
+torch         every family, search method and device; attention weights; fp32
 ctranslate2   text Transformers on the processor, beam or greedy search; fp32 or int8
 """
 
@@ -17,8 +16,7 @@ from models.inference.ctranslate2.translator import MOST_POSITIONS
 from models.storage.settings import family_of, read_settings
 
 Engine = Literal["auto", "torch", "ctranslate2"]
-ComputePrecision = Literal["fp32", "int8", "bf16"]  # int8: ctranslate2; bf16: torch
-ExportPrecision = Literal["fp32", "int8"]
+ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
 
 
 def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:

@@ -18,7 +18,7 @@ from models.base.files import check_new_folder, write_new_folder
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig, SearchConfig
-from models.inference.ctranslate2.engines import ExportPrecision, unsuitable
+from models.inference.ctranslate2.engines import ComputePrecision, unsuitable
 from models.inference.ctranslate2.translator import table_size
 from models.storage.digests import check_digests
 from models.storage.settings import CARD, WEIGHTS, read_settings
@@ -26,7 +26,7 @@ from models.storage.settings import NAME as CONFIG
 from models.text.tokenizer import Tokenizer
 
 
-def export(bundle: Path, folder: Path, precision: ExportPrecision = "fp32") -> None:
+def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:
     """Write the model of a bundle, its tokenizer and its card into a new folder.
 
     Raises ModelError if the folder exists, the bundle is damaged, or the model is not a
@@ -38,7 +38,7 @@ def export(bundle: Path, folder: Path, precision: ExportPrecision = "fp32") -> N
     write_new_folder(folder, _exported(bundle, precision))
 
 
-def _exported(bundle: Path, precision: ExportPrecision) -> dict[str, bytes]:
+def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
     """Return the files of the folder by name."""
     from models.inference.ctranslate2.convert import converted, text_files
     from models.inference.ctranslate2.weights import read_weights

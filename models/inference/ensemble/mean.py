@@ -24,8 +24,6 @@ from models.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from models.base.types import ExactOf
-
 
 class MemberReadModes:
     """Read modes of an ensemble: those of its models with hard attention."""
@@ -100,7 +98,6 @@ class EnsembleStep(NamedTuple):
 
     log_probs: Tensor  # (R, Y)
     state: MemberStates
-    exact: ExactOf | None = None
 
     @property
     def logits(self) -> Tensor:

@@ -7,12 +7,9 @@ probabilities of several.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
-
-if TYPE_CHECKING:
-    from models.base.types import ExactOf
 
 
 class HasMask(Protocol):
@@ -39,10 +36,6 @@ class Step(Protocol):
     @property
     def log_probs(self) -> Tensor:
         """Log-probabilities (R, Y) of the next token; they may be changed in place."""
-
-    @property
-    def exact(self) -> ExactOf | None:
-        """Logits in fp32 of some tokens, if `logits` are rounded."""
 
     @property
     def state(self) -> Any:

@@ -26,7 +26,6 @@ from models.decoders.base import for_beams
 from models.inference.search.backend import Backend, HasMask, Step
 from models.inference.search.finished import FinishedBatch, Outputs
 from models.inference.search.hypotheses import Finished, beam_width, check_search, length_penalty
-from models.inference.search.rounded_output import SPARE, exact_best
 from models.inference.search.sampling import sample
 from models.inference.search.top_tokens import BlockedLogits, TopTokens, top_tokens
 from models.numerics.transfer import to_device
@@ -156,12 +155,8 @@ def candidates(log_probs: Tensor, step: Step, at_limit: list[bool], width: int) 
         limited = to_device(torch.tensor(at_limit), log_probs.device)
         truncated = (blocked.logits.argmax(1).view(count, beam) != END) & limited[:, None]
         blocked = BlockedLogits.of(only_end(blocked.logits, limited.repeat_interleave(beam)))
-    possible = beam * (blocked.logits.shape[1] - FIRST_OUTPUT)
-    wanted = min(2 * width, possible)
-    if step.exact is None:
-        return Candidates(top_tokens(log_probs, log_total, blocked, wanted), truncated)
-    best = top_tokens(log_probs, log_total, blocked, min(2 * width + SPARE, possible))
-    return Candidates(exact_best(best, log_probs, log_total, step.exact, wanted), truncated)
+    wanted = min(2 * width, beam * (blocked.logits.shape[1] - FIRST_OUTPUT))
+    return Candidates(top_tokens(log_probs, log_total, blocked, wanted), truncated)
 
 
 def only_end(logits: Tensor, limited: Tensor) -> Tensor:
