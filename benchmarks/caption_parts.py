@@ -11,7 +11,6 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +25,7 @@ class Times(NamedTuple):
 
     decoding: float  # of the processor, before the rest
     network: float  # of the processor, in the image network
-    search: float  # of the processor, in all other work: search and preparation of views
+    search: float  # of the processor, in all other work
     wall: float  # of all but decoding, by the clock on the wall
     occupied: float  # of that, in the image network; mean over the threads of torch
 
@@ -50,7 +49,7 @@ class Timed:
         return result
 
 
-def measure(folder: Path, model: Path, threads: int, views: int | None) -> Times:
+def measure(folder: Path, model: Path, threads: int) -> Times:
     """Caption the photos of a folder with the version of the program that is imported."""
     import torch
 
@@ -61,7 +60,6 @@ def measure(folder: Path, model: Path, threads: int, views: int | None) -> Times
     torch.set_num_threads(threads)
     retain_memory()  # as `attn caption` does
     captioner = load_captioner(model)
-    config = replace(captioner.search, views=views or captioner.search.views)
     size, files = captioner.image_size, sorted(folder.iterdir())
     begun = time.process_time()
     images = [captioner.reduced(open_image(file, least=size)) for file in files]
@@ -70,7 +68,7 @@ def measure(folder: Path, model: Path, threads: int, views: int | None) -> Times
     captioner.encoder.features = network  # type: ignore[assignment, method-assign]
     groups = [images[start : start + BATCH] for start in range(0, len(images), BATCH)]
     begun, wall = time.process_time(), time.perf_counter()
-    list(captioner.batches(groups, search=config))
+    list(captioner.batches(groups))
     total, wall = time.process_time() - begun, time.perf_counter() - wall
     processor, occupied = map(sum, zip(*network.calls, strict=True))
     return Times(decoding, processor, total - processor, wall, occupied / threads)
@@ -81,10 +79,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("photos", type=Path, help="folder of photos only")
     parser.add_argument("model", type=Path, help="folder of a captioner")
-    parser.add_argument("--views", type=int, help="the default is the model's own number")
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
-    times = measure(given.photos, given.model, given.threads, given.views)
+    times = measure(given.photos, given.model, given.threads)
     print(json.dumps(times._asdict()))
 
 

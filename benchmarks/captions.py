@@ -4,7 +4,7 @@
     python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. --rounds 3
 
     python benchmarks/captions.py PHOTOS --version before=/tmp/before --version now=. \
-        --models photos photos-hard --views 2
+        --models photos photos-hard
 
 Alternates, in each round: every version on the folder of photos, every version on one photo from a
 cold start, every version by part (see caption_parts.py; the first model), and a Python process that
@@ -39,22 +39,18 @@ def run_python(version: Path, *arguments: str) -> Measured:
     return measure([sys.executable, *arguments], environment, folder=version)
 
 
-def options_of(given: argparse.Namespace) -> list[str]:
-    """Return the options of `attn caption` and of caption_parts.py."""
-    views = ["--views", str(given.views)] if given.views else []
-    return [*views, "--threads", str(given.threads)]
-
-
 def caption(version: Path, given: argparse.Namespace, *images: str) -> Measured:
     """Run `attn caption` of a version of the program."""
     models = [part for name in given.models for part in ("-m", str(version / BOX / name))]
-    return run_python(version, "-c", LAUNCH, "caption", *models, *options_of(given), *images)
+    return run_python(
+        version, "-c", LAUNCH, "caption", *models, f"--threads={given.threads}", *images
+    )
 
 
 def parts(version: Path, given: argparse.Namespace, photos: Path) -> Times:
     """Return the time of each part of captioning in a version, for the first model."""
     model = str(version / BOX / given.models[0])
-    run = run_python(version, str(PARTS), str(photos), model, *options_of(given))
+    run = run_python(version, str(PARTS), str(photos), model, f"--threads={given.threads}")
     return Times(**json.loads(run.output))
 
 
@@ -104,7 +100,6 @@ def main() -> None:
     parser.add_argument("photos", type=Path, help="folder of photos only")
     parser.add_argument("--version", action="append", required=True, metavar="NAME=FOLDER")
     parser.add_argument("--models", nargs="+", default=["photos"], help="names of shipped models")
-    parser.add_argument("--views", type=int, help="the default is each model's own number")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()

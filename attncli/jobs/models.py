@@ -169,20 +169,8 @@ def _facts(folder: Path, facts: Facts) -> Iterator[str]:
         "run": f"{run.state}, {run.step:,} updates, {run.changed:%Y-%m-%d %H:%M}" if run else "",
         "licence": about.licence,
         "weights": f"{facts.precision}, {facts.bytes:,} bytes",
-        "shortlist": _shortlist(folder),
     }
     yield from (f"{name}: {value}" for name, value in values.items() if value)
-
-
-def _shortlist(folder: Path) -> str:
-    """Return the target languages and sizes of a model's lexical shortlists; "" if it has none."""
-    from models.storage.shortlist import read_sizes
-
-    return "; ".join(
-        f"{f'{language}: ' if language else ''}{common:,} common target tokens and at most {own:,} "
-        "for each source token"
-        for language, (common, own) in sorted(read_sizes(folder).items())
-    )
 
 
 def presets_of(family: str) -> list[str]:

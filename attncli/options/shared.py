@@ -4,7 +4,7 @@
 defaults and documentation are written once, in models/config/tables.py. A command declares one
 parameter of a type derived from `Overrides`:
 
-    @with_settings("max_caption", "views")         # every field but these
+    @with_settings("max_caption")                  # every field but these
     def translate(text: Text = None, *, overrides: SearchOverrides) -> None:
         search = overrides.apply(translator.search)
 

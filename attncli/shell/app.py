@@ -61,7 +61,6 @@ COMMANDS = {
     "models export": "attncli.commands.models.files:export",
     "models add": "attncli.commands.models.files:add",
     "models remove": "attncli.commands.models.files:remove",
-    "models shortlist": "attncli.commands.models_shortlist:shortlist",
     "models verify": "attncli.commands.models.files:verify",
 }
 

@@ -5,12 +5,18 @@ To remove an option or a command, add one row. Settings are in models.base.remov
 
 from __future__ import annotations
 
+from models.base.removed_settings import REMOVED
+
 OPTIONS: dict[str, str] = {  # by name; "--views was removed: ..."
-    "--fast-reduce": "the sum of gradients in a fixed order takes no more processor time",
+    "--fast-reduce": REMOVED["train.fast_reduce"].reason,
     "--shard-model": "no model of attn is too large for one GPU",
+    "--views": REMOVED["search.views"].reason,
+    "--shortlist": REMOVED["search.shortlist"].reason,
+    "--no-shortlist": REMOVED["search.shortlist"].reason,
 }
 COMMANDS: dict[str, str] = {  # by name, of one or two words
     "align tune": "attn train chooses the head; attn align train makes a better aligner",
+    "models shortlist": REMOVED["search.shortlist"].reason,
 }
 
 

@@ -6,7 +6,6 @@ model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
 labels.txt           labels of a classifier, one a line
 statistical.safetensors   hidden Markov models of word alignment, of `attn align train`
-shortlist.safetensors   target tokens for each source token, of `attn models shortlist`
 card.md              model card
 
 The names below are imported on first use, so that listing bundles imports no torch.

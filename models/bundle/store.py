@@ -18,7 +18,6 @@ from models.storage.precision import stored_as
 from models.storage.settings import (
     CARD,
     FORMAT,
-    SHORTLIST,
     STATISTICAL,
     WEIGHTS,
     Precision,
@@ -28,7 +27,6 @@ from models.storage.settings import (
     to_text,
 )
 from models.storage.settings import NAME as CONFIG
-from models.storage.shortlist import Shortlists, read_shortlists, shortlist_bytes
 from models.storage.statistical import StatisticalTables, read_statistical, statistical_bytes
 from models.storage.weights import (
     Unfilled,
@@ -51,7 +49,6 @@ class Bundle(NamedTuple):
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
-    shortlists: Shortlists = {}
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -99,7 +96,6 @@ def save(
         CONFIG: to_text(settings).encode(),
         **({CARD: card.encode()} if card else {}),
         **({STATISTICAL: statistical_bytes(bundle.statistical)} if bundle.statistical else {}),
-        **({SHORTLIST: shortlist_bytes(bundle.shortlists)} if bundle.shortlists else {}),
         WEIGHTS: to_bytes(tensors),
     }
     write_files(folder, contents)
@@ -151,5 +147,4 @@ def read(folder: Path) -> Bundle:
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
         read_statistical(folder),
-        read_shortlists(folder, sizes),
     )

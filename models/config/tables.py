@@ -11,8 +11,6 @@ from typing import Literal, get_args
 from models.base.settings import option
 
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
-SHORTLIST_COMMON = 2000  # target tokens that every output may contain
-SHORTLIST_PER_TOKEN = 10  # further target tokens for each source token
 BATCH_IMAGES = 32  # images computed at a time when a captioner is used
 
 # ceilings, so that a damaged or hostile config.json cannot ask for unbounded work
@@ -23,7 +21,6 @@ MAX_SEED = 2**63 - 1
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
-MAX_VIEWS = 3  # see models/images/views.py
 NO_UTILITY = "none"
 UTILITIES = ("chrf", "bleu")  # see models/inference/search/utilities.py
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
@@ -300,20 +297,8 @@ class SearchConfig:
         "sets the longest source where sources of more than 40 tokens are usual",
         at_most=MAX_SLOTS,
     )
-    shortlist: bool = option(
-        False,
-        "limit outputs to the tokens of the model's lexical shortlist (see `attn models "
-        "shortlist`); faster, torch only",
-    )
     max_caption: int = option(
         60, "longest caption in tokens, end token included", least=1, at_most=MAX_SLOTS
-    )
-    views: int = option(
-        1,
-        "views of an image that are read together: the whole; its centre; the whole in a larger "
-        "size",
-        least=1,
-        at_most=MAX_VIEWS,
     )
 
 

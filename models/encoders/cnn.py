@@ -33,7 +33,6 @@ class Cnn(nn.Module):
 
     normalisation: Normalisation
     usual = Usual()
-    reads_any_size = True  # False: only images of `config.size`
 
     def forward(self, images: Tensor) -> Tensor:
         """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""

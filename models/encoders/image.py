@@ -54,11 +54,6 @@ class ImageEncoder(PretrainedEncoder):
         else:
             self.freeze()
 
-    @property
-    def reads_any_size(self) -> bool:
-        """Return True if images may have another size than `model.image.size`."""
-        return self.body.reads_any_size
-
     def load_pretrained(self) -> None:
         """Load the image network's weights from `model.image.weights`: once, before training.
 

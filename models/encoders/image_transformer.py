@@ -21,8 +21,6 @@ from models.numerics.linear import Linear
 class ImageTransformerEncoder(ImageEncoder):
     """Images, or precomputed features, to a memory of S cells with D features."""
 
-    reads_any_size = False  # there is one embedding for each row and column
-
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         size, (rows, columns) = config.embedding, self.grid

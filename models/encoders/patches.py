@@ -22,7 +22,6 @@ class Patches(Cnn):
     """
 
     normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
-    reads_any_size = False
 
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()

@@ -77,12 +77,7 @@ def open_image(
 
 def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
     """Return the pixels (3, size, size), from 0 to 1, of the square that the model reads."""
-    return rgb_tensor(to_square(image, config))
-
-
-def rgb_tensor(image: Image.Image) -> Tensor:
-    """Return the pixels (3, h, w), from 0 to 1, of an RGB image."""
-    pixels = torch.from_numpy(numpy.array(image))  # (h, w, 3)
+    pixels = torch.from_numpy(numpy.array(to_square(image, config)))  # (size, size, 3)
     return pixels.permute(2, 0, 1).float().div(255)
 
 

@@ -12,19 +12,16 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from models.base.errors import ConfigurationError
 from models.base.types import Hypothesis, Memory
 from models.config.tables import BATCH_IMAGES, SearchConfig
 from models.encoders.image import ImageEncoder
-from models.images.opening import rgb_tensor, to_square, to_tensor
-from models.images.views import ONE_SIZE, VIEWS, View
+from models.images.opening import to_square, to_tensor
 from models.inference.parts import in_parts
 from models.inference.search.batching import pad, teacher_forcing_batch, windows
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
 from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TorchModel
-from models.inference.views import ViewFeatures, joined
 from models.numerics.packed import PackedWeights
 from models.text.tokenizer import END, SPACE
 
@@ -53,14 +50,6 @@ class Caption(NamedTuple):
     def text(self) -> str:
         """Text of the best output."""
         return self.hypotheses[0].text
-
-
-class EncodedImages(NamedTuple):
-    """Features of images, their memory, and the memory of all their views."""
-
-    features: Tensor  # (N, S, V) of the whole images
-    whole: Memory  # of these features; attention maps are made from it
-    memory: Memory  # of all views, which the search reads
 
 
 class Captioner(TorchModel):
@@ -126,46 +115,10 @@ class Captioner(TorchModel):
         computed = self._computed([image for image in given if image.dim() == 3])
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 
-    def view_features(self, images: Sequence[ImageInput], count: int) -> list[ViewFeatures]:
-        """Return features of the first `count` views of images; see models/images/views.py.
-
-        Pixels and features have one view. Raises ConfigurationError if the model cannot read a
-        view.
-        """
-        self._check_views(count)
-        squares = [
-            to_square(image, self.config.image) if isinstance(image, Image.Image) else image
-            for image in images
-        ]
-        whole = self.features(squares)
-        present = torch.tensor([isinstance(image, Image.Image) for image in images])
-        found = [ViewFeatures(whole, torch.ones_like(present).to(self.device))]
-        if present.any():
-            found += [self._of_view(squares, present, view) for view in VIEWS[1:count]]
-        return found
-
-    def _of_view(self, squares: Sequence[ImageInput], present: Tensor, view: View) -> ViewFeatures:
-        """Return features of one view of squares; zeros for inputs that are no images."""
-        shown = (square for square in squares if isinstance(square, Image.Image))
-        pixels = [rgb_tensor(view(square)).to(self.device) for square in shown]
-        computed = torch.stack(list(self._computed(pixels)))  # (M, S, V)
-        present = present.to(self.device)
-        features = computed.new_zeros(len(squares), *computed.shape[1:])
-        features[present] = computed
-        return ViewFeatures(features, present)
-
     def _computed(self, pixels: Sequence[Tensor]) -> Iterator[Tensor]:
         """Yield features (S, V) of images of one size, given their pixels."""
         for part in windows(pixels, NETWORK_BATCH):
             yield from self.encoder.features(torch.stack(part))
-
-    def _check_views(self, count: int) -> None:
-        if count > ONE_SIZE and not self.encoder.reads_any_size:
-            raise ConfigurationError(
-                f"search.views = {count} with a model that reads one image size",
-                f"at most {ONE_SIZE}",
-                f"set --views {ONE_SIZE}",
-            )
 
     def _pixels(self, image: ImageInput) -> Tensor:
         """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
@@ -187,13 +140,8 @@ class Captioner(TorchModel):
         random = config.method == "sample" or self.read_mode == "hard sample"
         return [image_key(self._pixels(image)) if random else "" for image in images]
 
-    def memory(self, views: Sequence[ViewFeatures], keys: Sequence[str]) -> EncodedImages:
-        """Return features of the whole images and the memories. keys: of the images, see `keys`."""
-        memories = [self._memory(view.features, keys) for view in views]
-        together = joined(memories, [view.present for view in views])
-        return EncodedImages(views[0].features, memories[0], together)
-
-    def _memory(self, features: Tensor, keys: Sequence[str]) -> Memory:
+    def memory(self, features: Tensor, keys: Sequence[str]) -> Memory:
+        """Return the memory of features (N, S, V) of images. keys: of the images, see `keys`."""
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
         memory = self.model.encode(features, mask)
         if memory.key is not None:  # of the pixels: features differ by rounding in a batch
@@ -207,13 +155,13 @@ class Captioner(TorchModel):
 
     def _search(
         self, images: Sequence[CaptionerInput], config: SearchConfig
-    ) -> tuple[list[list[Finished]], EncodedImages]:
-        """Return the outputs of each image, best first, and what attention maps are made from."""
+    ) -> tuple[list[list[Finished]], Memory]:
+        """Return the outputs of each image, best first, and the memory for attention maps."""
         given = [image[0] if isinstance(image, tuple) else image for image in images]
         keys = self.keys(given, config)
-        encoded = self.memory(self.view_features(given, config.views), keys)
+        memory = self.memory(self.features(given), keys)
         limits = [caption_limit(config)] * len(images)
-        return search(self.model, encoded.memory, limits, keys, config), encoded
+        return search(self.model, memory, limits, keys, config), memory
 
     @torch.inference_mode()
     def _caption(
@@ -233,20 +181,20 @@ class Captioner(TorchModel):
         self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of images that are computed together."""
-        found, encoded = self._search(images, candidate_search(config))
+        found, memory = self._search(images, candidate_search(config))
         outputs = [self._hypotheses(each, config) for each in found]
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
             best = [hypotheses[0].ids for hypotheses in outputs]
-            maps = self._attention(encoded.features, encoded.whole, best)
+            maps = self._attention(memory, best)
         return list(map(Caption, outputs, maps))
 
     def _attention(
-        self, features: Tensor, memory: Memory, outputs: list[tuple[int, ...]]
+        self, memory: Memory, outputs: list[tuple[int, ...]]
     ) -> list[ImageAttention | None]:
         """Return the attention maps of given outputs, by teacher forcing."""
-        target = pad([[*ids, END] for ids in outputs], features.device)
-        batch = teacher_forcing_batch(features, memory.mask, *target)
+        target = pad([[*ids, END] for ids in outputs], self.device)
+        batch = teacher_forcing_batch(memory.values, memory.mask, *target)
         result = self.model.teacher_force(batch, memory=memory, want_weights=True)
         assert result.weights is not None
         weights = result.weights.float().cpu()

@@ -19,7 +19,7 @@ class ImageSource(Source):
     shared_weights = "encoder.body."
     ensemble = "models.inference.ensemble.captioner:EnsembleCaptioner"
     unused_settings = (
-        *("search.max_ratio", "search.max_extra", "search.split_above", "search.shortlist"),
+        *("search.max_ratio", "search.max_extra", "search.split_above"),
         *("tokenizer.joint", "tokenizer.target_kind"),
     )
 

@@ -16,4 +16,4 @@ class TextSource(Source):
     runner = "models.inference.translator:Translator"
     graph_inputs = "models.onnx.inputs:TokenIds"
     ensemble = "models.inference.ensemble.translator:EnsembleTranslator"
-    unused_settings = ("search.max_caption", "search.views")
+    unused_settings = ("search.max_caption",)

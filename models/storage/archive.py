@@ -14,14 +14,15 @@ from pathlib import Path
 from models.base.errors import DamagedError
 from models.base.files import replacing
 from models.storage.digests import NAME as SUMS
-from models.storage.settings import CARD, SHORTLIST, STATISTICAL, WEIGHTS
+from models.storage.settings import CARD, STATISTICAL, WEIGHTS
 from models.storage.settings import NAME as CONFIG
 from models.text.labels import LABELS
 
+EARLIER = "shortlist.safetensors"  # of earlier versions; it has no effect
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
     *(CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS),
-    *(STATISTICAL, SHORTLIST, WEIGHTS, SUMS),
+    *(STATISTICAL, EARLIER, WEIGHTS, SUMS),
 )
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MOST_BYTES_ELSE = 1 << 26

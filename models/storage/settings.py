@@ -23,7 +23,6 @@ RUN_CONFIG = "config.toml"  # settings of a run, in its folder from the start
 WEIGHTS = "model.safetensors"
 CARD = "card.md"
 STATISTICAL = "statistical.safetensors"  # of a bundle made by `attn align train`
-SHORTLIST = "shortlist.safetensors"  # made by `attn models shortlist`
 MOST_BYTES = 1 << 20  # of a config.json
 SECTIONS = ("model", "tokenizer", "search", "vocabulary")
 OPTIONAL = ("alignment", "about", "shared")

@@ -23,7 +23,6 @@ WORDS = {
     "compare",
     "score",
     "show",
-    "shortlist",
 }  # of sub-commands
 
 

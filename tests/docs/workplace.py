@@ -96,22 +96,9 @@ def write_runs(folder: Path) -> None:
     }
     for name, bundle in named.items():
         shutil.copytree(FILES / "bundles" / bundle, folder / name)
-    write_shortlist(folder / "en-de")
     if not MISSING:
         (folder / "multi").symlink_to(BOX / "everyday")
     for name in ("dev.tsv", "test.tsv"):
         shutil.copy(FILES / "dev.tsv", folder / "demo" / name)
     for path in folder.rglob("config.toml"):  # dev.tsv has captions here
         path.write_text(path.read_text("utf-8").replace('"dev.tsv"', '"pairs.tsv"'), "utf-8")
-
-
-def write_shortlist(bundle: Path) -> None:
-    """Write a shortlist of the whole vocabulary."""
-    import torch
-
-    from models.bundle import read_settings
-    from models.storage.shortlist import Shortlist, write_shortlists
-
-    sizes = read_settings(bundle)["vocabulary"]
-    every, none = torch.arange(sizes["target"]), torch.zeros(sizes["source"], 1)
-    write_shortlists({"": Shortlist(every, none)}, bundle)

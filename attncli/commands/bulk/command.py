@@ -71,7 +71,7 @@ def bulk(context: typer.Context) -> None:
     print(context.get_help())
 
 
-@with_settings("max_caption", "views")
+@with_settings("max_caption")
 def translate(
     paths: Paths,
     *,
@@ -155,7 +155,7 @@ def classify(
     run(task, paths, work.kind(), work)
 
 
-@with_settings("max_ratio", "max_extra", "split_above", "shortlist")
+@with_settings("max_ratio", "max_extra", "split_above")
 def caption(
     paths: Paths,
     *,

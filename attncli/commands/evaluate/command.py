@@ -63,7 +63,7 @@ Plot = Annotated[
 ]
 
 
-@with_settings("max_caption", "split_above", "views")
+@with_settings("max_caption", "split_above")
 def evaluate(
     files: Files = None,
     *,

@@ -77,7 +77,7 @@ Show = Annotated[bool, typer.Option("--show", help="Draw the attention maps in t
 Batch = Annotated[int, typer.Option(min=1, help="Images per batch.")]
 
 
-@with_settings("max_ratio", "max_extra", "split_above", "shortlist")
+@with_settings("max_ratio", "max_extra", "split_above")
 def caption(
     images: Images = None,
     *,
@@ -110,7 +110,7 @@ def caption(
     see its attention map.
 
     Several -m are an ensemble: the mean of their probabilities is searched. Attention maps are
-    those of the first model; with --views above 1, those of the whole image alone.
+    those of the first model.
 
     Example:
       attn caption -m runs/cap photo.jpg

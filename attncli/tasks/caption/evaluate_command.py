@@ -47,7 +47,7 @@ Part = Annotated[
 ]
 
 
-@with_settings("max_ratio", "max_extra", "split_above", "shortlist")
+@with_settings("max_ratio", "max_extra", "split_above")
 def captions(
     captions: Captions,
     *,

@@ -129,7 +129,7 @@ From = Annotated[
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
-@with_settings("max_caption", "views")
+@with_settings("max_caption")
 def translate(
     text: Text = None,
     *,

@@ -39,10 +39,6 @@ def open_text_models(
             "--engine ctranslate2 with several models", "one model", "leave out --engine"
         )
     _refuse_int8(engine, "several models")
-    if options.search.get("shortlist"):
-        raise ConfigurationError(
-            "--shortlist with several models", "one model", "leave out --shortlist"
-        )
     ensemble: TextTranslator = loading.open_ensemble(models, "translate", options)
     return ensemble
 

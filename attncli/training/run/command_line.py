@@ -66,10 +66,9 @@ def settings(
     """Return the settings of a run.
 
     files: training data, and at most one TOML file with settings. start: a trained model that the
-    run starts from; its settings of model, tokenizer and search, but not its views, are the
-    defaults, which the TOML file and the assignments override. Paths become absolute, so that the
-    run can be resumed from any folder. A file of captions with splits is also the dev set if no
-    other is named.
+    run starts from; its settings of model, tokenizer and search are the defaults, which the TOML
+    file and the assignments override. Paths become absolute, so that the run can be resumed from
+    any folder. A file of captions with splits is also the dev set if no other is named.
     """
     assignments = [*image_assignments(images), *assignments]
     values = _tables([path for path in files if path.suffix == ".toml"])
@@ -161,7 +160,6 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     if preset not in PRESETS:
         preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
     data = {"caption_style": style, **_table(values, "data")}
-    stored["search"].pop("views", None)  # chosen for the finished model; a dev set has one view
     tables = {
         name: nested(stored[name], _table(values, name))
         for name in ("model", "tokenizer", "search")

@@ -18,23 +18,12 @@ TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model would raise; allocate no weights."""
     check_schedule(config.train)
-    check_no_shortlist(config)
     check_loggers(config.train.loggers)
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)
     if config.start_from:
         check_initial_model(config)
-
-
-def check_no_shortlist(config: RunConfig) -> None:
-    """Raise ConfigurationError for a search by shortlist, which a new model does not have."""
-    if config.search.shortlist:
-        raise ConfigurationError(
-            "search.shortlist=true in a training run",
-            "false: a shortlist is made of a trained model",
-            "leave it out, and run `attn models shortlist` after the training",
-        )
 
 
 def check_schedule(config: TrainConfig) -> None:

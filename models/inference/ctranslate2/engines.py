@@ -28,8 +28,6 @@ def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:
         return reason
     if search.method == "sample":
         return "--method sample"
-    if search.shortlist:
-        return "--shortlist"
     if device not in ("auto", "cpu"):
         return f"--device {device}"
     return _missing_library(gpu=device == "auto")

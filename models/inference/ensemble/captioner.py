@@ -13,7 +13,6 @@ from models.encoders.image import equal_features
 from models.inference.captioner import (
     Captioner,
     CaptionerInput,
-    EncodedImages,
     ImageAttention,
     ImageInput,
 )
@@ -26,7 +25,6 @@ from models.inference.ensemble.mean import (
 )
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
-from models.inference.views import ViewFeatures
 
 
 class EnsembleCaptioner(MemberReadModes, Captioner):
@@ -71,42 +69,35 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
 
     def _search(
         self, images: Sequence[CaptionerInput], config: SearchConfig
-    ) -> tuple[list[list[Finished]], EncodedImages]:
+    ) -> tuple[list[list[Finished]], Memory]:
         of_members = [
             [image[n] if isinstance(image, tuple) else image for image in images]
             for n in range(len(self.members))
         ]
         keys = self.keys(of_members[0], config)
-        encoded = [
-            member.memory(views, keys)
-            for member, views in zip(
-                self.members, self._features(of_members, config.views), strict=True
-            )
+        memories = [
+            member.memory(features, keys)
+            for member, features in zip(self.members, self._features(of_members), strict=True)
         ]
         backend = EnsembleBackend([member.model for member in self.members])
-        memory = MemberMemories(tuple(part.memory for part in encoded))
         limits = [caption_limit(config)] * len(images)
-        return search(backend, memory, limits, keys, config), encoded[0]
+        found = search(backend, MemberMemories(tuple(memories)), limits, keys, config)
+        return found, memories[0]
 
-    def _features(
-        self, images: Sequence[Sequence[ImageInput]], views: int
-    ) -> list[list[ViewFeatures]]:
-        """Return the features of each view, for each model; equal ones are computed once.
-
-        images: of each model.
-        """
-        found: list[list[ViewFeatures]] = []
+    def _features(self, images: Sequence[Sequence[ImageInput]]) -> list[Tensor]:
+        """Return the features for each model, of its images; equal ones are computed once."""
+        found: list[Tensor] = []
         for number, (member, first) in enumerate(zip(self.members, self.first_equal, strict=True)):
             given = zip(images[number], images[first], strict=True)
             shared = first != number and all(own is same for own, same in given)
-            found.append(found[first] if shared else member.view_features(images[number], views))
+            found.append(found[first] if shared else member.features(images[number]))
         return found
 
     def _attention(
-        self, features: Tensor, memory: Memory, outputs: list[tuple[int, ...]]
+        self, memory: Memory, outputs: list[tuple[int, ...]]
     ) -> list[ImageAttention | None]:
         """Return the attention maps of given outputs by the first model."""
-        return self.members[0]._attention(features, memory, outputs)
+        return self.members[0]._attention(memory, outputs)
 
 
 def equal_networks(members: Sequence[Captioner]) -> Iterator[int]:

@@ -41,18 +41,8 @@ def caption_limit(config: SearchConfig) -> int:
 
 
 def check_search(config: SearchConfig) -> None:
-    """Raise ConfigurationError for settings outside their limits, and for an n-best greedy list.
-
-    Also for a shortlist, because only `Translator` searches with one; it then calls the search with
-    other settings.
-    """
+    """Raise ConfigurationError for settings outside their limits, and for an n-best greedy list."""
     check_limits(config, where="search")
-    if config.shortlist:
-        raise ConfigurationError(
-            "search.shortlist = true with an image, an ensemble or CTranslate2",
-            "one text model, run by torch",
-            "leave it out",
-        )
     if config.method == "greedy" and config.nbest > 1:
         raise ConfigurationError(
             f"search.nbest = {config.nbest} with greedy search", "1", "use beam search or sampling"

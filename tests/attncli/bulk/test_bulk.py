@@ -117,10 +117,9 @@ def test_labels_captions_and_links_are_those_of_their_commands(
     rows = "".join(f"{pair.source}\t{pair.target}\n" for pair in generate(20))
     pairs.write_text(f"{rows}alone\n")
     one, out = tmp_path / "one.txt", tmp_path / "out"
-    views = ["--views", 2, "--scores"]
     for task, model, given, single, options, status in (
         ("classify", toy_classifier, lines, ["-i", lines], [], 0),
-        ("caption", soft_captioner, photos, ["-r", photos], views, 1),
+        ("caption", soft_captioner, photos, ["-r", photos], ["--scores"], 1),
         ("align", tiny_bundle, pairs, [pairs], [], 1),
     ):
         words = [task, "-m", model, *single, "-o", one, *options]

@@ -19,7 +19,6 @@ from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import read_log
 from models.base.errors import ModelError
 from models.bundle import read, weights_of
-from models.catalogue.installed import BOX
 from models.encoders.image import ImageEncoder
 from models.encoders.small_cnn import SmallCnn
 from tests.attncli.training.small import assert_same, run, small_config, write_texts
@@ -56,15 +55,6 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     opened = open_run(folder, decided(config, data.prepared, CPU).config, data, CPU)
     for name, tensor in weights_of(opened.state.model).items():
         assert torch.equal(tensor, weights_of(bundle.model)[name])
-
-
-def test_a_run_begins_with_one_view_of_each_image(tmp_path: Path) -> None:
-    photos, images = BOX / "photos", ImageOptions(tmp_path, tmp_path / "captions.tsv")
-    (tmp_path / "captions.tsv").write_text("a.png\ta cat\n")
-    config = settings([], [], start=photos, images=images)
-    assert config.search == replace(read(photos).search, views=1) != read(photos).search
-    given = settings([], [], None, ["search.views=2"], start=photos, images=images)
-    assert given.search.views == 2
 
 
 def test_soft_attention_becomes_hard_and_a_broken_run_continues(

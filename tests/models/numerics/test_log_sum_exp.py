@@ -12,7 +12,7 @@ from models.numerics.log_sum_exp import SLICE_ELEMENTS, log_sum_exp
 def test_log_sum_exp_equals_pytorchs(shift: float) -> None:
     torch.manual_seed(1)
     logits = torch.randn(3, SLICE_ELEMENTS // 2) * 4 + shift  # several slices
-    logits[1, 5:] = -torch.inf  # a shortlist may hide tokens
+    logits[1, 5:] = -torch.inf  # a search may exclude tokens
     expected = logits.double().logsumexp(-1)
     with torch.inference_mode():
         found = log_sum_exp(logits, logits.amax(1))

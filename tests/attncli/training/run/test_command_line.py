@@ -251,9 +251,3 @@ def test_a_linear_schedule_needs_an_end_after_its_warm_up(steps: int) -> None:
     settings = ["train.schedule=linear", f"train.steps={steps}", "train.warmup=10"]
     with pytest.raises(ModelError, match="train.steps above train.warmup=10"):
         check_buildable(run_config("luong-nano", assignments=settings))
-
-
-def test_a_run_that_would_search_by_shortlist_is_refused() -> None:
-    config = run_config("luong-nano", assignments=["search.shortlist=true"])
-    with pytest.raises(ModelError, match="attn models shortlist"):
-        check_buildable(config)
