@@ -1,7 +1,7 @@
 """`attn bulk` under random kills, and the processor seconds of each engine.
 
     python benchmarks/bulk.py LINES --task classify --engines local ray --kills 50
-    python benchmarks/bulk.py LINES --task classify --engines local ray spark --costs
+    python benchmarks/bulk.py LINES --task classify --engines local ray --costs
 
 With --kills, SIGKILL hits a random worker, or once in five times the process that started the job,
 at random times, until that many kills are done. A job that was killed, or that gave up with exit
@@ -63,21 +63,14 @@ def main() -> None:
         print(row(f"attn {given.task}", records, cost(one)), flush=True)
         for engine in given.engines:
             end = ["--engine", engine, "--shard", str(given.shard), "-q"]
-            bulk = [
-                *ATTN,
-                "bulk",
-                given.task,
-                *words,
-                str(given.lines),
-                str(folder / "out"),
-                *end,
-            ]
+            bulk = [*ATTN, "bulk", str(given.lines), str(folder / "out"), *end]
+            task = ["--", given.task, *words]
             if given.kills:
-                print(campaign(engine, bulk, folder, given), flush=True)
+                print(campaign(engine, bulk, task, folder, given), flush=True)
             for count in given.processes if given.costs else ():
                 forget(folder)
                 name = f"{engine}, {count} process{'es' if count > 1 else ''}"
-                seconds = cost([*bulk, "--processes", str(count)])
+                seconds = cost([*bulk, "--processes", str(count), *task])
                 print(row(name, records, seconds, same(folder)), flush=True)
 
 
@@ -134,10 +127,12 @@ def forget(folder: Path) -> None:
     shutil.rmtree(folder / "out.bulk", ignore_errors=True)
 
 
-def campaign(engine: str, bulk: list[str], folder: Path, given: argparse.Namespace) -> str:
+def campaign(
+    engine: str, bulk: list[str], task: list[str], folder: Path, given: argparse.Namespace
+) -> str:
     """Kill and continue a job until all kills are done and it ends; compare its output."""
     rng = random.Random(given.seed)
-    command = [*bulk, "--processes", str(max(given.processes))]
+    command = [*bulk, "--processes", str(max(given.processes)), *task]
     workers = drivers = jobs = starts = given_up = 0
     outcomes = []
     while workers + drivers < given.kills:

@@ -1,8 +1,8 @@
-"""Bulk work: large inputs in shards, by processes of this machine or by a cluster.
+"""Bulk work: large inputs in shards, by processes of this machine or by a Ray cluster.
 
-`BatchMapper` and `frame_mapper` are for pipelines of Ray Data, Spark and pandas.
+`BatchMapper` is for pipelines of Ray Data and pandas.
 """
 
-from attncli.bulk.pipelines import BatchMapper, frame_mapper
+from attncli.bulk.pipelines import BatchMapper
 
-__all__ = ["BatchMapper", "frame_mapper"]
+__all__ = ["BatchMapper"]

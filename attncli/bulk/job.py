@@ -25,11 +25,11 @@ class BulkJob:
 
     task: str  # a key of attncli.bulk.tasks.TASKS
     models: tuple[str, ...]  # folders, which every worker reads
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the task
-    input: str = "lines"  # a key of attncli.bulk.inputs.INPUTS
-    fields: tuple[str, ...] = ()  # of JSON lines or Parquet: the text; to align: source and target
+    settings: Mapping[str, Any] = field(default_factory=dict)  # parameters of the task's command
     device: str = "auto"
     threads: int = 1  # of a worker
+    input: str = "lines"  # a key of attncli.bulk.inputs.INPUTS
+    fields: tuple[str, ...] = ()  # of JSON lines: the text; to align: source and target
 
     def to_json(self) -> str:
         """Return the job as one line."""

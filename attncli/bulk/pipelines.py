@@ -1,26 +1,20 @@
-"""Functions for other pipelines: a class for Ray Data, a function for Spark.
+"""Batches of tables for other pipelines, such as Ray Data:
 
-    dataset.map_batches(BatchMapper, fn_constructor_kwargs={"task": "translate", ...}, ...)
-    frame.mapInPandas(frame_mapper("translate", ...), schema)
+    dataset.map_batches(BatchMapper, fn_constructor_kwargs={"words": ["translate", ...]}, ...)
 
-Both add two columns to a table: the results (named by `into`) and `INTO_error`, which is empty for
-a record with a result. Neither imports Ray, Spark or pandas.
+It adds two columns to a table: the results (named by `into`) and `INTO_error`, which is empty for a
+record with a result. It imports neither Ray nor pandas.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from attncli.bulk.job import BulkJob
-from attncli.bulk.tasks import TASKS, BulkTask, open_task
+from attncli.bulk.task_words import read_job
+from attncli.bulk.tasks import BulkTask, open_task
 from attncli.bulk.work import all_results
 from attncli.terminal.escapes import one_cell
-from models.base.errors import unknown_name
-from models.catalogue.installed import chosen_model, find_model
 
 
 class BatchMapper:
@@ -31,29 +25,17 @@ class BatchMapper:
     """
 
     def __init__(
-        self,
-        task: str,
-        model: str | Path | None = None,
-        *,
-        column: str = "text",
-        target: str = "",
-        into: str = "",
-        device: str = "auto",
-        threads: int = 1,
-        **settings: Any,
+        self, words: Sequence[str], *, column: str = "text", target: str = "", into: str = ""
     ) -> None:
-        """Open the models of a task: translate, classify, caption or align.
+        """Open the models of a task.
 
-        model: name or folder; None for the shipped one. column: texts; for captions, paths or bytes
-        of images; for align, sources, whose translations are in the column `target`. into: column
-        of the results. settings: those of the task, such as `to` or `search`; see
-        attncli.bulk.tasks. Raises ModelError for a model that does not suit the task.
+        words: the task and the options of its command, as after `--` in `attn bulk`: ["translate",
+        "-m", "runs/en-de"]. column: texts; for captions, paths or bytes of images; for align,
+        sources, whose translations are in the column `target`. into: column of the results. Raises
+        ModelError for a model or an option that does not suit the task, and typer.BadParameter for
+        a value that an option does not allow.
         """
-        if task not in TASKS:
-            raise unknown_name("task", task, TASKS)
-        folder = chosen_model(model, "translate" if task == "align" else task)
-        job = BulkJob(task, (str(folder),), settings, device=device, threads=threads)
-        self.task: BulkTask = open_task(job)
+        self.task: BulkTask = open_task(read_job(words))
         self.column, self.target, self.into = column, target, into or self.task.into
 
     def __call__(self, batch: Any) -> Any:
@@ -78,24 +60,3 @@ def _column(texts: list[str], kind: type) -> Any:
     import numpy
 
     return numpy.array(texts, dtype=object) if issubclass(kind, numpy.ndarray) else texts
-
-
-def frame_mapper(
-    task: str, model: str | Path | None = None, **options: Any
-) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Return a function for Spark's `mapInPandas`; see `BatchMapper` for the arguments.
-
-    A Python worker of Spark opens the models once and keeps them.
-    """
-    place = None if model is None else str(find_model(model).resolve())
-    return partial(_mapped, json.dumps({"task": task, "model": place, **options}))
-
-
-def _mapped(arguments: str, frames: Iterable[Any]) -> Iterator[Any]:
-    mapper = _mapper(arguments)
-    return map(mapper, frames)
-
-
-@cache
-def _mapper(arguments: str) -> BatchMapper:
-    return BatchMapper(**json.loads(arguments))

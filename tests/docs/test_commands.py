@@ -42,10 +42,9 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare ", "--help"),
-    (r"^attn bulk ", "--processes 1"),
     (r"^python ", "--help"),
 )
-CLUSTERS = ("ray", "pyspark")  # packages that an example needs
+CLUSTERS = ("ray",)  # packages that an example needs
 EXTRAS = {"onnx": ("onnxscript", "onnxruntime"), **{name: (name,) for name in CLUSTERS}}
 COMMAND = re.compile(r"^(?:    |\$ )?(?:attn|python|pip|make) .*", re.M)
 
@@ -109,7 +108,8 @@ def require(needs: str) -> None:
 
 
 def with_additions(text: str) -> str:
-    """Return the line with what the table adds to it."""
+    """Return the line with what the table adds to it; `attn bulk` takes options before `--`."""
+    text = text.replace("attn bulk ", "attn bulk --processes 1 ")
     text = next((f"{text} {more}" for pattern, more in ADDED if re.search(pattern, text)), text)
     return text
 

@@ -19,7 +19,6 @@ DEATHS = 5  # of workers on one shard, after which a job stops
 ENGINES = {  # name: module:function
     "local": "attncli.bulk.engines.local:process",
     "ray": "attncli.bulk.engines.ray_actors:process",
-    "spark": "attncli.bulk.engines.spark_tasks:process",
 }
 
 

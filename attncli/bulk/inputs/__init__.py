@@ -18,7 +18,6 @@ from models.base.places import imported
 INPUTS = {  # name: module:class
     "lines": "attncli.bulk.inputs.lines:Lines",
     "jsonl": "attncli.bulk.inputs.json_objects:JsonObjects",
-    "parquet": "attncli.bulk.inputs.parquet:Parquet",
     "images": "attncli.bulk.inputs.images:Images",
 }
 

@@ -1,18 +1,47 @@
-"""Tasks of `attn bulk`: one file each, which opens the models and processes records."""
+"""Tasks of `attn bulk`: one file each, which opens the models and processes records.
+
+The options of a task are those of its command; attncli/bulk/task_words.py parses them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 from attncli.bulk.job import BulkJob
+from attncli.options.overrides import Overrides
 from models.base.places import imported
+from models.base.settings import fields_of
 
-TASKS = {  # name: module:class
-    "translate": "attncli.tasks.translate.bulk:TranslateTask",
-    "classify": "attncli.tasks.classify.bulk:ClassifyTask",
-    "caption": "attncli.tasks.caption.bulk:CaptionTask",
-    "align": "attncli.tasks.align.bulk:AlignTask",
+S = TypeVar("S")
+
+
+class TaskPlace(NamedTuple):
+    """Places of a task, as module:name."""
+
+    task: str  # class
+    command: str  # function whose options the task takes
+    shipped: str  # task of the shipped model that is used without -m
+
+
+TASKS = {
+    "translate": TaskPlace(
+        "attncli.tasks.translate.bulk:TranslateTask",
+        "attncli.tasks.translate.command:translate",
+        "translate",
+    ),
+    "classify": TaskPlace(
+        "attncli.tasks.classify.bulk:ClassifyTask",
+        "attncli.tasks.classify.command:classify",
+        "classify",
+    ),
+    "caption": TaskPlace(
+        "attncli.tasks.caption.bulk:CaptionTask", "attncli.tasks.caption.command:caption", "caption"
+    ),
+    "align": TaskPlace(
+        "attncli.tasks.align.bulk:AlignTask", "attncli.tasks.align.command:align", "translate"
+    ),
 }
 
 
@@ -28,10 +57,15 @@ class RecordResult(NamedTuple):
 class BulkTask(Protocol):
     """Opened models. Records are lines (attncli.data.lines), or images (named_images)."""
 
-    into: str  # field or column of the results in JSON lines, Parquet and other tables
+    into: str  # field or column of the results in JSON lines and tables
+    settings_class: type  # dataclass; its fields are parameters of the command
 
     def __init__(self, job: BulkJob) -> None:
         """Open the models. Raises ModelError if they do not suit the task."""
+
+    @staticmethod
+    def check(settings: Any) -> None:
+        """Raise an error for settings that cannot be used. Models are not opened for this."""
 
     def record(self, value: Any, number: int) -> Any:
         """Return the record of a value of a table: a text, or path or bytes of an image."""
@@ -45,5 +79,40 @@ class BulkTask(Protocol):
 
 def open_task(job: BulkJob) -> BulkTask:
     """Open the models of a job. This imports torch, or CTranslate2."""
-    task: BulkTask = imported(TASKS[job.task])(job)
+    task: BulkTask = imported(TASKS[job.task].task)(job)
     return task
+
+
+def settings_of(kind: type[S], values: Mapping[str, Any]) -> S:
+    """Return a dataclass of settings from the values of a command's parameters.
+
+    A field of `Overrides` receives those of its settings that are given (not None).
+    """
+    types = get_type_hints(kind)
+    found: dict[str, Any] = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        if _is_overrides(types[field.name]):
+            names = fields_of(types[field.name].config_class)
+            given = {n: values[n] for n in names if values.get(n) is not None}
+            found[field.name] = types[field.name](given)
+        else:
+            found[field.name] = values[field.name]
+    return kind(**found)
+
+
+def parameters_of(kind: type) -> set[str]:
+    """Return the parameters of a command that a dataclass of settings contains."""
+    types = get_type_hints(kind)
+    return {
+        name
+        for field in fields(kind)
+        for name in (
+            fields_of(types[field.name].config_class)
+            if _is_overrides(types[field.name])
+            else [field.name]
+        )
+    }
+
+
+def _is_overrides(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Overrides)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from attncli.bulk.tasks import RecordResult
 from attncli.data.lines import Line
@@ -14,6 +14,10 @@ Outcome = TypeVar("Outcome")  # what the task computes for a line
 
 class LineTask(ABC, Generic[Outcome]):
     """A task that computes one outcome for each line."""
+
+    @staticmethod
+    def check(settings: Any) -> None:
+        """Accept all settings."""
 
     def record(self, value: str, number: int) -> Line:
         """Return a text as a line."""

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import typer
 
-from attncli.bulk.job import BulkJob
 from attncli.bulk.joining import ERRORS, WARNINGS
 from attncli.bulk.parts import state_folder
 from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
-from attncli.bulk.sources import image_source, text_sources
-from attncli.commands.bulk.options import ImageWork, InputKind, TextWork
-from attncli.data.streams import check_output
-from attncli.jobs.loading import readable
 from attncli.terminal import console
 from attncli.terminal.duration import duration
 from attncli.terminal.plurals import counted
 from models.base.errors import InputError
-from models.catalogue.installed import chosen_model
 
 DOING = {
     "translate": "translating",
@@ -31,42 +22,8 @@ DOING = {
 }  # labels of the progress
 
 
-class BulkTaskCall(NamedTuple):
-    """A task with its models and settings."""
-
-    name: str  # a key of attncli.bulk.tasks.TASKS
-    models: Sequence[Path]
-    settings: Any  # a dataclass
-
-
-def models_for(given: Sequence[Path] | None, task: str) -> list[Path]:
-    """Return the folders of the models; refuse one that cannot be read before any work."""
-    models: Sequence[Path | None] = given or [None]
-    return [readable(chosen_model(model, task)) for model in models]
-
-
-def run(
-    task: BulkTaskCall,
-    paths: Sequence[Path],
-    kind: InputKind,
-    work: TextWork | ImageWork,
-) -> None:
-    """Run a job, show its progress and report its end. paths: inputs, and the output at the end."""
-    *inputs, out = paths
-    if not inputs:
-        raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
-    check_output(out)
-    job = BulkJob(
-        task.name,
-        tuple(str(model.resolve()) for model in task.models),
-        dataclasses.asdict(task.settings),
-        *kind,
-        device=work.device,
-        threads=work.threads,
-    )
-    sources = (image_source if kind.name == "images" else text_sources)(inputs, out)
-    check_own(out)
-    plan = BulkPlan(job, sources, out, work.shard, work.engine, work.processes)
+def run(plan: BulkPlan) -> None:
+    """Run a job, show its progress and report its end."""
     try:
         summary = _shown(plan)
     except KeyboardInterrupt:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from attncli.bulk.job import BulkJob
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
@@ -17,41 +16,53 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.overrides import AlignOverrides
 from attncli.render.alignment.lines import linked
-from attncli.render.alignment.writers import Style, written
+from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.pairs import align_chunks, aligner_of, empty
-from models.config.tables import MAX_BATCH_TOKENS
+from models.base.errors import ConfigurationError
+
+LINKS = "pharaoh"  # format without --format
 
 
 @dataclass(frozen=True)
 class AlignSettings:
-    """Settings of a bulk alignment; see the options of `attn align`."""
+    """Parameters of `attn align` that a bulk alignment uses."""
 
-    to: str = ""
-    source: str = ""
-    align: Mapping[str, Any] = field(default_factory=dict)  # overrides of the saved settings
-    read_mode: str | None = None
-    format: str = "pharaoh"
-    probabilities: bool = False
-    max_batch_tokens: int = MAX_BATCH_TOKENS
+    to: str
+    source: str
+    overrides: AlignOverrides
+    format: str | None
+    probabilities: bool
+    hard_decode: str | None
+    max_batch_tokens: int
 
 
 class AlignTask(LineTask[AlignedPair]):
     """A model that aligns the pairs of shards; a second model is the reverse one."""
 
     into = "links"
+    settings_class = AlignSettings
 
     def __init__(self, job: BulkJob) -> None:
-        self.settings = settings = AlignSettings(**job.settings)
+        settings = settings_of(AlignSettings, job.settings)
+        self.format, self.style = settings.format or LINKS, Style(settings.probabilities)
         options = OpenOptions(
-            job.device, job.threads, settings.read_mode, to=settings.to, source=settings.source
+            job.device, job.threads, settings.hard_decode, to=settings.to, source=settings.source
         )
         model, *reverse = (Path(model) for model in job.models)
         self.aligner = aligner_of(
             loading.open_aligner(model, options),
-            AlignOverrides(settings.align),
+            settings.overrides,
             reverse=loading.open_reverse(reverse[0], options) if reverse else None,
             max_batch_tokens=settings.max_batch_tokens,
         )
+
+    @staticmethod
+    def check(settings: AlignSettings) -> None:
+        """Refuse a format that is one document for all pairs."""
+        if FORMATS[settings.format or LINKS].document:
+            raise ConfigurationError(
+                f"--format {settings.format}, which is one document", "a format of lines"
+            )
 
     def outcomes(self, lines: list[Line]) -> Sequence[AlignedPair]:
         """Return the links of each pair."""
@@ -64,8 +75,7 @@ class AlignTask(LineTask[AlignedPair]):
 
     def result(self, pair: AlignedPair) -> RecordResult:
         """Return the rows and links of a pair."""
-        style = Style(probabilities=self.settings.probabilities)
-        row = written([pair], self.settings.format, style)
+        row = written([pair], self.format, self.style)
         if pair.note:
             return RecordResult(row, None, f"pair {pair.number} is {pair.note}; not aligned")
         return RecordResult(row, linked(pair.panels[0], 0, probabilities=False))

@@ -2,49 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from attncli.bulk.job import BulkJob
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.data.images.named import ImageFile
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.overrides import SearchOverrides
+from attncli.options.shared import check_search
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, rendered
-from models.config.tables import BATCH_IMAGES
+from models.base.errors import ConfigurationError
 
 TRUNCATED = "{}: the caption was cut at its length limit (--max-caption raises the limit)"
 
 
 @dataclass(frozen=True)
 class CaptionSettings:
-    """Settings of bulk captions; see the options of `attn caption`."""
+    """Parameters of `attn caption` that bulk captions use."""
 
-    format: str = "text"
-    scores: bool = False
-    search: Mapping[str, Any] = field(default_factory=dict)  # overrides of the saved settings
-    read_mode: str | None = None
-    batch: int = BATCH_IMAGES
+    format: str
+    scores: bool
+    overrides: SearchOverrides
+    hard_decode: str | None
+    batch: int
 
 
 class CaptionTask:
     """Captioners of the images of shards."""
 
     into = "caption"
+    settings_class = CaptionSettings
 
     def __init__(self, job: BulkJob) -> None:
-        self.settings = settings = CaptionSettings(**job.settings)
-        search = SearchOverrides(settings.search)
-        options = OpenOptions(job.device, job.threads, settings.read_mode, search)
+        self.settings = settings = settings_of(CaptionSettings, job.settings)
+        options = OpenOptions(job.device, job.threads, settings.hard_decode, settings.overrides)
         self.captioner = loading.open_captioners([Path(model) for model in job.models], options)
         several = self.captioner.search.nbest > 1
         self.layout = CaptionLayout(
             settings.format, False, several, settings.scores, self.captioner.read_mode
         )
+
+    @staticmethod
+    def check(settings: CaptionSettings) -> None:
+        """Refuse search settings that do not agree, and one page for all images."""
+        check_search(settings.overrides)
+        if settings.format == "html":
+            raise ConfigurationError("--format html, which is one document", "text, tsv or jsonl")
 
     def record(self, value: str | bytes, number: int) -> ImageFile:
         """Return an image by its path or its bytes."""

@@ -8,35 +8,35 @@ from functools import partial
 from pathlib import Path
 
 from attncli.bulk.job import BulkJob
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.writers import LabelLayout, rendered
-from models.config.tables import MAX_BATCH_TOKENS
 
 
 @dataclass(frozen=True)
 class ClassifySettings:
-    """Settings of a bulk classification; see the options of `attn classify`."""
+    """Parameters of `attn classify` that a bulk classification uses."""
 
-    format: str = "text"
-    nbest: int = 1
-    scores: bool = False
-    read_mode: str | None = None
-    max_batch_tokens: int = MAX_BATCH_TOKENS
+    format: str
+    nbest: int
+    scores: bool
+    hard_decode: str | None
+    max_batch_tokens: int
 
 
 class ClassifyTask(LineTask[ClassifiedLine]):
     """Classifiers of the lines of shards."""
 
     into = "label"
+    settings_class = ClassifySettings
 
     def __init__(self, job: BulkJob) -> None:
-        settings = ClassifySettings(**job.settings)
-        options = OpenOptions(job.device, job.threads, settings.read_mode)
+        settings = settings_of(ClassifySettings, job.settings)
+        options = OpenOptions(job.device, job.threads, settings.hard_decode)
         self.layout = LabelLayout(settings.format, settings.nbest > 1, settings.scores)
         self._classify = partial(
             classify_lines,

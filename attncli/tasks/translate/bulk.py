@@ -2,70 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from attncli.bulk.job import BulkJob
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.jobs.loading import OpenOptions
 from attncli.options.overrides import SearchOverrides
-from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
-from attncli.tasks.translate.lines import translate_lines
+from attncli.options.shared import check_search
+from attncli.tasks.translate.command import AUTO
+from attncli.tasks.translate.line_plans import LongLines
 from attncli.tasks.translate.output_checks import OutputReport
-from attncli.tasks.translate.writers import TranslationLayout, rendered
-from models.config.tables import MAX_BATCH_TOKENS
+from attncli.tasks.translate.run import (
+    TranslateWork,
+    open_translator,
+    target_language,
+    translation_of_lines,
+)
+from attncli.tasks.translate.writers import Format, TranslationLayout, rendered
 from models.inference.ctranslate2.engines import ComputePrecision, Engine
 from models.text.glossary import Glossary, Term
-
-if TYPE_CHECKING:
-    from attncli.tasks.translate.tags import AlignTranslations
-    from models.inference.text_translator import TextTranslator
 
 
 @dataclass(frozen=True)
 class TranslateSettings:
-    """Settings of a bulk translation; see the options of `attn translate`."""
+    """Parameters of `attn translate` that a bulk translation uses."""
 
-    to: str = ""
-    source: str = ""
-    search: Mapping[str, Any] = field(default_factory=dict)  # overrides of the saved settings
-    read_mode: str | None = None
-    format: str = "text"
-    scores: bool = False
-    lines: Mapping[str, Any] = field(default_factory=dict)  # changes of EVERYDAY
-    keep_tags: bool = False
-    glossary: Sequence[Sequence[str]] = ()  # source and target terms
-    max_batch_tokens: int = MAX_BATCH_TOKENS
-    engine: Engine = "auto"
-    precision: ComputePrecision = "fp32"
+    to: str
+    source: str
+    format: Format
+    scores: bool
+    overrides: SearchOverrides
+    hard_decode: str | None
+    keep_tags: bool
+    glossary: Sequence[Sequence[str]] | None  # source and target terms, which were read before
+    long: LongLines
+    normalise: bool
+    copy: bool
+    capitals: bool
+    max_batch_tokens: int
+    engine: Engine
+    precision: ComputePrecision
 
 
 class TranslateTask(LineTask[TranslatedLine]):
     """Text models that translate the lines of shards."""
 
     into = "translation"
+    settings_class = TranslateSettings
 
     def __init__(self, job: BulkJob) -> None:
-        settings = TranslateSettings(**job.settings)
-        self.translator = _opened(job, settings)
-        several = self.translator.search.nbest > 1
+        settings = settings_of(TranslateSettings, job.settings)
+        work = _work(job, settings)
+        translator = open_translator(work, document=None, aligned=False)
+        several = translator.search.nbest > 1
         self.layout = TranslationLayout(
-            settings.format, several, settings.scores, self.translator.read_mode
+            settings.format, several, settings.scores, translator.read_mode
         )
-        self._translate = partial(
-            translate_lines,
-            translator=self.translator,
-            search=self.translator.search,
-            options=_line_options(settings),
-            max_batch_tokens=settings.max_batch_tokens,
-            aligner=_tag_aligner(self.translator) if settings.keep_tags else None,
-        )
+        target = target_language(translator, work.options) if settings.source == AUTO else None
+        self._translate = translation_of_lines(work, translator, target, is_document=False)
+
+    @staticmethod
+    def check(settings: TranslateSettings) -> None:
+        """Refuse search settings that do not agree."""
+        check_search(settings.overrides)
 
     def outcomes(self, lines: list[Line]) -> Sequence[TranslatedLine]:
         """Return the translation of each line."""
@@ -85,31 +88,24 @@ class TranslateTask(LineTask[TranslatedLine]):
         return RecordResult(row, found.text, warnings=tuple(filter(None, notes)))
 
 
-def _opened(job: BulkJob, settings: TranslateSettings) -> TextTranslator:
+def _work(job: BulkJob, settings: TranslateSettings) -> TranslateWork:
+    terms = tuple(Term(*term) for term in settings.glossary or ())
     options = OpenOptions(
         job.device,
         job.threads,
-        settings.read_mode,
-        SearchOverrides(settings.search),
+        settings.hard_decode,
+        settings.overrides,
         settings.to,
-        settings.source,
+        "" if settings.source == AUTO else settings.source,
     )
-    needs = "--keep-tags" if settings.keep_tags else "--glossary" if settings.glossary else ""
-    translator = engines.open_text_models(
+    lines = {name: getattr(settings, name) for name in ("normalise", "copy", "capitals")}
+    return TranslateWork(
         [Path(model) for model in job.models],
         options,
-        engines.EngineOptions(settings.engine, settings.precision, needs),
+        settings.engine,
+        settings.precision,
+        {"long_lines": settings.long, **lines},
+        settings.max_batch_tokens,
+        settings.keep_tags,
+        Glossary(terms) if terms else None,
     )
-    terms = tuple(Term(*term) for term in settings.glossary)
-    return translator.with_glossary(Glossary(terms)) if terms else translator
-
-
-def _line_options(settings: TranslateSettings) -> LineOptions:
-    return replace(EVERYDAY, **settings.lines)
-
-
-def _tag_aligner(translator: Any) -> AlignTranslations:
-    """Return the model whose attention places tags: the first of an ensemble."""
-    from attncli.tasks.translate.tags import token_weights
-
-    return partial(token_weights, getattr(translator, "members", (translator,))[0])

@@ -49,15 +49,15 @@ def expected(source: Path, tiny_bundle: Path, tmp_path: Path) -> bytes:
     return out.read_bytes()
 
 
-def bulk(*words: object) -> int:
-    return app.run(["bulk", *map(str, words), *SHARD])
+def bulk(given: Path, out: Path, *task: object) -> int:
+    return app.run(["bulk", *SHARD, str(given), str(out), "--", *map(str, task)])
 
 
 def test_the_output_is_that_of_one_process(
     source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    assert bulk("translate", "-m", tiny_bundle, source, out) == 1  # a line is no UTF-8
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1  # a line is no UTF-8
     assert out.read_bytes() == expected
     [row] = (tmp_path / "out.bulk" / "errors.jsonl").read_text().splitlines()
     error = json.loads(row)
@@ -72,7 +72,7 @@ def test_every_format_has_the_rows_of_one_process(
 ) -> None:
     one, out = tmp_path / "one", tmp_path / "out"
     app.run(["translate", "-m", str(tiny_bundle), "-i", str(source), "-o", str(one), *options])
-    assert bulk("translate", "-m", tiny_bundle, source, out, *options) == 1
+    assert bulk(source, out, "translate", "-m", tiny_bundle, *options) == 1
     assert [*map(numbers_rounded, out.read_text().splitlines())] == [
         *map(numbers_rounded, one.read_text().splitlines())
     ]
@@ -91,7 +91,7 @@ def test_folders_are_mirrored_without_compression(
     (corpus / "a.txt").write_bytes(source.read_bytes())
     (corpus / "deep" / "b.txt.gz").write_bytes(gzip.compress(source.read_bytes()))
     (corpus / ".hidden").write_text("no text")
-    assert bulk("translate", "-m", tiny_bundle, corpus, tmp_path / "out") == 1
+    assert bulk(corpus, tmp_path / "out", "translate", "-m", tiny_bundle) == 1
     assert (tmp_path / "out" / "a.txt").read_bytes() == expected
     assert (tmp_path / "out" / "deep" / "b.txt").read_bytes() == expected
     assert len([*(tmp_path / "out").rglob("*")]) == 3
@@ -103,8 +103,8 @@ def test_two_files_with_one_output_are_refused(
 ) -> None:
     for name in ("a.txt", "a.txt.gz"):
         (tmp_path / name).write_bytes(b"A dog.\n")
-    inputs = [tmp_path / "a.txt", tmp_path / "a.txt.gz"]
-    assert bulk("translate", "-m", tiny_bundle, *inputs, tmp_path / "out") == 1
+    words = [str(tmp_path / name) for name in ("a.txt", "a.txt.gz", "out")]
+    assert app.run(["bulk", *words, "--", "translate", "-m", str(tiny_bundle)]) == 1
     assert "have the same output" in capsys.readouterr().err
 
 
@@ -124,7 +124,7 @@ def test_labels_captions_and_links_are_those_of_their_commands(
     ):
         words = [task, "-m", model, *single, "-o", one, *options]
         assert app.run([*map(str, words)]) == status
-        assert bulk(task, "-m", model, given, out, *options) == status
+        assert bulk(given, out, task, "-m", model, *options) == status
         assert out.read_bytes() == one.read_bytes(), task
         errors = (tmp_path / "out.bulk" / "errors.jsonl").read_text().splitlines()
         assert len(errors) == status
@@ -134,12 +134,12 @@ def test_a_finished_job_is_not_repeated(
     source: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     monkeypatch.setattr(local, "process", None)  # a call would fail
-    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     monkeypatch.undo()
     out.write_bytes(b"changed")
-    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() != b"changed"
 
 
@@ -161,7 +161,7 @@ def test_finished_parts_are_not_processed_again(
         written.append(part.number)
 
     monkeypatch.setattr(PartFolder, "write", limited)
-    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert not out.exists()
     monkeypatch.setattr(PartFolder, "write", write)
     seen: list[int] = []
@@ -173,7 +173,7 @@ def test_finished_parts_are_not_processed_again(
             yield part
 
     monkeypatch.setattr(local, "process", watched)
-    assert bulk("translate", "-m", tiny_bundle, source, out) == 1
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() == expected
     assert sorted([*seen, *written]) == list(range(6))
 
@@ -203,18 +203,8 @@ def test_killed_workers_and_a_killed_driver_change_nothing(
     source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    words = [
-        "bulk",
-        "translate",
-        "-m",
-        str(tiny_bundle),
-        str(source),
-        str(out),
-        "--shard",
-        "4",
-        "-q",
-    ]
-    words += ["--processes", "2"]
+    words = ["bulk", str(source), str(out), "--shard", "4", "-q", "--processes", "2"]
+    words += ["--", "translate", "-m", str(tiny_bundle)]
     command = [sys.executable, "-m", "attncli", *words]
     driver = subprocess.Popen(command)
     workers = wait_for_workers(driver.pid)
@@ -236,7 +226,8 @@ def test_ctrl_c_is_one_line_and_loses_nothing(
     source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    words = ["bulk", "translate", "-m", str(tiny_bundle), str(source), str(out), "-q", *SHARD]
+    words = ["bulk", "-q", *SHARD, str(source), str(out)]
+    words += ["--", "translate", "-m", str(tiny_bundle)]
     command = [sys.executable, "-m", "attncli", *words]
     driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not [*(tmp_path / "out.bulk").glob("parts/[0-9a-f]*")]:
@@ -282,7 +273,7 @@ def test_a_shard_that_kills_every_worker_stops_the_job_in_one_line(
 ) -> None:
     monkeypatch.setattr(local, "DEATHS", 2)
     monkeypatch.setattr(local._Worker, "_answer", lambda self, shard: None)
-    assert bulk("translate", "-m", tiny_bundle, source, tmp_path / "out") == 1
+    assert bulk(source, tmp_path / "out", "translate", "-m", tiny_bundle) == 1
     error = capsys.readouterr().err
     assert "2 workers ended without a result for one shard (7 records" in error
     assert error.count("attn:") == 1
@@ -292,7 +283,7 @@ def test_a_mistake_that_a_worker_finds_is_one_line(
     source: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert bulk("translate", "-m", tiny_bundle, source, out, "--to", "de") == 1
+    assert bulk(source, out, "translate", "-m", tiny_bundle, "--to", "de") == 1
     error = capsys.readouterr().err
     assert "attn: " in error and "Traceback" not in error
 
@@ -320,16 +311,16 @@ def test_an_output_that_is_an_input_or_named_like_an_image_is_refused(
     source: Path, tiny_bundle: Path, photos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = source.read_bytes()
-    assert bulk("translate", "-m", tiny_bundle, source, source) == 1
+    assert bulk(source, source, "translate", "-m", tiny_bundle) == 1
     assert "is input and output" in capsys.readouterr().err
     assert source.read_bytes() == before
     image = photos / "a.png"
     before = image.read_bytes()
-    assert bulk("caption", "-m", "photos", photos, image) == 1  # OUT was forgotten
+    assert bulk(photos, image, "caption", "-m", "photos") == 1  # OUT was forgotten
     assert "named like an image" in capsys.readouterr().err
     assert image.read_bytes() == before
     other = source.with_name("other.txt")
     other.write_text("not to be lost\n")
-    assert bulk("translate", "-m", tiny_bundle, source, other) == 1  # OUT was forgotten
+    assert bulk(source, other, "translate", "-m", tiny_bundle) == 1  # OUT was forgotten
     assert "no earlier `attn bulk` wrote it" in capsys.readouterr().err
     assert other.read_text() == "not to be lost\n"

@@ -131,7 +131,8 @@ def test_a_bulk_job_needs_no_languages_either(
     table, out = tmp_path / "pairs.tsv", tmp_path / "links"
     table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:9]), "utf-8")
     words = ["-m", str(aligner), str(table)]
-    assert run(["bulk", "align", *words, str(out), "--processes", "1"]) == 0
+    task = ["align", "-m", str(aligner)]
+    assert run(["bulk", str(table), str(out), "--processes", "1", "--", *task]) == 0
     capsys.readouterr()
     assert run(["align", *words]) == 0
     assert out.read_text() == capsys.readouterr().out

@@ -1,0 +1,102 @@
+"""The words after `--` in `attn bulk IN OUT -- translate --to de`, parsed by the task's command.
+
+There is no second list of options: a task takes each option of its command, except those of
+NOT_IN_BULK, which choose inputs and outputs or draw something.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import TASKS, parameters_of, settings_of
+from attncli.data.text.glossary import read_glossary
+from attncli.jobs.loading import readable
+from attncli.options.help_page import HelpPage
+from models.base.errors import ConfigurationError, unknown_name
+from models.base.places import imported
+from models.catalogue.installed import chosen_model
+
+NOT_IN_BULK = (  # parameters of commands
+    *("text", "images", "files", "input", "output", "recursive", "format_in", "column", "field"),
+    *("keep", "sidecar", "overwrite", "align", "units", "show", "picture", "pairs", "attention"),
+    *("view", "index", "skip_bad", "quiet"),
+)
+ELSEWHERE = ("model", "reverse_model", "device", "threads")  # in fields of BulkJob
+
+
+class _Parsed(NamedTuple):
+    values: dict[str, Any]  # of all parameters
+    given: dict[str, str]  # parameters on the command line, each with the name of its option
+
+
+def read_job(words: Sequence[str]) -> BulkJob:
+    """Return the job of a task's name and the options of its command.
+
+    A worker has one thread unless --threads is given. Raises ModelError for an unknown task, an
+    option that a bulk job does not have, and a model that cannot be read; a usage error for
+    anything that the command refuses, too.
+    """
+    name = words[0] if words else ""
+    if name not in TASKS:
+        raise unknown_name("task", name, TASKS, hint="attn bulk IN OUT -- translate --to de")
+    task = imported(TASKS[name].task)
+    values, given = _parsed(name, words[1:])
+    used = parameters_of(task.settings_class)
+    _check_given(name, {one: option for one, option in given.items() if one not in used})
+    settings = {parameter: values[parameter] for parameter in sorted(used & values.keys())}
+    if settings.get("glossary"):  # workers need no file
+        settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
+    task.check(settings_of(task.settings_class, settings))
+    threads = values["threads"] if "threads" in given else 1
+    return BulkJob(name, _models(name, values), settings, values["device"], threads)
+
+
+def _check_given(name: str, given: Mapping[str, str]) -> None:
+    """Refuse parameters that a bulk job does not use. given: names of their options."""
+    for parameter, option in given.items():
+        if parameter in NOT_IN_BULK:
+            raise ConfigurationError(
+                f"{option} cannot be used in a bulk job",
+                hint="leave it out; files, folders and --field stand before `--`",
+            )
+
+
+def _parsed(name: str, words: Sequence[str]) -> _Parsed:
+    """Parse words by the options of a command, which is not called."""
+    function = imported(TASKS[name].command)
+    signature = inspect.signature(function, eval_str=True)
+    values: dict[str, Any] = {}
+
+    def store(**found: Any) -> None:
+        values.update(found)
+
+    store.__signature__ = signature  # type: ignore[attr-defined]
+    store.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    store.__doc__ = inspect.getdoc(function)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(cls=HelpPage)(store)
+    command: Any = typer.main.get_command(app)
+    with command.make_context(f"attn {name}", list(words)) as context:
+        command.invoke(context)
+        given = {
+            one.name: one.opts[0] if one.param_type_name == "option" else str(words[-1])
+            for one in command.params
+            if context.get_parameter_source(one.name).name == "COMMANDLINE"
+        }
+    return _Parsed(values, given)
+
+
+def _models(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the folders of the models; the reverse one is the last."""
+    given: list[Path | None] = list(values["model"] or [None])
+    if "reverse_model" in values and len(given) > 1:
+        raise typer.BadParameter("one model", param_hint="'--model'")
+    given += filter(None, [values.get("reverse_model")])
+    found = [readable(chosen_model(model, TASKS[name].shipped)) for model in given]
+    return tuple(str(folder.resolve()) for folder in found)

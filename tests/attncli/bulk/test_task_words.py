@@ -1,0 +1,87 @@
+"""The words after `--` have the options of the task's own command, and no others."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from attncli.bulk.job import BulkJob
+from attncli.bulk.task_words import ELSEWHERE, NOT_IN_BULK, read_job
+from attncli.bulk.tasks import TASKS, open_task, parameters_of
+from attncli.shell import app
+from models.base.places import imported
+
+REFUSED = (
+    ["translate", "--show"],
+    ["translate", "-o", "out"],
+    ["translate", "-i", "in"],
+    ["translate", "--align"],
+    ["translate", "A dog."],
+    ["classify", "--attention", "words.svg"],
+    ["caption", "--sidecar"],
+    ["align", "--view", "links"],
+)
+
+
+def with_model(words: list[str], bundle: Path) -> list[str]:
+    return [words[0], "-m", str(bundle), *words[1:]]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
+    parameters = set(inspect.signature(imported(TASKS[name].command)).parameters)
+    settings = parameters_of(imported(TASKS[name].task).settings_class)
+    assert parameters <= settings | {*ELSEWHERE, *NOT_IN_BULK}
+    assert not settings & set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("words", REFUSED, ids=" ".join)
+def test_an_option_without_meaning_in_a_bulk_job_is_refused_in_one_line(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["bulk", str(tmp_path), str(tmp_path / "out"), "--", *words]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert "cannot be used in a bulk job" in line
+
+
+@pytest.mark.parametrize("words", [["in", "out"], ["translate", "-m", "en-de", "in", "out"]])
+def test_a_call_without_a_task_is_refused_in_one_line(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["bulk", *words]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert "-- translate|classify|caption|align" in line
+
+
+def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tHund\n", "utf-8")
+    words = ["translate", "--beam", "3", "--glossary", str(terms), "--no-copy", "--scores"]
+    job = BulkJob.from_json(read_job(with_model(words, tiny_bundle)).to_json())
+    assert (job.settings["beam"], job.settings["copy"], job.threads) == (3, False, 1)
+    assert job.settings["glossary"] == [["dog", "Hund"]]
+    assert open_task(job).layout.scores  # type: ignore[attr-defined]
+    assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0
+
+
+def test_a_value_that_the_command_refuses_is_a_usage_error(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = with_model(["translate", "--method", "greedy", "--nbest", "2"], tiny_bundle)
+    assert app.run(["bulk", "in", "out", "--", *words]) == 2
+    assert "--nbest" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("task", "format"), [("align", "svg"), ("caption", "html")])
+def test_a_format_of_one_document_is_refused(
+    task: str, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["bulk", "in", "out", "--", task, "--format", format]) == 1
+    assert "one document" in capsys.readouterr().err
+
+
+def test_two_models_to_align_are_refused(tiny_bundle: Path) -> None:
+    words = with_model(["align", "-m", str(tiny_bundle)], tiny_bundle)
+    assert app.run(["bulk", "in", "out", "--", *words]) == 2
