@@ -40,6 +40,9 @@ class Document:
     segments: tuple[DocumentSegment, ...]
     kept: tuple[Kept, ...] = ()
     faults: tuple[Fault, ...] = ()
+    # of a file that is not text: from the translations to its bytes. `content` then has a line for
+    # each segment, so that messages can name it.
+    save: Callable[[Sequence[Texts | None]], bytes] | None = None
 
 
 @dataclass(frozen=True)

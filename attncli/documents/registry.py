@@ -29,11 +29,16 @@ FORMATS = {
     "jsonl": Row("attncli.documents.json_lines:read", (".jsonl", ".ndjson")),
     "po": Row("attncli.documents.po:read", (".po", ".pot")),
 }
+PACKED = {  # archives of several files; `read` takes bytes
+    "docx": Row("attncli.documents.docx:read", (".docx",)),
+    "odt": Row("attncli.documents.odt:read", (".odt",)),
+    "epub": Row("attncli.documents.epub:read", (".epub",)),
+}
 
 if TYPE_CHECKING:
     DocumentFormat = str
 else:  # for the command line
-    DocumentFormat = Literal[(TEXT, *FORMATS)]
+    DocumentFormat = Literal[(TEXT, *FORMATS, *PACKED)]
 
 
 def format_of(path: Path | None) -> str:
@@ -42,13 +47,27 @@ def format_of(path: Path | None) -> str:
         return TEXT
     name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     suffix = name.suffix.lower()
-    return next((key for key, row in FORMATS.items() if suffix in row.suffixes), TEXT)
+    return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
 
 
 def named_delimiter(path: Path | None) -> str:
     """Return the delimiter of a table that the name of a file tells; "" if it tells none."""
     is_tsv = path is not None and ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]]
     return "\t" if is_tsv else ""
+
+
+def suffixes() -> list[str]:
+    """Return the ends of file names of all formats, and of plain text."""
+    return [end for row in (FORMATS | PACKED).values() for end in row.suffixes] + [".txt"]
+
+
+def read_packed(content: bytes, name: str, options: DocumentOptions) -> Document:
+    """Return the segments of an archive in a format of the table PACKED.
+
+    Raises ModelError if it is damaged or too large.
+    """
+    read: Callable[[bytes, DocumentOptions], Document] = imported(PACKED[name].read)
+    return read(content, options)
 
 
 def read_document(content: str, name: str, options: DocumentOptions) -> Document:

@@ -38,8 +38,9 @@ ADDRESS = (
     r"""https?://[!\#-;=?-\[\]_a-z~]*[\#-&*-\-/-9=@-Z_a-z~]"""
     r"|(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
 )
+CODED = r"\[[A-Z]+[0-9]+[A-Z]*\]"  # [X7X], by which clients of translation services hide text
 MARK = re.compile(
-    rf"(?P<tag>{TAG})|(?P<placeholder>{BRACES}|{PRINTF}|{ADDRESS})|(?P<entity>{ENTITY})",
+    rf"(?P<tag>{TAG})|(?P<placeholder>{BRACES}|{CODED}|{PRINTF}|{ADDRESS})|(?P<entity>{ENTITY})",
     re.DOTALL,
 )
 

@@ -17,7 +17,6 @@ from attncli.documents.registry import (
     DocumentFormat,
     format_of,
     named_delimiter,
-    read_document,
 )
 from attncli.tasks.translate.output_checks import OutputReport
 from attncli.terminal import console
@@ -111,7 +110,7 @@ def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
     content = decompressed_stream(stream, "the document").read(FILE_BYTES + 1)
     if len(content) > FILE_BYTES:
         raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
-    return read_document(documents.decoded(content), choice.format, choice.options)
+    return documents.opened(content, choice.format, choice.options)
 
 
 def translate_document(
@@ -127,7 +126,7 @@ def translate_document(
     faults = [*documents.faults(document)]
     for message in [*faults, *documents.untranslated(document, outcomes)]:
         console.warn(message)
-    write(documents.encoded(documents.translated(document, outcomes)))
+    write(documents.written(document, outcomes))
     return not faults and all(outcome.translation for outcome in outcomes)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
-from attncli.documents.document import Document, Kept, Texts, reassemble
+from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
+from attncli.documents.plain_text import read_lines
+from attncli.documents.registry import PACKED, TEXT, read_document, read_packed
 from attncli.tags import parse
 from models.base.errors import InputError
 
@@ -29,6 +31,24 @@ def decoded(content: bytes) -> str:
 def encoded(content: str) -> bytes:
     """Return the bytes of a document; the reverse of `decoded`."""
     return content.encode("utf-8", "surrogateescape")
+
+
+def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
+    """Return the segments of a file; the format "text" has a segment per line.
+
+    Raises ModelError for a damaged file, and for options that do not fit it.
+    """
+    if format in PACKED:
+        return read_packed(content, format, options)
+    text = decoded(content)
+    return read_lines(text) if format == TEXT else read_document(text, format, options)
+
+
+def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
+    """Return the file of a document with the outcomes of its lines; see `translated`."""
+    if document.save:
+        return document.save([*_by_segment(document, outcomes)])
+    return encoded(translated(document, outcomes))
 
 
 def lines_of(document: Document) -> list[Line]:

@@ -1,0 +1,159 @@
+"""The models that the service offers, and which of them translates a direction."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.jobs.installed import listed
+from attncli.serve.errors import RequestError, invalid
+from attncli.serve.languages import name_of
+from models.base.errors import ModelError, NotFoundError
+from models.catalogue.installed import default_model, find_model
+from models.storage.about import Facts, read_card, read_facts
+from models.storage.settings import read_settings
+
+TRANSLATE, CAPTION, CLASSIFY = "translate", "caption", "classify"
+NAMED_DIRECTION = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
+UNNAMED = ("source", "target")  # languages of a model that names none
+FRESH = 10.0  # seconds for which the list of models is kept
+
+
+class Direction(NamedTuple):
+    """A model, and one of the directions in which it translates."""
+
+    model: str  # its name
+    source: str
+    target: str
+    to: str  # target language for the model; "" if it has a single direction
+
+
+class OfferedModel(NamedTuple):
+    """A model that the service offers."""
+
+    name: str
+    folder: Path
+    facts: Facts
+    directions: tuple[Direction, ...]  # of a translator
+
+    @property
+    def card(self) -> str:
+        """Return the model card; "" if there is none."""
+        return read_card(self.folder)
+
+
+class Catalogue:
+    """The models on this machine. Requests name them; a path in a request is never opened."""
+
+    def __init__(self, translators: Sequence[Path]) -> None:
+        """Raise ModelError if a given translator is missing or no translator.
+
+        translators: in order of preference; without one, the shipped one.
+        """
+        self._given = [find_model(path) for path in translators]
+        self._found: dict[str, OfferedModel] = {}
+        self._at = float("-inf")
+        for folder in self._given:
+            if (task := read_facts(folder).task) != TRANSLATE:
+                raise ModelError(
+                    f"{folder} for `attn {task}`", "a translator", "others need no -m: see the page"
+                )
+
+    def models(self) -> dict[str, OfferedModel]:
+        """Return the models by name: the given ones, then those that `attn models` lists."""
+        if time.monotonic() - self._at > FRESH:
+            found: dict[str, OfferedModel] = {}
+            for folder in self._given:
+                found.setdefault(folder.resolve().name, offered(folder, read_facts(folder)))
+            for model, facts in listed():
+                if facts:
+                    found.setdefault(model.name, offered(model.folder, facts, model.name))
+            self._found, self._at = found, time.monotonic()
+        return self._found
+
+    def model(self, name: str, task: str) -> OfferedModel:
+        """Return the model of a name; the default one of a task without a name."""
+        models = self.models()
+        if not name:
+            found = self.defaults.get(task)
+            if found is None:
+                raise RequestError(501, f"No model to {task} is installed")
+            return models[found]
+        if name not in models or models[name].facts.task != task:
+            names = ", ".join(n for n, model in models.items() if model.facts.task == task)
+            raise invalid(f"no model {name} to {task}; expected one of {names or 'none'}")
+        return models[name]
+
+    @cached_property
+    def defaults(self) -> dict[str, str]:
+        """The name of the default model of each task that has one."""
+        models, found = self.models(), {}
+        for task in (TRANSLATE, CAPTION, CLASSIFY):
+            folders = [*(self._given if task == TRANSLATE else ()), *_shipped(task)]
+            names = [n for n, model in models.items() if model.folder in folders[:1]]
+            names += [n for n, model in models.items() if model.facts.task == task]
+            if names:
+                found[task] = names[0]
+        return found
+
+    def directions(self, model: str = "") -> dict[tuple[str, str], Direction]:
+        """Return the directions by their languages: of one model, or of the default ones."""
+        if model:
+            offers = [self.model(model, TRANSLATE)]
+        else:
+            names = [folder.resolve().name for folder in self._given]
+            offers = [self.models()[n] for n in names] or [self.model("", TRANSLATE)]
+        found: dict[tuple[str, str], Direction] = {}
+        for offer in offers:
+            for one in offer.directions:
+                found.setdefault((one.source, one.target), one)
+        return found
+
+    def direction(self, source: str, target: str, model: str = "") -> Direction:
+        """Return the direction of two languages. Raises RequestError as LibreTranslate answers."""
+        known = self.directions(model)
+        if found := known.get((source, target)):
+            return found
+        languages = {code for pair in known for code in pair}
+        for code in (source, target):
+            if code not in languages:
+                raise RequestError(400, f"{code[:40]} is not supported")
+        raise RequestError(
+            400,
+            f"{name_of(target)} ({target}) is not available as a target language from "
+            f"{name_of(source)} ({source})",
+        )
+
+
+def offered(folder: Path, facts: Facts, name: str = "") -> OfferedModel:
+    """Return a model with the directions that its settings name."""
+    name = name or folder.resolve().name
+    directions: tuple[Direction, ...] = ()
+    if facts.task == TRANSLATE:
+        directions = tuple(_directions(folder, facts, name))
+    return OfferedModel(name, folder, facts, directions)
+
+
+def _directions(folder: Path, facts: Facts, name: str) -> list[Direction]:
+    tokenizer = read_settings(folder)["tokenizer"]
+    languages = tuple(map(str, tokenizer.get("languages") or ()))
+    if languages:
+        pairs = [tuple(one.split("-")) for one in tokenizer.get("directions") or ()]
+        pairs = pairs or [(a, b) for a in languages for b in languages if a != b]
+        return [Direction(name, source, target, target) for source, target in pairs]
+    named = facts.about.languages
+    if len(named) != 2 and (found := NAMED_DIRECTION.search(name)):
+        named = (found[1], found[2])
+    source, target = named if len(named) == 2 else UNNAMED
+    return [Direction(name, source, target, "")]
+
+
+def _shipped(task: str) -> list[Path]:
+    try:
+        return [default_model(task)]
+    except NotFoundError:
+        return []

@@ -1,0 +1,166 @@
+"""A model in a thread of its own, and the work that waits for it.
+
+There is no fixed waiting time: the requests that arrive while a batch runs form the next batch.
+Urgent work comes before bulk work, which becomes urgent after PATIENCE seconds. Work whose client
+has gone (its future is cancelled), or whose time is over, is dropped.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from attncli.serve.errors import RequestError, busy, too_slow
+from attncli.serve.models import ModelJob, ServedModel
+from models.base.errors import DamagedError, ModelError, NotFoundError, ResourceError
+
+BATCH = 64  # inputs of one batch
+PATIENCE = 5.0  # seconds that bulk work waits behind urgent work
+
+
+class Work(NamedTuple):
+    """Inputs of one request for one job, and where their results go."""
+
+    job: ModelJob
+    inputs: Sequence[Any]
+    results: Future[Sequence[Any]]
+    since: float  # by time.monotonic
+    limit: float  # seconds
+
+
+class Batch(NamedTuple):
+    """Numbers of one computed batch, for the metrics."""
+
+    inputs: int
+    seconds: float
+
+
+class Engine:
+    """The thread of a model. It opens the model for the first work, and releases it when idle."""
+
+    def __init__(
+        self,
+        open_model: Callable[[], ServedModel],
+        *,
+        most: int,
+        idle: float,
+        on_batch: Callable[[Batch], None] = lambda batch: None,
+    ) -> None:
+        self._open, self._most, self._idle, self._on_batch = open_model, most, idle, on_batch
+        self._urgent: deque[Work] = deque()
+        self._bulk: deque[Work] = deque()
+        self._changed = threading.Condition()
+        self._model: ServedModel | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Number of works that wait."""
+        return len(self._urgent) + len(self._bulk)
+
+    @property
+    def is_open(self) -> bool:
+        """True while the model is in memory."""
+        return self._model is not None
+
+    def submit(
+        self, job: ModelJob, inputs: Sequence[Any], *, limit: float, urgent: bool = True
+    ) -> Future[Sequence[Any]]:
+        """Add work; return the future of its results. Raises RequestError if too much waits."""
+        work = Work(job, inputs, Future(), time.monotonic(), limit)
+        with self._changed:
+            if self._closed or self.waiting >= self._most:
+                raise busy()
+            (self._urgent if urgent else self._bulk).append(work)
+            self._changed.notify()
+        return work.results
+
+    def close(self) -> None:
+        """Finish the work that waits, then end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while batch := self._next():
+            started = time.monotonic()
+            self._run(batch)
+            seconds = time.monotonic() - started
+            self._on_batch(Batch(sum(len(work.inputs) for work in batch), seconds))
+            del batch  # so that an idle engine holds no results
+
+    def _next(self) -> list[Work]:
+        """Return the next batch, waiting for work; none at the end."""
+        with self._changed:
+            while True:
+                if batch := self._taken():
+                    return batch
+                if self._closed:
+                    return []
+                if not self._changed.wait(self._idle) and self._model is not None:
+                    self._model = None
+                    gc.collect()
+
+    def _taken(self) -> list[Work]:
+        """Take the first work and all work of the same job that fits into its batch."""
+        queues = [self._urgent, self._bulk]
+        if self._bulk and time.monotonic() - self._bulk[0].since > PATIENCE:
+            queues.reverse()
+        batch: list[Work] = []
+        size = 0
+        for queue in queues:
+            for _ in range(len(queue)):
+                work = queue.popleft()
+                if batch and (work.job != batch[0].job or size + len(work.inputs) > BATCH):
+                    queue.append(work)  # after one turn, the queue is in its order again
+                elif _is_wanted(work):
+                    batch.append(work)
+                    size += len(work.inputs)
+        return batch
+
+    def _run(self, batch: list[Work]) -> None:
+        """Compute a batch; if an input is at fault, compute each work alone."""
+        inputs = [each for work in batch for each in work.inputs]
+        try:
+            if self._model is None:
+                self._model = self._open()
+            results = batch[0].job.run(self._model, inputs)
+        except (ModelError, MemoryError) as error:
+            if len(batch) == 1:
+                batch[0].results.set_exception(_as_request_error(error))
+                return
+            for work in batch:
+                self._run([work])
+        except BaseException as error:
+            for work in batch:
+                work.results.set_exception(error)
+        else:
+            rest = iter(results)
+            for work in batch:
+                work.results.set_result([next(rest) for _ in work.inputs])
+
+
+def _is_wanted(work: Work) -> bool:
+    """Return False for work whose client has gone, or whose time is over."""
+    if not work.results.set_running_or_notify_cancel():
+        return False
+    if time.monotonic() - work.since > work.limit:
+        work.results.set_exception(too_slow(work.limit))
+        return False
+    return True
+
+
+def _as_request_error(error: Exception) -> Exception:
+    if isinstance(error, (DamagedError, NotFoundError, ResourceError)):
+        return RequestError(503, str(error))
+    if isinstance(error, ModelError):
+        return RequestError(400, str(error))
+    return RequestError(503, "Not enough memory for this request", 2)

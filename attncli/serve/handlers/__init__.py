@@ -1,0 +1,1 @@
+"""Handlers of requests: one file per kind of request."""

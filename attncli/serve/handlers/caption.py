@@ -1,0 +1,60 @@
+"""POST /caption: the caption of an image, other captions, and the attention map of each word."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from attncli.serve import json_form
+from attncli.serve.catalogue import CAPTION
+from attncli.serve.errors import RequestError, invalid
+from attncli.serve.models import CaptionJob
+from attncli.serve.requests import Parameters
+from attncli.serve.service import Service, service_of
+
+MOST_CAPTIONS = 20
+
+
+async def caption(request: Request) -> Response:
+    """Caption the image in the body, or in the field `file` of a form."""
+    service = service_of(request)
+    given = await service.parameters(request)
+    job = CaptionJob(max(1, given.number("nbest", 1, MOST_CAPTIONS)), given.flag("attention", True))
+    outcome = await captioned(service, _image(given), given.text("model", ""), job, request)
+    return JSONResponse(json_form.caption(outcome))
+
+
+async def captioned(
+    service: Service, image: bytes, model: str, job: CaptionJob, request: Request
+) -> Any:
+    """Return the captions of an image. Raises RequestError if it cannot be read."""
+    name = service.catalogue.model(model, CAPTION).name
+    await asyncio.to_thread(check_pixels, image, service.options.max_pixels)
+    [outcome] = await service.run(name, job, [image], request)
+    return outcome
+
+
+def check_pixels(image: bytes, most: int) -> None:
+    """Raise RequestError for bytes that are no image, or for one of too many pixels."""
+    from PIL import Image
+
+    opened: Callable[..., Any] = Image.open
+    try:
+        with opened(io.BytesIO(image)) as found:
+            width, height = found.size
+    except Exception:  # Pillow raises anything; an image that only HEIF's reader knows has no size
+        return
+    if width * height > most:
+        raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
+
+
+def _image(given: Parameters) -> bytes:
+    for image in given.files.values():
+        if image:
+            return image
+    raise invalid("no image; send its bytes as the body, or as the field `file` of a form")

@@ -1,0 +1,172 @@
+"""POST /translate_file: a document in, the address of its translation out.
+
+With `Accept: text/event-stream`, the answer is a stream of events: {"done": 3, "total": 10}, and at
+the end {"translatedFileUrl": ...} or {"error": ...}.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from attncli.data.lines import TranslatedLine
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.registry import TEXT, format_of, named_delimiter, suffixes
+from attncli.serve import markup
+from attncli.serve.catalogue import Direction
+from attncli.serve.errors import RequestError, invalid
+from attncli.serve.handlers.detect import AUTO, detected
+from attncli.serve.options import DOCUMENT_TIMES
+from attncli.serve.requests import Parameters, in_time, while_connected
+from attncli.serve.service import Service, service_of
+from attncli.tasks.translate import documents as jobs
+from models.base.errors import ModelError
+
+KEPT_SECONDS = 1800.0  # for which a translated document can be fetched
+KEPT_BYTES = 256 << 20  # of all together; the oldest go first
+SAMPLE = 2000  # characters by which the language of a document is recognised
+
+
+class KeptFile(NamedTuple):
+    """A translated document that waits to be fetched."""
+
+    content: bytes
+    name: str
+    until: float  # by time.monotonic
+
+
+class Upload(NamedTuple):
+    """A document that was sent, ready to be translated."""
+
+    document: Document
+    direction: Direction
+    name: str  # of the translation
+
+
+class KeptFiles:
+    """Translated documents by their secret names. They are only in memory."""
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[str, KeptFile] = OrderedDict()
+
+    def add(self, content: bytes, name: str) -> str:
+        """Keep a document; return its secret name."""
+        now = time.monotonic()
+        token = secrets.token_urlsafe(18)
+        self._files[token] = KeptFile(content, name, now + KEPT_SECONDS)
+        while self._files and (self._size() > KEPT_BYTES or self._oldest().until < now):
+            self._files.popitem(last=False)
+        return token
+
+    def get(self, token: str) -> KeptFile:
+        """Return a document. Raises RequestError if it is not there any more."""
+        found = self._files.get(token)
+        if found is None or found.until < time.monotonic():
+            raise RequestError(404, "No such file: translated files are kept for half an hour")
+        return found
+
+    def _size(self) -> int:
+        return sum(len(file.content) for file in self._files.values())
+
+    def _oldest(self) -> KeptFile:
+        return next(iter(self._files.values()))
+
+
+FILES = KeptFiles()
+
+
+async def translate_file(request: Request) -> Response:
+    """Translate the document in the field `file`."""
+    service = service_of(request)
+    given = await service.parameters(request)
+    upload = await _upload(service, given, request)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        events = _events(service, upload, request)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def work() -> list[TranslatedLine]:
+        pieces = markup.outcomes(service, upload.document, upload.direction)
+        return [outcome async for piece in pieces for outcome in piece]
+
+    limit = service.options.time_limit * DOCUMENT_TIMES
+    outcomes = await while_connected(request, in_time(work(), limit))
+    return JSONResponse({"translatedFileUrl": await _kept(upload, outcomes, request)})
+
+
+async def download_file(request: Request) -> Response:
+    """Return a translated document."""
+    file = FILES.get(request.path_params["token"])
+    named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
+    return Response(file.content, media_type="application/octet-stream", headers=named)
+
+
+async def _events(service: Service, upload: Upload, request: Request) -> AsyncIterator[bytes]:
+    total, outcomes = len(jobs.lines_of(upload.document)), []
+    try:
+        yield _event({"done": 0, "total": total})
+        async for piece in markup.outcomes(service, upload.document, upload.direction):
+            outcomes += piece
+            yield _event({"done": len(outcomes), "total": total})
+        url = await _kept(upload, outcomes, request)
+        left = [*jobs.untranslated(upload.document, outcomes)]
+        yield _event({"translatedFileUrl": url, "name": upload.name, "notes": left})
+    except RequestError as error:
+        yield _event({"error": error.message})
+
+
+def _event(record: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(record)}\n\n".encode()
+
+
+async def _upload(service: Service, given: Parameters, request: Request) -> Upload:
+    if "file" not in given.files:
+        raise invalid("missing file parameter")
+    name = PurePosixPath(given.file_names["file"].replace("\\", "/")).name
+    source, target = given.text("source"), given.text("target")
+    format = format_of(Path(name))
+    if format == TEXT and not name.lower().endswith(".txt"):
+        raise invalid(f"this kind of file is not supported; expected {', '.join(suffixes())}")
+    document = await asyncio.to_thread(_read, given, format, name)
+    model = given.text("model", "")
+    if source == AUTO:
+        texts = [line.text for line in jobs.lines_of(document)]
+        known = {a for a, b in service.catalogue.directions(model) if b == target}
+        [[best, *_]] = await detected(service, ["\n".join(texts)[:SAMPLE]], known, request)
+        source = best.language
+    direction = service.catalogue.direction(source, target, model)
+    path = PurePosixPath(name)
+    return Upload(document, direction, f"{path.stem}.{target}{path.suffix}")
+
+
+def _read(given: Parameters, format: str, name: str) -> Document:
+    options = DocumentOptions(
+        _listed(given, "column"),
+        _listed(given, "field"),
+        _listed(given, "keep"),
+        named_delimiter(Path(name)),
+    )
+    try:
+        return jobs.opened(given.files["file"], format, options)
+    except ModelError as error:
+        raise invalid(str(error)) from None
+
+
+def _listed(given: Parameters, name: str) -> tuple[str, ...]:
+    return tuple(filter(None, (one.strip() for one in given.text(name, "").split(","))))
+
+
+async def _kept(upload: Upload, outcomes: list[TranslatedLine], request: Request) -> str:
+    """Keep the translated document; return its address."""
+    content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
+    token = FILES.add(content, upload.name)
+    return f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"

@@ -1,0 +1,98 @@
+"""What a client asks first: health, languages, settings, models; and metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from attncli import __version__
+from attncli.documents.registry import suffixes
+from attncli.serve.catalogue import OfferedModel
+from attncli.serve.handlers.detect import IDENTIFIER
+from attncli.serve.languages import RIGHT_TO_LEFT, name_of
+from attncli.serve.service import Service, service_of
+
+
+async def health(request: Request) -> Response:
+    """Return that the service works; 503 once it is ending."""
+    draining = service_of(request).draining
+    return JSONResponse({"status": "ending" if draining else "ok"}, 503 if draining else 200)
+
+
+async def languages(request: Request) -> Response:
+    """Return the source languages with their target languages."""
+    return JSONResponse(listed_languages(service_of(request)))
+
+
+def listed_languages(service: Service) -> list[dict[str, Any]]:
+    """Return the languages in LibreTranslate's form; a source is a target of itself, too."""
+    targets: dict[str, list[str]] = {}
+    for source, target in service.catalogue.directions():
+        targets.setdefault(source, [source]).append(target)
+        targets.setdefault(target, [target])
+    return [
+        {"code": code, "name": name_of(code), "targets": sorted(targets[code])}
+        for code in sorted(targets, key=name_of)
+    ]
+
+
+async def frontend_settings(request: Request) -> Response:
+    """Return what a page needs to know."""
+    service = service_of(request)
+    pair = next(iter(sorted(service.catalogue.directions(), key=_english_first)), ("", ""))
+    source, target = ({"code": code, "name": name_of(code)} for code in pair)
+    options = service.options
+    return JSONResponse(
+        {
+            "apiKeys": service.keys.required,
+            "charLimit": options.max_text,
+            "bodyLimit": options.max_body,
+            "filesTranslation": True,
+            "frontendTimeout": 500,
+            "keyRequired": service.keys.required,
+            "language": {"source": source, "target": target},
+            "detects": IDENTIFIER in service.catalogue.models(),
+            "suggestions": False,
+            "supportedFilesFormat": suffixes(),
+            "rightToLeft": sorted(RIGHT_TO_LEFT),
+            "version": __version__,
+        }
+    )
+
+
+async def models(request: Request) -> Response:
+    """Return the models on this machine with their cards."""
+    service = service_of(request)
+    defaults = set(service.catalogue.defaults.values())
+    found = service.catalogue.models().values()
+    return JSONResponse([_record(model, model.name in defaults) for model in found])
+
+
+async def metrics(request: Request) -> Response:
+    """Return the metrics in Prometheus's format."""
+    content = service_of(request).metrics.text()
+    return PlainTextResponse(content, media_type="text/plain; version=0.0.4")
+
+
+def _record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
+    facts = model.facts
+    return {
+        "name": model.name,
+        "task": facts.task,
+        "default": is_default,
+        "family": facts.family,
+        "summary": facts.about.summary,
+        "licence": facts.about.licence,
+        "score": facts.about.score,
+        "languages": list(facts.about.languages),
+        "directions": [{"source": one.source, "target": one.target} for one in model.directions],
+        "bytes": facts.bytes,
+        "precision": facts.precision,
+        "card": model.card,
+    }
+
+
+def _english_first(pair: tuple[str, str]) -> tuple[bool, str, str]:
+    return (pair[0] != "en", *pair)

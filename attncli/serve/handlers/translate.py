@@ -1,0 +1,152 @@
+"""POST /translate: LibreTranslate's protocol; `alignments`, `heads` and `model` are ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from attncli.data.lines import TranslatedLine
+from attncli.data.split import sentences
+from attncli.serve import json_form, markup
+from attncli.serve.catalogue import Direction
+from attncli.serve.errors import RequestError
+from attncli.serve.handlers.detect import AUTO, Detected, detected
+from attncli.serve.models import TranslateJob
+from attncli.serve.requests import Parameters
+from attncli.serve.service import Service, service_of
+
+MOST_ALTERNATIVES = 20
+FORMATS = ("text", "html")
+LONG = 1000  # characters of a line from which on its sentences are separate inputs
+
+
+class Wanted(NamedTuple):
+    """What a client wants for each text."""
+
+    alternatives: int
+    html: bool
+    weights: bool
+    heads: bool
+    model: str
+
+
+class Translated(NamedTuple):
+    """The answer for one text."""
+
+    text: str
+    alternatives: list[str]
+    alignments: list[dict[str, Any]]  # one for each line
+
+
+async def translate(request: Request) -> Response:
+    """Translate a text or a list of texts."""
+    service = service_of(request)
+    given = await service.parameters(request)
+    texts, is_list = given.texts("q")
+    source, target = given.text("source"), given.text("target")
+    wanted = _wanted(given)
+    service.check_length(texts)
+    languages = await _sources(service, texts, source, target, wanted.model, request)
+    found = await asyncio.gather(
+        *(
+            _translated(service, text, language.language, target, wanted, request)
+            for text, language in zip(texts, languages, strict=True)
+        )
+    )
+    return JSONResponse(_answer(found, languages, is_list, source == AUTO, wanted))
+
+
+def _wanted(given: Parameters) -> Wanted:
+    format = given.text("format", "text")
+    if format not in FORMATS:
+        raise RequestError(400, f"{format[:40]} format is not supported")
+    heads = given.flag("heads")
+    return Wanted(
+        given.number("alternatives", 0, MOST_ALTERNATIVES),
+        format == "html",
+        heads or given.flag("alignments"),
+        heads,
+        given.text("model", ""),
+    )
+
+
+async def _sources(
+    service: Service, texts: list[str], source: str, target: str, model: str, request: Request
+) -> list[Detected]:
+    """Return the source language of each text. Raises RequestError for an impossible direction."""
+    known = service.catalogue.directions(model)
+    if source != AUTO:
+        if source != target or not any(source in pair for pair in known):
+            service.catalogue.direction(source, target, model)
+        return [Detected(source, 100.0)] * len(texts)
+    if not any(target in pair for pair in known):
+        raise RequestError(400, f"{target[:40]} is not supported")
+    candidates = {pair[0] for pair in known if pair[1] == target} | {target}
+    found = await detected(service, texts, candidates, request)
+    return [best for best, *_ in found]
+
+
+async def _translated(
+    service: Service, text: str, source: str, target: str, wanted: Wanted, request: Request
+) -> Translated:
+    if source == target:  # also where the language was detected
+        return Translated(text, [text] * bool(wanted.alternatives), [])
+    direction = service.catalogue.direction(source, target, wanted.model)
+    if wanted.html:
+        outputs = await markup.translated(
+            service, text, direction, 1 + wanted.alternatives, request
+        )
+        return Translated(outputs[0], outputs[1:], [])
+    return await _of_lines(service, text, direction, wanted, request)
+
+
+async def _of_lines(
+    service: Service, text: str, direction: Direction, wanted: Wanted, request: Request
+) -> Translated:
+    """Translate a text line by line; the sentences of a long line are separate inputs."""
+    lines = [_parts(line) for line in text.split("\n")]
+    job = TranslateJob(
+        direction.to, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
+    )
+    parts = [part for line in lines for part in line]
+    results = iter(await service.run(direction.model, job, parts, request))
+    found = [[next(results) for _ in line] for line in lines]
+    outputs = ["\n".join(_ranked(line, rank) for line in found) for rank in range(job.nbest)]
+    pairs = [pair for line in found for outcome in line for pair in outcome.alignments[:1]]
+    return Translated(outputs[0], _distinct(outputs), list(map(json_form.alignment, pairs)))
+
+
+def _parts(line: str) -> list[str]:
+    return list(sentences(line)) if len(line) > LONG else [line]
+
+
+def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
+    """Return an output of a line; the last one where it has fewer."""
+    texts = [json_form.output(outcome, rank) for outcome in line]
+    return " ".join(text for text in texts if text) if len(texts) > 1 else texts[0]
+
+
+def _distinct(outputs: list[str]) -> list[str]:
+    """Return the outputs after the best, each once."""
+    return list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
+
+
+def _answer(
+    found: Sequence[Translated],
+    languages: Sequence[Detected],
+    is_list: bool,
+    is_auto: bool,
+    wanted: Wanted,
+) -> dict[str, Any]:
+    columns: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
+    if is_auto:
+        columns["detectedLanguage"] = [one.record() for one in languages]
+    if wanted.alternatives:
+        columns["alternatives"] = [one.alternatives for one in found]
+    if wanted.weights:
+        columns["alignments"] = [one.alignments for one in found]
+    return {name: values if is_list else values[0] for name, values in columns.items()}

@@ -1,0 +1,51 @@
+"""Documents and HTML texts: their segments are translated, everything else stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from starlette.requests import Request
+
+from attncli.data.lines import TranslatedLine
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.registry import read_document
+from attncli.serve.catalogue import Direction
+from attncli.serve.models import TranslateJob
+from attncli.serve.options import DOCUMENT_TIMES
+from attncli.serve.service import Service
+from attncli.tasks.translate.documents import lines_of
+from attncli.tasks.translate.documents import translated as reassembled
+
+
+async def translated(
+    service: Service, text: str, direction: Direction, nbest: int, request: Request
+) -> list[str]:
+    """Return the translations of a text in HTML, best first."""
+    document = read_document(text, "html", DocumentOptions())
+    texts = [line.text for line in lines_of(document)]
+    job = TranslateJob(direction.to, nbest, document=True)
+    found = await service.run(direction.model, job, texts, request) if texts else []
+    outputs = [reassembled(document, _of_rank(found, rank)) for rank in range(nbest)]
+    return list(dict.fromkeys(outputs))
+
+
+async def outcomes(
+    service: Service, document: Document, direction: Direction
+) -> AsyncIterator[Sequence[TranslatedLine]]:
+    """Yield the outcomes of the texts of a document in order, in pieces."""
+    texts = [line.text for line in lines_of(document)]
+    job = TranslateJob(direction.to, document=True)
+    async for piece in service.results(direction.model, job, texts, DOCUMENT_TIMES):
+        yield piece
+
+
+def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]:
+    """Return the outcomes with their output of a rank as the best one."""
+    ranked = []
+    for outcome in found:
+        if outcome.translation:
+            hypotheses = outcome.translation.hypotheses[rank:] or outcome.translation.hypotheses
+            translation = outcome.translation._replace(hypotheses=hypotheses)
+            outcome = outcome._replace(translation=translation)
+        ranked.append(outcome)
+    return ranked

@@ -1,0 +1,181 @@
+"""The models of the service: the only module that opens and runs them, through `attncli.jobs`.
+
+A job is a frozen dataclass with the options of one kind of work. Requests whose jobs are equal are
+computed in one batch: ``job.run(model, inputs)`` returns one result per input, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from attncli.data.images.named import ImageFile
+from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
+from attncli.data.panels import AlignedPair
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
+from attncli.options.overrides import AlignOverrides
+from attncli.tasks.translate import engine as engines
+from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
+from models.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from attncli.tasks.align.pairs import Aligner
+    from attncli.tasks.caption.writers import CaptionedImage
+    from models.inference.captioner import Captioner
+    from models.inference.classifier import Classifier
+    from models.inference.text_translator import TextTranslator
+    from models.inference.translator import Translator
+
+
+class ServedModel:
+    """A model of a folder, opened by the job that uses it first."""
+
+    def __init__(self, folder: Path, device: str = "auto", threads: int = 0) -> None:
+        self.folder, self.device, self.threads = folder, device, threads
+
+    @cached_property
+    def options(self) -> OpenOptions:
+        """Options to open the model; a multilingual one gets a language, which each job changes."""
+        to = (*loading.languages_of(self.folder), "")[0]
+        return OpenOptions(self.device, self.threads, to=to)
+
+    @cached_property
+    def translator(self) -> TextTranslator:
+        """The translator, by the fastest engine."""
+        return engines.open_text_model(self.folder, self.options, engines.EngineOptions())
+
+    @cached_property
+    def with_weights(self) -> Translator:
+        """The translator by torch, which computes attention weights."""
+        if hasattr(self.translator, "model"):
+            return cast("Translator", self.translator)
+        return loading.open_translator(self.folder, self.options)
+
+    @cached_property
+    def captioner(self) -> Captioner:
+        """The captioner."""
+        return loading.open_captioner(self.folder, OpenOptions(self.device, self.threads))
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """The classifier."""
+        return loading.open_classifier(self.folder, OpenOptions(self.device, self.threads))
+
+
+class ModelJob(Protocol):
+    """Options of one kind of work."""
+
+    def run(self, model: ServedModel, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return one result per input, in order. Raises ModelError for an input."""
+
+
+@dataclass(frozen=True)
+class TranslateJob:
+    """Translation of lines of text (str)."""
+
+    to: str = ""  # target language; "" for a model of a single direction
+    nbest: int = 1
+    document: bool = False  # texts are segments of a document, with neutral tags
+    weights: bool = False  # add the word alignment of the best output
+    heads: bool = False  # and the weights of each layer and head
+
+    def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
+        """Translate; a text that cannot be translated has no translation and a note."""
+        from attncli.tasks.translate.lines import translate_lines
+
+        translator = _directed(model.translator, self.to)
+        search = translator.search
+        if self.nbest > 1:
+            search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
+        results = translate_lines(
+            [[Line(number, text) for number, text in enumerate(inputs, 1)]],
+            translator,
+            search=search,
+            options=DOCUMENT if self.document else EVERYDAY,
+            aligner=self._tag_aligner(model) if self.document else None,
+        )
+        if self.weights:
+            from attncli.tasks.translate.alignment import with_alignments
+
+            results = with_alignments(results, [_aligner(model, self.to, self.heads)])
+        return [outcome for chunk in results for outcome in chunk]
+
+    def _tag_aligner(self, model: ServedModel) -> Any:
+        from attncli.tasks.translate.tags import token_weights
+
+        def align(translations: list[Any]) -> Any:  # opens the model of torch only for tags
+            return token_weights(_directed(model.with_weights, self.to), translations)
+
+        return align
+
+
+@dataclass(frozen=True)
+class AlignJob:
+    """Alignment of pairs of texts (source, translation)."""
+
+    to: str = ""
+    heads: bool = False
+
+    def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+        """Align; a pair that cannot be aligned has a note."""
+        from attncli.data.alignments.pairs import PairLine
+        from attncli.tasks.align.pairs import align_chunks
+
+        pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
+        [found] = align_chunks([pairs], _aligner(model, self.to, self.heads))
+        return found
+
+
+@dataclass(frozen=True)
+class ClassifyJob:
+    """Classification of texts (str)."""
+
+    nbest: int = 1
+    attention: bool = False
+
+    def run(self, model: ServedModel, inputs: Sequence[str]) -> list[ClassifiedLine]:
+        """Classify; an empty text has no label."""
+        from attncli.tasks.classify.lines import classify_lines
+
+        lines = [Line(number, text) for number, text in enumerate(inputs, 1)]
+        [found] = classify_lines(
+            [lines], model.classifier, nbest=self.nbest, attention=self.attention
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class CaptionJob:
+    """Captions of images (bytes of their files)."""
+
+    nbest: int = 1
+    attention: bool = True
+
+    def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
+        """Caption; an image that cannot be read has a note and no caption."""
+        from attncli.tasks.caption.images import caption_images
+
+        captioner = model.captioner
+        search = captioner.search
+        if self.nbest > 1:
+            search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
+        files = [ImageFile("the image", content) for content in inputs]
+        found = caption_images([files], captioner, search=search, attention=self.attention)
+        return [outcome for group in found for outcome in group]
+
+
+def _directed(translator: Any, to: str) -> Any:
+    if bool(to) != bool(translator.languages):
+        raise ConfigurationError(f"target language {to!r} for this model", "one that it has")
+    return translator.for_direction(to) if to else translator
+
+
+def _aligner(model: ServedModel, to: str, heads: bool) -> Aligner:
+    from attncli.tasks.align.pairs import aligner_of
+
+    translator = _directed(model.with_weights, to)
+    return aligner_of(translator, AlignOverrides({"units": "word"}), heads=heads)

@@ -1,0 +1,177 @@
+"""Parameters of a request: from its query, and a body as JSON, form or multipart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect, Request
+
+from attncli.serve.errors import RequestError, invalid, too_slow
+
+T = TypeVar("T")
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
+MOST_FIELDS = 1000  # of a form
+MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
+BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
+BYTES_PER_SECOND = 1 << 20  # that a client must send beyond that
+
+
+class Parameters(NamedTuple):
+    """The parameters of a request. Every getter raises RequestError for a wrong type."""
+
+    values: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    file_names: Mapping[str, str]
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return a text; without a default, a missing one is refused."""
+        value = self.values.get(name)
+        if value is None or value == "":
+            if default is None:
+                raise invalid(f"missing {name} parameter")
+            return default
+        if not isinstance(value, str):
+            raise invalid(f"{name} is {_kind(value)}; expected a text")
+        return _checked(name, value)
+
+    def texts(self, name: str) -> tuple[list[str], bool]:
+        """Return texts, and True if a list was given; a single text is a list of one."""
+        value = self.values.get(name)
+        if value is None or value in ("", []):
+            raise invalid(f"missing {name} parameter")
+        if isinstance(value, str):
+            return [_checked(name, value)], False
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            found = "a list with other things" if isinstance(value, list) else _kind(value)
+            raise invalid(f"{name} is {found}; expected a text or a list of texts")
+        return [_checked(name, one) for one in value], True
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """Return a whole number from 0 to `most`."""
+        value = self.values.get(name, default)
+        try:
+            number = int(value) if isinstance(value, (str, int)) else -1
+        except ValueError:
+            number = -1
+        if isinstance(value, bool) or not 0 <= number <= most:
+            raise invalid(f"{name} must be a number from 0 to {most}")
+        return number
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Return True or False."""
+        value = self.values.get(name, default)
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, (str, int)) and str(value).lower() in TRUE + FALSE:
+            return str(value).lower() in TRUE
+        raise invalid(f"{name} must be true or false")
+
+
+async def read_parameters(request: Request) -> Parameters:
+    """Return the parameters of the query and the body; those of the body have precedence."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    values: dict[str, Any] = dict(request.query_params)
+    if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        return await _form(request, values)
+    body = await read_body(request)
+    if kind.startswith("image/") or kind == "application/octet-stream":
+        return Parameters(values, {"file": body}, {"file": ""})
+    if body.strip():
+        values |= _object(body)
+    return Parameters(values, {}, {})
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the body of a request. Raises RequestError if it comes too slowly."""
+    return await _in_time(request, request.body())
+
+
+async def while_connected(request: Request, work: Awaitable[T]) -> T:
+    """Return the result of some work; cancel it and raise ClientDisconnect if the client goes.
+
+    The body must have been read.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        return task.result()
+    finally:
+        gone.cancel()
+        task.cancel()
+
+
+async def in_time(work: Awaitable[T], seconds: float) -> T:
+    """Return the result of some work; raise RequestError if it takes longer."""
+    try:
+        return await asyncio.wait_for(work, seconds)
+    except asyncio.TimeoutError:
+        raise too_slow(seconds) from None
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _form(request: Request, values: dict[str, Any]) -> Parameters:
+    files: dict[str, bytes] = {}
+    names: dict[str, str] = {}
+
+    async def read() -> FormData:
+        return await request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
+
+    try:
+        form = await _in_time(request, read())
+    except (HTTPException, MultiPartException) as error:
+        raise invalid(str(getattr(error, "detail", error))) from None
+    except (ValueError, KeyError, AssertionError) as error:  # of a damaged form
+        raise invalid(f"the form cannot be read ({type(error).__name__})") from None
+    async with form:
+        for name, value in form.multi_items():
+            if isinstance(value, UploadFile):
+                files[name], names[name] = await value.read(), value.filename or ""
+            else:
+                values[name] = value
+    return Parameters(values, files, names)
+
+
+async def _in_time(request: Request, work: Awaitable[T]) -> T:
+    size = request.headers.get("content-length", "")
+    more = int(size) / BYTES_PER_SECOND if size.isdecimal() and len(size) < 12 else 0
+    try:
+        return await asyncio.wait_for(work, BODY_SECONDS + more)
+    except asyncio.TimeoutError:
+        raise RequestError(408, "The request came too slowly") from None
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise invalid("the body is not JSON") from None
+    if not isinstance(found, dict):
+        raise invalid(f"the body is {_kind(found)}; expected an object")
+    return found
+
+
+def _checked(name: str, text: str) -> str:
+    """Return a text; refuse one with half a character of UTF-16, which JSON can contain."""
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise invalid(f"{name} has characters that are not Unicode")
+    return text
+
+
+def _kind(value: object) -> str:
+    names: dict[type, str] = {
+        dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"
+    }  # fmt: skip
+    return names.get(type(value), "a number")

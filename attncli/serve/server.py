@@ -1,0 +1,170 @@
+"""The process of the service: sockets, signals, the browser.
+
+SIGTERM ends it gently: for DRAIN seconds it still answers, and asks its clients to close their
+connections; then it accepts nothing more, and finishes what has begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+import sys
+import threading
+import webbrowser
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from attncli.serve.app import open_service
+from attncli.serve.options import ServeOptions
+from attncli.serve.service import Service
+from attncli.terminal import console
+from models.base.errors import ModelError
+
+DRAIN = 0.3  # seconds
+HEADER_SECONDS = 20.0  # in which a client must have sent the head of a request
+KEEP_ALIVE = 30  # seconds for which an unused connection is kept
+BACKLOG = 2048  # connections that wait to be accepted
+
+
+def serve(options: ServeOptions) -> None:
+    """Run the service until a signal ends it. Raises ModelError if it cannot start."""
+    service, app = open_service(options)
+    listening = _listening(options)
+    server = Server(_config(app, options), service)
+    console.say(f"attn serves {address_of(options)} (Ctrl-C ends it)")
+    if options.browser and not options.socket:
+        server.page = address_of(options)
+    try:
+        server.run(sockets=[listening])
+    finally:
+        service.close()
+        if options.socket:
+            options.socket.unlink(missing_ok=True)
+
+
+def address_of(options: ServeOptions) -> str:
+    """Return the address of the page, for people."""
+    if options.socket:
+        return str(options.socket)
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(options.host, options.host)
+    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return f"http://{host}:{options.port}"
+
+
+class Server(uvicorn.Server):
+    """A server that drains its connections before it ends, and opens the page when it begins."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service, self.page = service, ""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen; then open the page."""
+        await super().startup(sockets)
+        if self.page and self.started:
+            threading.Thread(target=webbrowser.open, args=[self.page], daemon=True).start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End gently; see the module's docstring."""
+        self._service.draining = True
+        await asyncio.sleep(DRAIN)
+        await super().shutdown(sockets)
+
+
+class Protocol(H11Protocol):
+    """HTTP over one connection, which is closed if the head of a request does not come in time."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Read some bytes; wait for the head of a request unless it is complete."""
+        super().data_received(data)
+        if self._is_complete():
+            self._stop()
+        elif self._waiting is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(HEADER_SECONDS, self._late)
+
+    def _stop(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _late(self) -> None:
+        self._waiting = None
+        if not self._is_complete():
+            self.transport.close()
+
+    def _is_complete(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+
+def _config(app: Any, options: ServeOptions) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_level="critical",  # requests, and the texts in their addresses, are not logged
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=int(options.time_limit) + 1,
+    )
+
+
+def _listening(options: ServeOptions) -> socket.socket:
+    """Return the socket that the service listens to. Raises ModelError if it cannot be had."""
+    try:
+        return _unix(options) if options.socket else _tcp(options)
+    except (OSError, OverflowError) as error:
+        where = address_of(options)
+        reason = getattr(error, "strerror", None) or error
+        hint = "choose another with --port" if not options.socket else "choose another --socket"
+        raise ModelError(f"cannot listen at {where} ({reason})", "a free address", hint) from None
+
+
+def _tcp(options: ServeOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    listening = socket.socket(family)
+    if os.name == "posix":
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind((options.host, options.port))
+    listening.listen(BACKLOG)
+    return listening
+
+
+def _unix(options: ServeOptions) -> socket.socket:
+    assert options.socket is not None
+    if not hasattr(socket, "AF_UNIX") or sys.platform == "win32":
+        raise OSError("this system has no Unix sockets")
+    path = options.socket
+    if path.exists() and stat.S_ISSOCK(path.stat().st_mode) and not _is_served(str(path)):
+        path.unlink()  # left by a process that was killed
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(path))
+    path.chmod(0o660)
+    listening.listen(BACKLOG)
+    return listening
+
+
+def _is_served(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0

@@ -1,0 +1,131 @@
+"""Everything that handlers share: options, models and their engines, access, metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Future
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+
+from attncli.serve.access import Hosts, Keys, RateLimit
+from attncli.serve.catalogue import Catalogue
+from attncli.serve.engine import Engine
+from attncli.serve.errors import RequestError
+from attncli.serve.metrics import Metrics
+from attncli.serve.models import ModelJob, ServedModel
+from attncli.serve.options import ServeOptions
+from attncli.serve.requests import Parameters, in_time, read_parameters, while_connected
+
+SLICE = 16  # inputs of one piece of a long request, between which others are served
+AHEAD = 8  # pieces of one request that wait at a time
+URGENT = 16  # a request with at most so many inputs is urgent
+
+
+class Service:
+    """The state of one running service."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        """Raise ModelError for options that cannot be used."""
+        self.options = options
+        self.catalogue = Catalogue(options.models)
+        self.hosts, self.keys = Hosts(options), Keys(options.api_keys)
+        self.rate = RateLimit(options.rate_limit)
+        self._engines: dict[str, Engine] = {}
+        self._lock = threading.Lock()
+        self.metrics = Metrics(lambda: dict(self._engines))
+        self.draining = False  # True from SIGTERM on
+
+    async def parameters(self, request: Request) -> Parameters:
+        """Return the parameters of a request after its API key and rate are checked."""
+        found = await read_parameters(request)
+        given = found.values.get("api_key") or found.values.get("apiKey") or _bearer(request)
+        self.keys.check(given if isinstance(given, str) else "")
+        client = given if self.keys.required else _address(request, self.options.socket)
+        self.rate.count(str(client))
+        return found
+
+    def check_length(self, texts: Sequence[str]) -> None:
+        """Raise RequestError if texts have more characters than a request may have."""
+        size, most = sum(map(len, texts)), self.options.max_text
+        if size > most:
+            raise RequestError(
+                400, f"Invalid request: request ({size}) exceeds text limit ({most})"
+            )
+
+    async def run(self, model: str, job: ModelJob, inputs: Sequence[Any], request: Request) -> Any:
+        """Return one result per input. Raises ClientDisconnect if the client has gone.
+
+        Raises RequestError if too many wait, or after the time limit. Work that is no longer
+        needed is dropped.
+        """
+        found = _gathered(self.results(model, job, inputs))
+        return await while_connected(request, in_time(found, self.options.time_limit))
+
+    async def results(
+        self, model: str, job: ModelJob, inputs: Sequence[Any], times: int = 1
+    ) -> AsyncIterator[Sequence[Any]]:
+        """Yield the results of inputs in order, in pieces between which others are served.
+
+        times: multiple of the time limit that each piece has.
+        """
+        engine, limit = self._engine(model), self.options.time_limit * times
+        urgent = len(inputs) <= URGENT
+        parts = iter([inputs[at : at + SLICE] for at in range(0, len(inputs), SLICE)])
+        ahead: deque[Future[Sequence[Any]]] = deque()
+        try:
+            while True:
+                for part in islice(parts, AHEAD - len(ahead)):
+                    ahead.append(engine.submit(job, part, limit=limit, urgent=urgent))
+                if not ahead:
+                    return
+                yield await asyncio.wrap_future(ahead[0])
+                ahead.popleft()
+        finally:
+            for piece in ahead:
+                piece.cancel()
+
+    def close(self) -> None:
+        """Finish what has begun and end all engines."""
+        for engine in self._engines.values():
+            engine.close()
+
+    def _engine(self, name: str) -> Engine:
+        with self._lock:
+            if name not in self._engines:
+                folder = self.catalogue.models()[name].folder
+                self._engines[name] = Engine(
+                    partial(ServedModel, folder, self.options.device, self.options.threads),
+                    most=self.options.max_waiting,
+                    idle=self.options.idle,
+                    on_batch=self.metrics.of_batch(name),
+                )
+            return self._engines[name]
+
+
+async def _gathered(pieces: AsyncIterator[Sequence[Any]]) -> list[Any]:
+    return [result async for piece in pieces for result in piece]
+
+
+def service_of(request: Request) -> Service:
+    """Return the service that answers a request."""
+    service: Service = request.app.state.service
+    return service
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
+
+
+def _address(request: Request, socket: Path | None) -> str:
+    """Return the address of the client; behind a socket, the one that the proxy reports."""
+    if socket:
+        return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return request.client.host if request.client else ""
