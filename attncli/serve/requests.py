@@ -135,12 +135,12 @@ async def _form(request: Request, values: dict[str, Any]) -> Parameters:
         raise invalid(str(getattr(error, "detail", error))) from None
     except (ValueError, KeyError, AssertionError) as error:  # of a damaged form
         raise invalid(f"the form cannot be read ({type(error).__name__})") from None
-    async with form:
-        for name, value in form.multi_items():
-            if isinstance(value, UploadFile):
-                files[name], names[name] = await value.read(), value.filename or ""
-            else:
-                values[name] = value
+    for name, value in form.multi_items():
+        if isinstance(value, UploadFile):
+            files[name], names[name] = await value.read(), value.filename or ""
+        else:
+            values[name] = value
+    await form.close()
     return Parameters(values, files, names)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +27,10 @@ async def caption(request: Request) -> Response:
     given = await service.parameters(request)
     job = CaptionJob(max(1, given.number("nbest", 1, MOST_CAPTIONS)), given.flag("attention", True))
     outcome = await captioned(service, _image(given), given.text("model", ""), job, request)
-    return JSONResponse(json_form.caption(outcome))
+    answer = json_form.caption(outcome)
+    if outcome.attention and given.flag("image"):
+        answer["image"] = await asyncio.to_thread(_square, outcome.attention.image)
+    return JSONResponse(answer)
 
 
 async def captioned(
@@ -51,6 +55,13 @@ def check_pixels(image: bytes, most: int) -> None:
         return
     if width * height > most:
         raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
+
+
+def _square(image: Any) -> str:
+    """Return the square that the model read, over which its maps lie, as a data URL."""
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=88)
+    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def _image(given: Parameters) -> bytes:

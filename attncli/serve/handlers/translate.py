@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -31,6 +31,7 @@ class Wanted(NamedTuple):
     html: bool
     weights: bool
     heads: bool
+    notes: bool
     model: str
 
 
@@ -40,6 +41,7 @@ class Translated(NamedTuple):
     text: str
     alternatives: list[str]
     alignments: list[dict[str, Any]]  # one for each line
+    notes: list[str]  # what the client should know about the text
 
 
 async def translate(request: Request) -> Response:
@@ -70,6 +72,7 @@ def _wanted(given: Parameters) -> Wanted:
         format == "html",
         heads or given.flag("alignments"),
         heads,
+        given.flag("notes"),
         given.text("model", ""),
     )
 
@@ -94,13 +97,13 @@ async def _translated(
     service: Service, text: str, source: str, target: str, wanted: Wanted, request: Request
 ) -> Translated:
     if source == target:  # also where the language was detected
-        return Translated(text, [text] * bool(wanted.alternatives), [])
+        return Translated(text, [], [], [])
     direction = service.catalogue.direction(source, target, wanted.model)
     if wanted.html:
         outputs = await markup.translated(
             service, text, direction, 1 + wanted.alternatives, request
         )
-        return Translated(outputs[0], outputs[1:], [])
+        return Translated(outputs[0], outputs[1:], [], [])
     return await _of_lines(service, text, direction, wanted, request)
 
 
@@ -117,7 +120,8 @@ async def _of_lines(
     found = [[next(results) for _ in line] for line in lines]
     outputs = ["\n".join(_ranked(line, rank) for line in found) for rank in range(job.nbest)]
     pairs = [pair for line in found for outcome in line for pair in outcome.alignments[:1]]
-    return Translated(outputs[0], _distinct(outputs), list(map(json_form.alignment, pairs)))
+    notes = list(dict.fromkeys(note for line in found for one in line for note in _notes(one)))
+    return Translated(outputs[0], _distinct(outputs), [*map(json_form.alignment, pairs)], notes)
 
 
 def _parts(line: str) -> list[str]:
@@ -128,6 +132,14 @@ def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
     """Return an output of a line; the last one where it has fewer."""
     texts = [json_form.output(outcome, rank) for outcome in line]
     return " ".join(text for text in texts if text) if len(texts) > 1 else texts[0]
+
+
+def _notes(outcome: TranslatedLine) -> Iterator[str]:
+    """Yield what the model could not do with a line."""
+    if outcome.unknown:
+        yield f"The model does not know: {' '.join(outcome.unknown)}."
+    if outcome.translation and outcome.translation.hypotheses[0].truncated:
+        yield "The output was cut at its length limit."
 
 
 def _distinct(outputs: list[str]) -> list[str]:
@@ -147,6 +159,8 @@ def _answer(
         columns["detectedLanguage"] = [one.record() for one in languages]
     if wanted.alternatives:
         columns["alternatives"] = [one.alternatives for one in found]
+    if wanted.notes:
+        columns["notes"] = [one.notes for one in found]
     if wanted.weights:
         columns["alignments"] = [one.alignments for one in found]
     return {name: values if is_list else values[0] for name, values in columns.items()}

@@ -1,0 +1,51 @@
+// Small helpers for the document.
+
+export const $ = (id) => document.getElementById(id);
+
+// An element with properties and children; text is never read as HTML.
+export function make(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key in element && key !== "list") element[key] = value;
+    else element.setAttribute(key, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function fill(select, options, chosen) {
+  select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+  if (options.some(([value]) => value === chosen)) select.value = chosen;
+}
+
+// Call a function when `wait` milliseconds have passed without another call.
+export function later(wait, work) {
+  let timer = 0;
+  return (...given) => { clearTimeout(timer); timer = setTimeout(() => work(...given), wait); };
+}
+
+export function megabytes(bytes) {
+  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+// Let files be dropped on an element.
+export function acceptDrops(element, take) {
+  const over = (on) => (event) => {
+    event.preventDefault();
+    element.classList.toggle("over", on);
+  };
+  element.addEventListener("dragover", over(true));
+  element.addEventListener("dragleave", over(false));
+  element.addEventListener("drop", (event) => {
+    over(false)(event);
+    take([...event.dataTransfer.files]);
+  });
+}
+
+// Arrow keys move among elements of which only one is reached by Tab.
+export function roving(elements, key, at) {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
+  const next = key === "Home" ? 0 : key === "End" ? elements.length - 1 : at + (step || 0);
+  return step || key === "Home" || key === "End"
+    ? Math.min(Math.max(next, 0), elements.length - 1) : -1;
+}

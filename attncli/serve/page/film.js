@@ -1,0 +1,98 @@
+// A caption over its image: each word shows its map; all of them are played as a film.
+import { make, roving } from "./dom.js";
+
+const SIDE = 448, DARK = 0.22, WORD = 900;  // pixels, brightness without attention, milliseconds
+
+export async function film(answer, model) {
+  const picture = await loaded(answer.image);
+  const canvas = make("canvas", { width: SIDE, height: SIDE, role: "img", "aria-label": answer.caption });
+  const figures = make("span", { className: "soft" });
+  const caption = make("p", { className: "caption", lang: "en" });
+  const slider = make("input", { type: "range", min: -1, max: answer.words.length - 1, value: -1, "aria-label": "Word of the caption" });
+  const play = make("button", { className: "icon play", type: "button", title: "Play the words" }, "▶");
+  const spans = answer.words.map((word, at) => {
+    const span = make("span", { className: "word", tabIndex: at ? -1 : 0 }, word);
+    span.onmouseenter = span.onfocus = () => { stop(); show(at); };
+    span.onclick = () => { stop(); show(at); };
+    span.onkeydown = (event) => {
+      const next = roving(spans, event.key, at);
+      if (next >= 0) { event.preventDefault(); spans[next].focus(); }
+    };
+    return span;
+  });
+  caption.append(...spans.flatMap((span) => [span, " "]));
+  let timer = 0;
+
+  function show(word) {
+    paint(canvas, picture, answer.maps[word]);
+    spans.forEach((span, at) => span.classList.toggle("at", at === word));
+    slider.value = word;
+    slider.setAttribute("aria-valuetext", answer.words[word] ?? "the whole image");
+    figures.textContent = word < 0 ? "" : [answer.gates && `gate ${answer.gates[word].toFixed(2)}`,
+      `entropy ${answer.entropy[word].toFixed(2)} nats`].filter(Boolean).join(" · ");
+  }
+  function stop() {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = "▶";
+    play.title = "Play the words";
+  }
+  function run() {
+    let at = Number(slider.value) >= answer.words.length - 1 ? -1 : Number(slider.value);
+    play.textContent = "⏸";
+    play.title = "Stop";
+    show(at);
+    timer = setInterval(() => {
+      if (!canvas.isConnected || at >= answer.words.length - 1) { stop(); show(-1); return; }
+      show(++at);
+    }, WORD);
+  }
+  play.onclick = () => (timer ? stop() : run());
+  slider.oninput = () => { stop(); show(Number(slider.value)); };
+  show(-1);
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) setTimeout(run, 400);
+  const rest = answer.captions.slice(1).map(({ text }) => make("li", {}, text));
+  return make("figure", { className: "film" }, make("p", { className: "soft" }, model), canvas, caption,
+    make("div", { className: "controls" }, play, slider, figures),
+    rest.length ? make("details", {}, make("summary", {}, "Other captions"), make("ol", {}, ...rest)) : null);
+}
+
+function loaded(address) {
+  return new Promise((done, fail) => {
+    const image = make("img", { onload: () => done(image), onerror: fail, src: address });
+  });
+}
+
+// The image, dark and grey where the map is 0. No map: the whole image.
+function paint(canvas, picture, map) {
+  const pen = canvas.getContext("2d");
+  pen.drawImage(picture, 0, 0, SIDE, SIDE);
+  if (!map) return;
+  const pixels = pen.getImageData(0, 0, SIDE, SIDE), { data } = pixels, shares = enlarged(map);
+  for (let at = 0, n = 0; at < data.length; at += 4, n++) {
+    const grey = DARK * (0.299 * data[at] + 0.587 * data[at + 1] + 0.114 * data[at + 2]);
+    for (let c = at; c < at + 3; c++) data[c] = shares[n] * data[c] + (1 - shares[n]) * grey;
+  }
+  pen.putImageData(pixels, 0, 0);
+}
+
+// The map in the size of the image by bilinear interpolation, divided by its largest value.
+function enlarged(map) {
+  const rows = map.length, columns = map[0].length, most = Math.max(...map.flat()) || 1;
+  const found = new Float32Array(SIDE * SIDE);
+  const place = (pixel, size) => {
+    const at = Math.min(Math.max((pixel + 0.5) * size / SIDE - 0.5, 0), size - 1), low = Math.floor(at);
+    return [low, Math.min(low + 1, size - 1), at - low];
+  };
+  const across = [...Array(SIDE).keys()].map((x) => place(x, columns));
+  for (let y = 0; y < SIDE; y++) {
+    const [top, bottom, down] = place(y, rows);
+    for (let x = 0; x < SIDE; x++) {
+      const [left, right, over] = across[x];
+      const upper = map[top][left] * (1 - over) + map[top][right] * over;
+      const lower = map[bottom][left] * (1 - over) + map[bottom][right] * over;
+      found[y * SIDE + x] = (upper * (1 - down) + lower * down) / most;
+    }
+  }
+  return found;
+}

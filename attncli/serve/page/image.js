@@ -1,0 +1,75 @@
+// The image view: a photo in, its caption out, with the map of each word over the image.
+import { $, acceptDrops, fill, make } from "./dom.js";
+import { Refusal, upload } from "./service.js";
+import { film } from "./film.js";
+import { limitsOf } from "./models.js";
+
+const CAPTIONS = 4;
+let offer, photo = null, turn = 0;
+
+export function startImages(offered) {
+  offer = offered;
+  const models = offer.models.filter((model) => model.task === "caption");
+  const names = models.map(({ name }) => [name, name]);
+  fill($("image-model"), names, models.find((model) => model.default)?.name);
+  fill($("image-rival"), [["", "no other"], ...names], "");
+  $("image-rival-label").hidden = names.length < 2;
+  if (!names.length) {
+    $("image-drop").hidden = true;
+    $("image-state").textContent = "No model on this machine describes images: see attn train --images.";
+  }
+  $("image-model").onchange = $("image-rival").onchange = describe;
+  for (const id of ["image-file", "image-camera"]) $(id).onchange = () => take([...$(id).files]);
+  acceptDrops($("image-drop"), take);
+  document.addEventListener("paste", (event) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.some(({ type }) => type.startsWith("image/"))) { $("tab-image").click(); take(files); }
+  });
+  showLimits();
+  return (name) => { $("image-model").value = name; describe(); };
+}
+
+function take([file]) {
+  if (!file) return;
+  photo = file;
+  describe();
+}
+
+async function describe() {
+  showLimits();
+  if (!photo) return;
+  const mine = ++turn, names = [$("image-model").value, $("image-rival").value].filter(Boolean);
+  $("films").replaceChildren();
+  if (photo.size > offer.settings.bodyLimit) { say("This file is too large.", true); return; }
+  say("Looking at the photo …");
+  try {
+    for (const name of new Set(names)) {
+      const started = performance.now(), answer = await captionBy(name);
+      if (mine !== turn) return;
+      $("films").append(await film(answer, name));
+      say(`${((performance.now() - started) / 1000).toFixed(2)} s`);
+    }
+    $("films").querySelector(".play")?.focus({ preventScroll: true });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (mine === turn) say(error.message, true);
+  }
+}
+
+async function captionBy(name) {
+  const values = new URLSearchParams({ model: name, nbest: CAPTIONS, image: true });
+  const headers = { "Content-Type": "application/octet-stream" };
+  return (await upload(`/caption?${values}`, photo, headers)).json();
+}
+
+function showLimits() {
+  const { title, content } = limitsOf(offer.models.find((model) => model.name === $("image-model").value));
+  $("image-limits").hidden = !title;
+  $("image-limits").querySelector("summary").textContent = title;
+  $("image-limits").querySelector("div").replaceChildren(content);
+}
+
+function say(text, bad = false) {
+  $("image-state").textContent = text;
+  $("image-state").classList.toggle("bad", bad);
+}

@@ -1,0 +1,325 @@
+// The text view: translation as one types, swap, words that light up, alternatives, comparison.
+import { $, fill, later, make } from "./dom.js";
+import { post, Refusal } from "./service.js";
+import { limitsOf } from "./models.js";
+import { heatMap } from "./heatmap.js";
+import { light, places, showWords, weigher } from "./words.js";
+
+const WAIT = 250;  // milliseconds without a key before a translation begins
+const TOGETHER = 8;  // lines of one request, so that a long text comes part by part
+const ALTERNATIVES = 3;
+const ALIGNED_LINES = 30;  // at most
+const REMEMBERED = 2000;  // lines
+
+const known = new Map();  // what was translated: key of a line to its answer
+let offer, columns, request = null, current = 0, chosenLine = 0;
+
+export function startText(offered, link) {
+  offer = offered;
+  columns = [column("", "model", "output", "map"), column("rival-", "rival", "rival-output", "rival-map")];
+  fillLanguages(link);
+  fillModels(link.model);
+  $("input").value = link.q || "";
+  for (const name of ["source", "target"]) $(name).onchange = () => { fillModels(); changed(); };
+  for (const name of ["model", "rival"]) $(name).onchange = changed;
+  for (const name of ["layer", "head"]) $(name).onchange = drawMaps;
+  $("line").onchange = () => { chosenLine = Number($("line").value); drawMaps(); };
+  $("input").oninput = () => { measure(); slowly(); };
+  $("swap").onclick = swap;
+  $("clear").onclick = () => { $("input").value = ""; changed(); $("input").focus(); };
+  $("copy").onclick = () => copy(columns[0].text(), "Copied");
+  $("link").onclick = () => copy(location.href, "Link copied");
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey && event.code === "KeyS" && !$("text").hidden) { event.preventDefault(); swap(); }
+  });
+  changed();
+  return (name) => useModel(name);
+}
+
+const slowly = later(WAIT, () => changed());
+
+// One model and its output.
+function column(prefix, select, output, map) {
+  return {
+    prefix, lines: [], spans: [], mark: () => {},
+    get model() { return $(select).value; },
+    get output() { return $(output); },
+    get map() { return $(map); },
+    get isUsed() { return select === "model" || Boolean($(select).value); },
+    text() { return this.lines.map((line) => line?.text ?? "").join("\n"); },
+  };
+}
+
+function fillLanguages(link) {
+  const { languages, settings } = offer;
+  const listed = languages.map(({ code, name }) => [code, name]);
+  const first = settings.detects && listed.length > 1 ? [["auto", "Detect language"]] : [];
+  fill($("source"), [...first, ...listed], link.source || (first.length ? "auto" : settings.language.source.code));
+  fill($("target"), listed, link.target || settings.language.target.code);
+}
+
+// The models that translate the chosen direction.
+function fillModels(wanted) {
+  const source = $("source").value, target = $("target").value;
+  const fits = offer.models.filter((model) => model.directions.some((one) =>
+    one.target === target && (source === "auto" || one.source === source)));
+  const options = fits.map(({ name }) => [name, name]);
+  const first = fits.find((model) => model.default)?.name;
+  for (const [id, more, old] of [["model", [], wanted || $("model").value || first], ["rival", [["", "no other"]], $("rival").value]])
+    fill($(id), [...more, ...options], old);
+  $("rival-label").hidden = fits.length < 2;
+}
+
+function useModel(name) {
+  const model = offer.models.find((one) => one.name === name);
+  const [direction] = model.directions;
+  if (!direction) return;
+  for (const side of ["source", "target"]) {
+    const code = direction[side];
+    if (![...$(side).options].some((option) => option.value === code)) $(side).append(new Option(code, code));
+    const fits = model.directions.some((one) => one[side] === $(side).value);
+    if (!fits) $(side).value = code;
+  }
+  fillModels(name);
+  changed();
+  $("input").focus();
+}
+
+function swap() {
+  const source = $("source").value === "auto" ? columns[0].detected || "" : $("source").value;
+  const target = $("target").value, text = columns[0].text();
+  if (source && [...$("target").options].some((option) => option.value === source)) $("target").value = source;
+  if ([...$("source").options].some((option) => option.value === target)) $("source").value = target;
+  if (text.trim()) $("input").value = text;
+  fillModels();
+  changed();
+}
+
+// Translate what is new, and show the rest at once.
+async function changed() {
+  const turn = ++current;
+  request?.abort();
+  request = new AbortController();
+  measure();
+  writeLink();
+  const lines = $("input").value.split("\n");
+  $("notes").hidden = true;
+  chosenLine = Math.min(chosenLine, lines.length - 1);
+  $("rival-pane").hidden = !columns[1].isUsed;
+  $("who").hidden = !columns[1].isUsed;
+  await Promise.all(columns.map((one) => translateColumn(one, lines, turn)));
+}
+
+async function translateColumn(one, lines, turn) {
+  if (!one.isUsed) { one.lines = []; one.output.replaceChildren(); one.map.replaceChildren(); return; }
+  $(`${one.prefix}who`).textContent = one.model;
+  one.lines = lines.map((line) => line.trim() ? known.get(keyOf(one, line)) : { text: "" });
+  draw(one, lines);
+  if (!one.prefix) showLimits(one.model);
+  const missing = [...lines.keys()].filter((n) => !one.lines[n]);
+  try {
+    if (missing.length) state(one, "Translating …");
+    const started = performance.now();
+    for (let at = 0; at < missing.length; at += TOGETHER)
+      await translateLines(one, lines, missing.slice(at, at + TOGETHER), turn);
+    if (turn !== current) return;
+    state(one, described(one, missing.length ? performance.now() - started : 0));
+    if (!one.prefix) $("said").textContent = one.text();
+    await alignLines(one, lines, turn);
+  } catch (error) {
+    if (error.name === "AbortError" || turn !== current) return;
+    if (!(error instanceof Refusal)) throw error;
+    state(one, error.message, true);
+  }
+}
+
+async function translateLines(one, lines, numbers, turn) {
+  const answer = await post("/translate", {
+    q: numbers.map((n) => lines[n]), source: $("source").value, target: $("target").value,
+    model: one.model, alternatives: ALTERNATIVES, notes: true,
+  }, request.signal);
+  if (turn !== current) return;
+  numbers.forEach((n, at) => {
+    const language = answer.detectedLanguage?.[at] ?? { language: $("source").value, confidence: 100 };
+    one.lines[n] = {
+      text: answer.translatedText[at], others: answer.alternatives[at], language: language.language,
+      confidence: language.confidence, notes: answer.notes?.[at] ?? [],
+    };
+    remember(keyOf(one, lines[n]), one.lines[n]);
+  });
+  draw(one, lines);
+}
+
+async function alignLines(one, lines, turn) {
+  const target = $("target").value;
+  for (const [n, line] of one.lines.slice(0, ALIGNED_LINES).entries()) {
+    if (!line?.text.trim() || line.alignment || line.language === target) continue;
+    line.alignment = await post("/align", {
+      q: lines[n], translation: line.text, source: line.language, target, model: one.model, heads: true,
+    }, request.signal);
+    if (turn !== current) return;
+    if (n === chosenLine) drawMaps();
+  }
+  drawMaps();
+}
+
+function draw(one, lines) {
+  one.output.lang = $("target").value;
+  one.spans = [];
+  one.output.replaceChildren(...lines.map((_, n) => {
+    const holder = make("p", { dir: "auto" }), line = one.lines[n];
+    if (line) one.spans[n] = showWords(holder, line.text, (j) => point(one, n, j));
+    else holder.append(make("span", { className: "pending" }, "…"));
+    return holder;
+  }));
+  if (columns[1].isUsed) markDifferences();
+  if (!one.prefix) { showAlternatives(one); showNotes(one); }
+  drawMaps();
+}
+
+// A word of the output: light up its source words in the input and, faintly, in the map.
+function point(one, n, j, crossing = -1) {
+  const line = one.lines[n], alignment = line?.alignment;
+  if (j >= 0 && n !== chosenLine) { chosenLine = n; drawMaps(); }
+  one.spans[n]?.forEach((span, at) => span.classList.toggle("at", at === j));
+  one.mark("target", j, crossing);
+  if (!alignment || j < 0) { lightInput(n, []); return; }
+  const weight = weigher(alignment, $("layer").value, $("head").value);
+  lightInput(n, alignment.source.map((word, i) => [word, weight(i, j)]));
+}
+
+// The layer behind the input has the same text; marks in it shine through.
+function lightInput(n, weights) {
+  const text = $("input").value, parts = [];
+  if (weights.length) {
+    const start = text.split("\n").slice(0, n).reduce((sum, line) => sum + line.length + 1, 0);
+    const line = text.split("\n")[n] ?? "";
+    let at = 0;
+    places(line, weights.map(([word]) => word)).forEach(([from, to], i) => {
+      const mark = make("mark", {}, text.slice(start + from, start + to));
+      mark.style.background = "transparent";
+      light(mark, weights[i][1]);
+      parts.push(text.slice(at, start + from), mark);
+      at = start + to;
+    });
+    parts.push(text.slice(at));
+  } else parts.push(text);
+  $("lights").dir = getComputedStyle($("input")).direction;
+  $("lights").replaceChildren(...parts, "\u200b");
+}
+
+function drawMaps() {
+  const used = columns.filter((one) => one.isUsed && one.lines[chosenLine]?.alignment?.weights);
+  $("attention").hidden = !used.length;
+  if (!used.length) return;
+  chooseLayers(used[0].lines[chosenLine].alignment);
+  chooseLine();
+  for (const one of columns) {
+    const alignment = used.includes(one) && one.lines[chosenLine].alignment;
+    if (!alignment) { one.map.replaceChildren(); one.mark = () => {}; continue; }
+    const weight = weigher(alignment, $("layer").value, $("head").value), n = chosenLine;
+    one.mark = heatMap(one.map, alignment, weight, `${one.model}, weights in percent`,
+      (j, i) => point(one, n, j, i));
+  }
+}
+
+function chooseLayers({ heads }) {
+  const layers = heads?.length ?? 0, count = heads?.[0]?.length ?? 0;
+  const numbered = (size) => [...Array(size).keys()].map((n) => [`${n}`, `${n + 1}`]);
+  if ($("layer").options.length !== layers + 1) fill($("layer"), [["", "as aligned"], ...numbered(layers)], "");
+  if ($("head").options.length !== count + 1) fill($("head"), [["", "mean"], ...numbered(count)], "");
+  $("head").disabled = $("layer").value === "" || count < 2;
+}
+
+function chooseLine() {
+  const numbers = columns[0].lines.flatMap((line, n) => line?.alignment?.weights ? [n] : []);
+  fill($("line"), numbers.map((n) => [`${n}`, `${n + 1}`]), `${chosenLine}`);
+  $("line-label").hidden = numbers.length < 2;
+}
+
+function markDifferences() {
+  const bags = columns.map((one) => new Set(one.text().toLowerCase().split(/\s+/)));
+  columns.forEach((one, n) => one.spans.flat().forEach((span) => {
+    const missing = bags[1 - n].size > 1 && !bags[1 - n].has(span.textContent.toLowerCase());
+    span.classList.toggle("other", missing);
+  }));
+}
+
+function showAlternatives(one) {
+  const filled = one.lines.flatMap((line, n) => line?.others?.length ? [n] : []);
+  $("others").hidden = filled.length !== 1;
+  if (filled.length !== 1) return;
+  const line = one.lines[filled[0]];
+  $("others").querySelector("ol").replaceChildren(...line.others.map((text, n) => {
+    const button = make("button", { lang: $("target").value, dir: "auto", title: "Use this one" }, text);
+    button.onclick = () => {
+      line.others[n] = line.text;
+      line.text = text;
+      delete line.alignment;
+      changed();
+    };
+    return make("li", {}, button);
+  }));
+}
+
+function showNotes(one) {
+  const notes = [...new Set(one.lines.flatMap((line) => line?.notes ?? []))];
+  $("notes").textContent = notes.join(" ");
+  $("notes").hidden = !notes.length;
+}
+
+async function showLimits(name) {
+  const { title, content } = limitsOf(offer.models.find((model) => model.name === name));
+  $("limits").hidden = !title;
+  $("limits").querySelector("summary").textContent = title;
+  $("limits").querySelector("div").replaceChildren(content);
+}
+
+function described(one, milliseconds) {
+  const line = one.lines.find((each) => each?.language);
+  if (!line) return "";
+  if (!one.prefix) one.detected = line.language;
+  const name = (code) => offer.languages.find((each) => each.code === code)?.name ?? code;
+  const found = $("source").value === "auto" ? `${name(line.language)} recognised (${Math.round(line.confidence)} %)` : "";
+  const time = milliseconds ? `${(milliseconds / 1000).toFixed(2)} s` : "";
+  return [found, time].filter(Boolean).join(" · ");
+}
+
+function state(one, text, bad = false) {
+  $(`${one.prefix}state`).textContent = text;
+  $(`${one.prefix}state`).classList.toggle("bad", bad);
+}
+
+function measure() {
+  const { value } = $("input"), most = offer.settings.charLimit;
+  $("size").textContent = value.length > most / 2 ? `${value.length.toLocaleString()} of ${most.toLocaleString()}` : "";
+  $("clear").hidden = !value;
+  lightInput(0, []);
+}
+
+function writeLink() {
+  const q = $("input").value;
+  const values = { source: $("source").value, target: $("target").value, ...($("model").value && { model: $("model").value }), q };
+  history.replaceState(null, "", q && q.length < 4000 ? `#${new URLSearchParams(values)}` : location.pathname);
+}
+
+async function copy(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {  // without permission, or not a secure address
+    const area = document.body.appendChild(make("textarea", { value: text, className: "unseen" }));
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  state(columns[0], said);
+}
+
+function keyOf(one, line) {
+  return JSON.stringify([one.model, $("source").value, $("target").value, line]);
+}
+
+function remember(name, answer) {
+  known.set(name, answer);
+  if (known.size > REMEMBERED) known.delete(known.keys().next().value);
+}
