@@ -52,9 +52,10 @@ export async function film(answer, model) {
   show(-1);
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) setTimeout(run, 400);
   const rest = answer.captions.slice(1).map(({ text }) => make("li", {}, text));
-  return make("figure", { className: "film" }, make("p", { className: "soft" }, model), canvas, caption,
-    make("div", { className: "controls" }, play, slider, figures),
-    rest.length ? make("details", {}, make("summary", {}, "Other captions"), make("ol", {}, ...rest)) : null);
+  return make("figure", { className: "film" }, canvas, make("figcaption", {},
+    make("p", { className: "soft" }, model), caption, make("div", { className: "controls" }, play, slider),
+    make("p", {}, figures),
+    rest.length ? make("details", { open: true }, make("summary", {}, "Other captions"), make("ol", {}, ...rest)) : null));
 }
 
 function loaded(address) {
@@ -65,7 +66,7 @@ function loaded(address) {
 
 // The image, dark and grey where the map is 0. No map: the whole image.
 function paint(canvas, picture, map) {
-  const pen = canvas.getContext("2d");
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
   pen.drawImage(picture, 0, 0, SIDE, SIDE);
   if (!map) return;
   const pixels = pen.getImageData(0, 0, SIDE, SIDE), { data } = pixels, shares = enlarged(map);

@@ -14,7 +14,7 @@ export function heatMap(holder, alignment, weight, title, tell) {
     return make("tr", {}, make("th", { scope: "row", title: word }, make("bdi", {}, word)), ...cells);
   });
   const table = make("table", { className: "heat" }, make("caption", {}, title),
-    make("thead", {}, make("tr", {}, make("td"), ...tops)), make("tbody", {}, ...rows));
+    make("thead", {}, make("tr", {}, make("td", { className: "corner" }), ...tops)), make("tbody", {}, ...rows));
   table.onmouseleave = () => tell(-1, -1);
   holder.replaceChildren(table);
   return (side, n, crossing = -1) => {

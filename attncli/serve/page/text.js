@@ -6,6 +6,7 @@ import { heatMap } from "./heatmap.js";
 import { light, places, showWords, weigher } from "./words.js";
 
 const WAIT = 250;  // milliseconds without a key before a translation begins
+const SLOW = 1500;  // milliseconds after which the page says why it takes long
 const TOGETHER = 8;  // lines of one request, so that a long text comes part by part
 const ALTERNATIVES = 3;
 const ALIGNED_LINES = 30;  // at most
@@ -33,7 +34,17 @@ export function startText(offered, link) {
     if (event.altKey && event.code === "KeyS" && !$("text").hidden) { event.preventDefault(); swap(); }
   });
   changed();
+  warm();
   return (name) => useModel(name);
+}
+
+// Let the models be loaded while the person types.
+async function warm() {
+  const direction = offer.models.find((model) => model.default && model.directions.length)?.directions[0];
+  if (!direction) return;
+  if (offer.settings.detects) await post("/detect", { q: "a" }).catch(() => {});
+  const pair = { q: "a", translation: "a", source: direction.source, target: direction.target };
+  await post("/align", pair).catch(() => {});
 }
 
 const slowly = later(WAIT, () => changed());
@@ -119,9 +130,11 @@ async function translateColumn(one, lines, turn) {
   const missing = [...lines.keys()].filter((n) => !one.lines[n]);
   try {
     if (missing.length) state(one, "Translating …");
+    const slow = setTimeout(() => turn === current && state(one, "Translating … The first time, the model is loaded."), SLOW);
     const started = performance.now();
     for (let at = 0; at < missing.length; at += TOGETHER)
       await translateLines(one, lines, missing.slice(at, at + TOGETHER), turn);
+    clearTimeout(slow);
     if (turn !== current) return;
     state(one, described(one, missing.length ? performance.now() - started : 0));
     if (!one.prefix) $("said").textContent = one.text();
@@ -197,7 +210,6 @@ function lightInput(n, weights) {
     let at = 0;
     places(line, weights.map(([word]) => word)).forEach(([from, to], i) => {
       const mark = make("mark", {}, text.slice(start + from, start + to));
-      mark.style.background = "transparent";
       light(mark, weights[i][1]);
       parts.push(text.slice(at, start + from), mark);
       at = start + to;

@@ -27,7 +27,7 @@ export function showWords(holder, text, tell) {
 // Colour of a weight from 0 to 1, over whatever is behind it.
 export function light(element, weight) {
   const share = Math.round(100 * Math.min(Math.max(weight, 0), 1));
-  element.style.background = share > 4 ? `color-mix(in srgb, var(--mark) ${share}%, transparent)` : "";
+  element.style.background = share > 4 ? `color-mix(in srgb, var(--mark) ${share}%, transparent)` : "transparent";
 }
 
 // Weight of target word j on source word i: of the alignment, or of a layer and a head of it.

@@ -1,0 +1,22 @@
+// The documentation of the protocol, from openapi.json.
+import { $, make } from "./dom.js";
+
+const description = await (await fetch("/openapi.json")).json();
+
+for (const [path, methods] of Object.entries(description.paths)) {
+  for (const [method, about] of Object.entries(methods)) $("endpoints").append(endpoint(path, method, about));
+}
+
+function endpoint(path, method, about) {
+  const fields = about.requestBody?.content["application/json"]?.schema.properties
+    ?? about.requestBody?.content["multipart/form-data"]?.schema.properties ?? {};
+  const given = [...(about.parameters ?? []).map(({ name, description: text }) => [name, text]),
+    ...Object.entries(fields).map(([name, { description: text }]) => [name, text])];
+  const rows = given.map(([name, text]) => make("tr", {}, make("td", {}, make("code", {}, name)), make("td", {}, text)));
+  const examples = [about["x-curl"]?.replaceAll("URL", location.origin), about["x-answer"]];
+  return make("article", {},
+    make("h3", {}, make("span", { className: "method" }, method.toUpperCase()), ` ${path}`),
+    make("p", {}, about.summary),
+    rows.length ? make("div", { className: "markdown table" }, make("table", {}, make("tbody", {}, ...rows))) : null,
+    ...examples.filter(Boolean).map((text) => make("pre", {}, make("code", {}, text))));
+}

@@ -1,0 +1,74 @@
+"""A running service with the models in the box."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from attncli.serve import server
+from attncli.serve.app import open_service
+from attncli.serve.options import ServeOptions
+from models.catalogue.installed import BOX, is_bundle
+
+Start = Callable[..., str]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def box() -> None:
+    if not is_bundle(BOX / "everyday"):
+        pytest.skip("the models are not in the box")
+
+
+@contextmanager
+def running(options: ServeOptions) -> Iterator[str]:
+    """Run a service in a thread at a free port; yield its address."""
+    service, app = open_service(options)
+    listening = server._listening(options)
+    port = listening.getsockname()[1]
+    process = server.Server(server._config(app, options), service)
+    thread = threading.Thread(target=process.run, args=[[listening]], daemon=True)
+    thread.start()
+    until = time.monotonic() + 10
+    while not process.started and time.monotonic() < until:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.should_exit = True
+        thread.join(20)
+        service.close()
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """Address of a service with the default options."""
+    with running(ServeOptions(port=0, threads=1)) as address:
+        yield address
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Return a function that starts a service with other options."""
+    with ExitStack() as stack:
+
+        def begin(**options: object) -> str:
+            given = {"port": 0, "threads": 1, **options}
+            return stack.enter_context(running(ServeOptions(**given)))  # type: ignore[arg-type]
+
+        yield begin
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """Return a file of API keys."""
+    path = tmp_path / "keys.txt"
+    path.write_text("# people\nsecret-1\n\nsecret-2\n")
+    return path

@@ -1,0 +1,231 @@
+"""LibreTranslate's protocol: answers, errors, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from attncli.serve.app import ENDPOINTS, PAGE
+from tests.attncli.serve.conftest import Start
+
+httpx = pytest.importorskip("httpx")
+
+TEXTS = ["Good morning.", "", "Where is the station?", "I am tired."]
+
+
+def post(url: str, path: str = "/translate", **values: Any) -> Any:
+    return httpx.post(url + path, json=values, timeout=60)
+
+
+def test_a_list_gives_a_list_in_its_order(url: str) -> None:
+    together = post(url, q=TEXTS, source="en", target="de").json()["translatedText"]
+    alone = [post(url, q=t, source="en", target="de").json()["translatedText"] for t in TEXTS if t]
+    assert [text for text in together if text] == alone
+    assert together[1] == ""
+
+
+def test_json_form_query_and_multipart_mean_the_same(url: str) -> None:
+    given = {"q": TEXTS[0], "source": "en", "target": "fr"}
+    answers = [
+        httpx.post(f"{url}/translate", json=given),
+        httpx.post(f"{url}/translate", data=given),
+        httpx.post(f"{url}/translate", params=given),
+        httpx.post(f"{url}/translate", files={name: (None, v) for name, v in given.items()}),
+    ]
+    assert len({answer.text for answer in answers}) == 1 and answers[0].status_code == 200
+
+
+def test_lines_are_translated_one_by_one(url: str) -> None:
+    text = "Good morning.\n\n  I am tired."
+    found = post(url, q=text, source="en", target="de").json()["translatedText"].split("\n")
+    assert len(found) == 3 and found[1] == "" and found[2].startswith("  I")
+
+
+def test_auto_names_the_language_of_each_text(url: str) -> None:
+    texts = ["Where is the station?", "Wo ist der Bahnhof?", "Où est la gare ?"]
+    answer = post(url, q=texts, source="auto", target="de").json()
+    languages = [one["language"] for one in answer["detectedLanguage"]]
+    assert languages == ["en", "de", "fr"]
+    assert answer["translatedText"][1] == texts[1]  # in the target language already
+    assert all(0 <= one["confidence"] <= 100 for one in answer["detectedLanguage"])
+
+
+def test_alternatives(url: str) -> None:
+    one = post(url, q=TEXTS[0], source="en", target="de", alternatives=3).json()
+    assert len(one["alternatives"]) == 3 and one["translatedText"] not in one["alternatives"]
+    more = post(url, q=TEXTS, source="en", target="de", alternatives=1).json()
+    assert [len(found) for found in more["alternatives"]] == [1, 0, 1, 1]
+
+
+def test_alignments_have_a_weight_for_each_pair_of_words(url: str) -> None:
+    values = {"q": "The old dog sleeps.", "source": "en", "target": "de", "heads": True}
+    answer = post(url, **values).json()
+    [found] = answer["alignments"]
+    assert " ".join(found["target"]) == answer["translatedText"]
+    sizes = {(len(rows), len(rows[0])) for layer in found["heads"] for rows in layer}
+    assert sizes == {(len(found["target"]), len(found["source"]))}
+    again = {**values, "translation": answer["translatedText"]}
+    assert post(url, "/align", **again).json()["links"] == found["links"]
+
+
+def test_html_keeps_tags_entities_and_placeholders(url: str) -> None:
+    text = (
+        '<p>The <b class="x">red</b> car &amp; the dog.</p><p translate="no">Keep me</p>'
+        "<p>I saw [X7X] and {name}.</p><script>let a = 1 < 2;</script>"
+    )
+    found = post(url, q=text, source="en", target="de", format="html").json()["translatedText"]
+    assert '<b class="x">rote</b>' in found and "&amp;" in found
+    assert '<p translate="no">Keep me</p>' in found and "[X7X]" in found and "{name}" in found
+    assert "<script>let a = 1 < 2;</script>" in found
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ({}, "Invalid request: missing q parameter"),
+        ({"q": ""}, "Invalid request: missing q parameter"),
+        ({"q": []}, "Invalid request: missing q parameter"),
+        ({"source": None}, "Invalid request: missing source parameter"),
+        ({"target": "zz"}, "zz is not supported"),
+        ({"source": "zz"}, "zz is not supported"),
+        ({"format": "xml"}, "xml format is not supported"),
+        ({"q": 5}, "Invalid request: q is a number; expected a text or a list of texts"),
+        ({"q": ["a", 5]}, "a list with other things"),
+        ({"q": {"a": 1}}, "q is an object"),
+        ({"q": "\ud800"}, "not Unicode"),
+        ({"alternatives": -1}, "alternatives must be a number from 0 to 20"),
+        ({"alternatives": "many"}, "alternatives must be a number"),
+        ({"model": "../../etc"}, "no model"),
+        ({"alignments": "perhaps"}, "alignments must be true or false"),
+    ],
+)
+def test_mistakes_are_refused_with_a_message(url: str, values: Any, message: str) -> None:
+    given = {"q": "Hello.", "source": "en", "target": "de", **values} if values else {}
+    body = json.dumps(given)
+    answer = httpx.post(url + "/translate", content=body, timeout=60)
+    assert answer.status_code == 400 and message in answer.json()["error"], answer.text
+
+
+@pytest.mark.parametrize(
+    "body", ["{", "[1]", '"a"', "[" * 100_000, '{"q": ' + "[" * 50_000, b"\xff\xfe", "1" * 5000]
+)
+def test_a_body_that_is_not_an_object_is_refused(url: str, body: Any) -> None:
+    answer = httpx.post(url + "/translate", content=body)
+    assert answer.status_code == 400 and "error" in answer.json()
+
+
+def test_a_direction_that_no_model_has(start: Start) -> None:
+    url = start(models=(Path("grammar-en-de"),))
+    answer = post(url, q="Hallo.", source="de", target="en")
+    assert answer.status_code == 400
+    expected = "English (en) is not available as a target language from German (de)"
+    assert answer.json() == {"error": expected}
+    assert {row["code"]: row["targets"] for row in httpx.get(f"{url}/languages").json()} == {
+        "en": ["de", "en"],
+        "de": ["de"],
+    }
+
+
+def test_limits_of_text_body_and_pixels(start: Start) -> None:
+    url = start(max_text=20, max_body=2000, max_pixels=100)
+    answer = post(url, q="x" * 21, source="en", target="de")
+    assert answer.status_code == 400
+    expected = "Invalid request: request (21) exceeds text limit (20)"
+    assert answer.json() == {"error": expected}
+    assert post(url, q="x" * 3000).status_code == 413
+    parts = (b"x" * 1000 for _ in range(3))
+    assert httpx.post(f"{url}/translate", content=parts).status_code == 413
+    image = io.BytesIO()
+    Image.new("RGB", (20, 20)).save(image, "PNG")
+    assert httpx.post(f"{url}/caption", files={"file": image.getvalue()}).status_code == 413
+
+
+def test_keys(start: Start, keys: Path) -> None:
+    url = start(api_keys=keys)
+    given = {"q": "Hello.", "source": "en", "target": "de"}
+    refused = post(url, **given)
+    assert refused.status_code == 403 and refused.json() == {"error": "Invalid API key"}
+    assert post(url, **given, api_key="wrong").status_code == 403
+    assert post(url, **given, api_key="secret-2").status_code == 200
+    assert post(url, **given, apiKey="secret-1").status_code == 200
+    bearer = {"Authorization": "Bearer secret-1"}
+    assert httpx.post(f"{url}/translate", json=given, headers=bearer).status_code == 200
+
+
+def test_rate_limit(start: Start) -> None:
+    url = start(rate_limit=2)
+    statuses = [post(url, "/detect", q="Hello").status_code for _ in range(2)]
+    slow = post(url, "/detect", q="Hello")
+    assert statuses == [200, 200] and slow.status_code == 429
+    assert slow.json() == {"error": "Slowdown: 2 per 1 minute"}
+    assert 1 <= int(slow.headers["Retry-After"]) <= 60
+
+
+def test_every_answer_has_cors_and_errors_are_json(url: str) -> None:
+    answers = [
+        httpx.get(f"{url}/health"),
+        httpx.get(f"{url}/nothing"),
+        httpx.get(f"{url}/translate"),
+        post(url),
+        httpx.options(f"{url}/translate"),
+        httpx.get(f"{url}/health", headers={"Host": "evil.example"}),
+    ]
+    assert [answer.status_code for answer in answers] == [200, 404, 405, 400, 204, 403]
+    assert {answer.headers["Access-Control-Allow-Origin"] for answer in answers} == {"*"}
+    assert all("error" in a.json() for a in answers if a.status_code >= 400)
+
+
+def test_caption(url: str, photos: Path) -> None:
+    content = (photos / "a.png").read_bytes()
+    raw = httpx.post(
+        f"{url}/caption?nbest=3", content=content, headers={"Content-Type": "image/png"}
+    )
+    form = httpx.post(f"{url}/caption?nbest=3", files={"file": ("<b>.png", content)}, timeout=60)
+    assert raw.json() == form.json()
+    found = raw.json()
+    assert found["caption"] == " ".join(found["words"]) and len(found["captions"]) == 3
+    assert len(found["maps"]) == len(found["words"])
+    assert sum(map(sum, found["maps"][0])) == pytest.approx(1, abs=0.01)
+    assert httpx.post(f"{url}/caption", files={"file": b"no image"}).status_code == 400
+
+
+def test_classify(url: str) -> None:
+    found = post(url, "/classify", q=["Wo ist er?", "Where is he?"]).json()
+    assert [one["label"] for one in found] == ["de", "en"]
+    assert sum(word["weight"] for word in found[0]["words"]) == pytest.approx(1, abs=0.01)
+
+
+def test_a_document_with_progress(url: str) -> None:
+    srt = b"1\n00:00:01,000 --> 00:00:02,000\nGood <i>morning</i>.\n"
+    form = {"source": "en", "target": "de"}
+    files = {"file": ("../<x>.srt", srt)}
+    plain = httpx.post(f"{url}/translate_file", data=form, files=files, timeout=60).json()
+    document = httpx.get(plain["translatedFileUrl"])
+    assert document.content.startswith(b"1\n00:00:01,000 --> 00:00:02,000\n")
+    assert b"<i>" in document.content and "<" not in document.headers["Content-Disposition"]
+    accept = {"Accept": "text/event-stream"}
+    stream = httpx.post(f"{url}/translate_file", data=form, files=files, headers=accept, timeout=60)
+    events = [json.loads(line[6:]) for line in stream.text.split("\n\n") if line]
+    assert events[0] == {"done": 0, "total": 1} and events[1] == {"done": 1, "total": 1}
+    assert httpx.get(events[-1]["translatedFileUrl"]).content == document.content
+    wrong = httpx.post(f"{url}/translate_file", data=form, files={"file": ("a.exe", b"x")})
+    assert wrong.status_code == 400
+    assert httpx.get(f"{url}/download_file/guessed/x").status_code == 404
+
+
+def test_metrics_count_without_texts(url: str) -> None:
+    post(url, q="Rumpelstiltskin is here.", source="en", target="de")
+    text = httpx.get(f"{url}/metrics").text
+    assert 'attn_requests_total{endpoint="/translate",status="200"}' in text
+    assert "attn_batch_inputs" in text and "Rumpelstiltskin" not in text
+
+
+def test_openapi_describes_every_endpoint() -> None:
+    described = json.loads(PAGE.joinpath("openapi.json").read_text("utf-8"))["paths"]
+    served = {path: {method.lower() for method in methods} for path, _, methods in ENDPOINTS}
+    assert {path: set(methods) for path, methods in described.items()} == served
