@@ -21,7 +21,7 @@ export async function film(answer, model) {
     return span;
   });
   caption.append(...spans.flatMap((span) => [span, " "]));
-  let timer = 0;
+  let timer = 0, first = 0;
 
   function show(word) {
     paint(canvas, picture, answer.maps[word]);
@@ -33,7 +33,8 @@ export async function film(answer, model) {
   }
   function stop() {
     clearInterval(timer);
-    timer = 0;
+    clearTimeout(first);
+    timer = first = 0;
     play.textContent = "▶";
     play.title = "Play the words";
   }
@@ -50,7 +51,7 @@ export async function film(answer, model) {
   play.onclick = () => (timer ? stop() : run());
   slider.oninput = () => { stop(); show(Number(slider.value)); };
   show(-1);
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) setTimeout(run, 400);
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) first = setTimeout(run, 400);
   const rest = answer.captions.slice(1).map(({ text }) => make("li", {}, text));
   return make("figure", { className: "film" }, canvas, make("figcaption", {},
     make("p", { className: "soft" }, model), caption, make("div", { className: "controls" }, play, slider),

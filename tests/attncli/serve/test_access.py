@@ -1,0 +1,61 @@
+"""Names of the service, keys and rates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from attncli.serve.access import Hosts, Keys, RateLimit
+from attncli.serve.errors import RequestError
+from attncli.serve.options import ServeOptions
+from models.base.errors import ModelError
+
+
+@pytest.mark.parametrize(
+    "options, host, allowed",
+    [
+        ({}, "127.0.0.1:5055", True),
+        ({}, "localhost", True),
+        ({}, "LOCALHOST:80", True),
+        ({}, "[::1]:5055", True),
+        ({}, "attn.localhost:5055", True),
+        ({}, "evil.example", False),
+        ({}, "127.0.0.1.evil.example", False),
+        ({}, "192.168.1.5:5055", False),
+        ({}, "", False),
+        ({"host": "0.0.0.0"}, "192.168.1.5:5055", True),
+        ({"host": "0.0.0.0"}, "evil.example", False),
+        ({"allowed_hosts": ("attn.example",)}, "attn.example:443", True),
+        ({"allowed_hosts": ("*",)}, "evil.example", True),
+        ({"socket": Path("s")}, "attn.example", True),
+    ],
+)
+def test_only_names_of_the_service_are_allowed(
+    options: dict[str, object], host: str, allowed: bool
+) -> None:
+    assert Hosts(ServeOptions(**options)).allows(host) is allowed  # type: ignore[arg-type]
+
+
+def test_keys_of_a_file(keys: Path, tmp_path: Path) -> None:
+    known = Keys(keys)
+    known.check("secret-1")
+    for wrong in ("", "# people", "secret-3", "é"):
+        with pytest.raises(RequestError, match="Invalid API key"):
+            known.check(wrong)
+    Keys(None).check("")
+    (tmp_path / "empty").write_text("# none\n")
+    for path in (tmp_path / "empty", tmp_path / "missing"):
+        with pytest.raises(ModelError):
+            Keys(path)
+
+
+def test_a_rate_is_counted_for_each_client() -> None:
+    rate = RateLimit(2)
+    for client in ("a", "b", "a", "b"):
+        rate.count(client)
+    with pytest.raises(RequestError, match="Slowdown: 2 per 1 minute") as error:
+        rate.count("a")
+    assert 0 < error.value.retry_after <= 60

@@ -1,0 +1,180 @@
+"""The page in a real browser, Chromium. Skipped where there is none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+selenium = pytest.importorskip("selenium")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with its driver")
+
+from selenium import webdriver  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+LOCAL = ("http://127.0.0.1:", "data:", "blob:", "chrome:", "about:")
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900"):
+        options.add_argument(f"--{argument}")
+    options.binary_location = CHROMIUM
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(driver: Any, url: str) -> Iterator[Callable[[str], Any]]:
+    """Return a function that opens the page with a fragment; then check console and requests."""
+
+    def opened(fragment: str = "") -> Any:
+        driver.get("about:blank")
+        driver.get(f"{url}/{fragment}")
+        until(driver, lambda: driver.execute_script("return document.body.dataset.ready"))
+        return driver
+
+    yield opened
+    assert not [line for line in driver.get_log("browser") if line["level"] != "INFO"]
+    events = [json.loads(row["message"])["message"] for row in driver.get_log("performance")]
+    asked = [
+        e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
+    ]
+    assert asked and not [address for address in asked if not address.startswith(LOCAL)]
+
+
+def until(driver: Any, check: Callable[[], Any]) -> Any:
+    return WebDriverWait(driver, 60, 0.05).until(lambda _: check())
+
+
+def one(driver: Any, selector: str) -> Any:
+    return driver.find_element(By.CSS_SELECTOR, selector)
+
+
+def all_of(driver: Any, selector: str) -> list[Any]:
+    found: list[Any] = driver.find_elements(By.CSS_SELECTOR, selector)
+    return found
+
+
+def output(driver: Any) -> str:
+    return " ".join(word.text for word in all_of(driver, "#output .word"))
+
+
+def test_type_point_swap_and_link(page: Callable[..., Any], url: str) -> None:
+    driver = page()
+    one(driver, "#input").send_keys("The old dog sleeps.")
+    until(driver, lambda: all_of(driver, "#map td.strong"))
+    words = output(driver)
+    webdriver.ActionChains(driver).move_to_element(all_of(driver, "#output .word")[2]).perform()
+    lit = [m for m in all_of(driver, "#lights mark") if "color-mix" in (m.get_attribute("style"))]
+    assert "dog" in [mark.get_attribute("textContent") for mark in lit]
+    assert "#source=auto" in driver.current_url and "dog" in driver.current_url
+    one(driver, "#swap").click()
+    until(driver, lambda: one(driver, "#input").get_property("value") == words)
+    until(driver, lambda: "dog" in output(driver))
+    assert Select(one(driver, "#source")).first_selected_option.text == "German"
+    link = driver.current_url
+    driver = page(link.partition("/#")[2].join(["#", ""]))
+    assert one(driver, "#input").get_property("value") == words
+
+
+def test_the_keyboard_alone(page: Callable[..., Any]) -> None:
+    driver = page("#q=The+old+dog+sleeps.&source=en&target=de")
+    until(driver, lambda: all_of(driver, "#map td.strong"))
+    active = driver.switch_to
+    assert active.active_element.get_attribute("id") == "input"
+    for _ in range(3):  # Clear, Copy link, the first word
+        active.active_element.send_keys(Keys.TAB)
+    active.active_element.send_keys(
+        Keys.ARROW_RIGHT,
+    )
+    assert active.active_element.text == all_of(driver, "#output .word")[1].text
+    assert all_of(driver, "#map .at")
+    one(driver, "#tab-text").send_keys(Keys.ARROW_RIGHT)
+    assert one(driver, "#image").is_displayed() and not one(driver, "#text").is_displayed()
+    assert driver.switch_to.active_element.get_attribute("id") == "tab-image"
+
+
+def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
+    driver = page("#q=The+old+dog+sees+the+house.&source=en&target=de")
+    until(driver, lambda: all_of(driver, "#map td.strong"))
+    before = one(driver, "#map").text
+    Select(one(driver, "#layer")).select_by_value("0")
+    Select(one(driver, "#head")).select_by_value("1")
+    assert one(driver, "#map").text != before
+    Select(one(driver, "#rival")).select_by_value("grammar-en-de")
+    until(driver, lambda: all_of(driver, "#rival-output .word"))
+    until(driver, lambda: all_of(driver, "#rival-map td"))
+
+
+def test_a_photo(page: Callable[..., Any], tmp_path: Path) -> None:
+    Image.effect_noise((300, 200), 80).convert("RGB").save(tmp_path / "<b>photo.png")
+    driver = page("#view=image")
+    one(driver, "#image-file").send_keys(str(tmp_path / "<b>photo.png"))
+    until(driver, lambda: all_of(driver, ".film .word"))
+    words = all_of(driver, ".film .word")
+    whole = driver.execute_script("return document.querySelector('canvas').toDataURL()")
+    words[-1].click()
+    shown = driver.execute_script("return document.querySelector('canvas').toDataURL()")
+    assert shown != whole and "at" in words[-1].get_attribute("class")
+
+
+def test_a_document(page: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "film.srt"
+    path.write_text("1\n00:00:01,000 --> 00:00:02,000\nGood morning.\n")
+    driver = page("#view=document")
+    one(driver, "#document-file").send_keys(str(path))
+    link = until(driver, lambda: all_of(driver, "#documents a"))[0]
+    assert link.text.endswith("film.de.srt") or "Save film." in link.text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_phone_width(page: Callable[..., Any], driver: Any, scheme: str) -> None:
+    size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    try:
+        page("#q=Where+is+the+station%3F&source=en&target=fr")
+        until(driver, lambda: all_of(driver, "#map td.strong"))
+        for view in ("text", "image", "document", "models"):
+            one(driver, f"#tab-{view}").click()
+            assert driver.execute_script("return document.documentElement.scrollWidth") <= 360, view
+        ground = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert (int(ground.split("(")[1].split(",")[0]) < 128) is (scheme == "dark")
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_right_to_left_text_and_markup_are_shown_as_text(page: Callable[..., Any]) -> None:
+    driver = page()
+    text = "שלום עולם <img src=x onerror=alert(1)>"
+    one(driver, "#input").send_keys(text)
+    until(driver, lambda: all_of(driver, "#output .word"))
+    way = driver.execute_script(
+        "return getComputedStyle(document.querySelector('#input')).direction"
+    )
+    assert way == "rtl" and not all_of(driver, "#views img")
+
+
+def test_a_service_that_has_gone_is_named(page: Callable[..., Any], driver: Any) -> None:
+    page()
+    driver.execute_script(
+        "window.kept = window.fetch; window.fetch = () => Promise.reject(new TypeError())"
+    )
+    one(driver, "#input").send_keys("Good morning.")
+    until(driver, lambda: "The service has gone" in one(driver, "#banner").text)
+    driver.execute_script("window.fetch = window.kept")
+    until(driver, lambda: output(driver))
+    until(driver, lambda: not one(driver, "#banner").is_displayed())

@@ -1,0 +1,179 @@
+"""The engine of a model: batches, order, priorities, faults, limits, release."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from attncli.serve import engine as engine_module
+from attncli.serve.engine import Engine
+from attncli.serve.errors import RequestError
+from models.base.errors import InputError
+
+
+class Recorder:
+    """A model that waits at a gate and records its batches."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.gate = threading.Event()
+
+
+@dataclass(frozen=True)
+class Echo:
+    """A job that returns its inputs."""
+
+    name: str = ""
+
+    def run(self, model: Any, inputs: Sequence[str]) -> list[str]:
+        model.batches.append(list(inputs))
+        if not model.gate.wait(10):
+            raise TimeoutError
+        if "bad" in inputs:
+            raise InputError("a bad input")
+        if "bug" in inputs:
+            raise ZeroDivisionError
+        return [f"{self.name}{one}" for one in inputs]
+
+
+@pytest.fixture
+def model() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def engine(model: Recorder) -> Iterator[Engine]:
+    engine: Any = Engine(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+    yield engine
+    model.gate.set()
+    engine.close()
+
+
+def begin(engine: Engine, model: Recorder) -> Any:
+    """Submit work and wait until its batch runs, so that all further work waits."""
+    first = engine.submit(Echo(), ["first"], limit=10)
+    while not model.batches:
+        time.sleep(0.001)
+    return first
+
+
+def test_work_that_arrives_during_a_batch_forms_the_next(engine: Engine, model: Recorder) -> None:
+    begin(engine, model)
+    found = [engine.submit(Echo(), [f"{n}", "x"], limit=10) for n in range(3)]
+    model.gate.set()
+    assert [future.result(10) for future in found] == [["0", "x"], ["1", "x"], ["2", "x"]]
+    assert model.batches[1:] == [["0", "x", "1", "x", "2", "x"]]
+
+
+def test_other_jobs_wait_and_keep_their_order(engine: Engine, model: Recorder) -> None:
+    begin(engine, model)
+    jobs = [Echo("a"), Echo("b"), Echo("a"), Echo("c"), Echo("b")]
+    found = [engine.submit(job, [str(n)], limit=10) for n, job in enumerate(jobs)]
+    model.gate.set()
+    assert [future.result(10) for future in found] == [["a0"], ["b1"], ["a2"], ["c3"], ["b4"]]
+    assert model.batches[1:] == [["0", "2"], ["1", "4"], ["3"]]
+
+
+def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
+    engine: Engine, model: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(engine, model)
+    bulk = engine.submit(Echo("bulk"), ["b"], limit=10, urgent=False)
+    engine.submit(Echo("urgent"), ["u"], limit=10)
+    model.gate.set()
+    bulk.result(10)
+    assert model.batches[1:] == [["u"], ["b"]]
+    model.gate.clear()
+    monkeypatch.setattr(engine_module, "PATIENCE", 0.0)
+    engine.submit(Echo(), ["first"], limit=10)
+    while len(model.batches) < 4:
+        time.sleep(0.001)
+    engine.submit(Echo("bulk"), ["b"], limit=10, urgent=False)
+    last = engine.submit(Echo("urgent"), ["u"], limit=10)
+    model.gate.set()
+    last.result(10)
+    assert model.batches[4:] == [["b"], ["u"]]
+
+
+def test_a_bad_input_fails_alone(engine: Engine, model: Recorder) -> None:
+    begin(engine, model)
+    found = [engine.submit(Echo(), [text], limit=10) for text in ("a", "bad", "b")]
+    model.gate.set()
+    assert found[0].result(10) == ["a"] and found[2].result(10) == ["b"]
+    with pytest.raises(RequestError, match="a bad input") as error:
+        found[1].result(10)
+    assert error.value.status == 400
+
+
+def test_the_engine_survives_a_bug(engine: Engine, model: Recorder) -> None:
+    model.gate.set()
+    with pytest.raises(ZeroDivisionError):
+        engine.submit(Echo(), ["bug"], limit=10).result(10)
+    assert engine.submit(Echo(), ["a"], limit=10).result(10) == ["a"]
+
+
+def test_work_of_a_client_that_has_gone_is_dropped(engine: Engine, model: Recorder) -> None:
+    begin(engine, model)
+    gone, stays = (engine.submit(Echo(), [text], limit=10) for text in ("gone", "stays"))
+    assert gone.cancel()
+    model.gate.set()
+    assert stays.result(10) == ["stays"]
+    assert model.batches[1:] == [["stays"]]
+
+
+def test_work_whose_time_is_over_is_dropped(engine: Engine, model: Recorder) -> None:
+    begin(engine, model)
+    late = engine.submit(Echo(), ["late"], limit=0.01)
+    time.sleep(0.05)
+    model.gate.set()
+    with pytest.raises(RequestError, match="Not done within") as error:
+        late.result(10)
+    assert error.value.status == 503 and len(model.batches) == 1
+
+
+def test_too_much_waiting_work_is_refused(engine: Engine, model: Recorder) -> None:
+    begin(engine, model)
+    waiting = [engine.submit(Echo(), ["a"], limit=10) for _ in range(6)]
+    with pytest.raises(RequestError, match="busy") as error:
+        engine.submit(Echo(), ["b"], limit=10)
+    assert error.value.status == 503 and error.value.retry_after
+    model.gate.set()
+    assert [future.result(10) for future in waiting] == [["a"]] * 6
+
+
+def test_close_finishes_what_waits(model: Recorder) -> None:
+    engine = Engine(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+    begin(engine, model)
+    waiting = engine.submit(Echo(), ["a"], limit=10)
+    model.gate.set()
+    engine.close()
+    assert waiting.result(0) == ["a"]
+    with pytest.raises(RequestError):
+        engine.submit(Echo(), ["b"], limit=10)
+
+
+def test_an_idle_model_is_released_and_opened_again(model: Recorder) -> None:
+    opened = []
+    model.gate.set()
+
+    def open_model() -> Any:
+        opened.append(1)
+        return model
+
+    engine = Engine(open_model, most=6, idle=0.05)
+    for _ in range(2):
+        engine.submit(Echo(), ["a"], limit=10).result(10)
+        assert engine.is_open
+        until = time.monotonic() + 10
+        while engine.is_open and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not engine.is_open
+    engine.close()
+    assert len(opened) == 2
