@@ -22,6 +22,7 @@ IMAGE_PIXELS = 100_000_000
 IMAGE_BYTES = 512 * MIB
 ARCHIVE_MEMBERS = 10_000_000
 HTML_UNENDED = 1000
+UNPACKED_BYTES = 256 * MIB
 
 
 class Ceiling(NamedTuple):
@@ -53,6 +54,7 @@ CEILINGS = (
     Ceiling("IMAGE_PIXELS", "an image, and all that are decoded at a time", "pixels", "reported"),
     Ceiling("IMAGE_BYTES", "the file of an image", "bytes", "the image is reported"),
     Ceiling("ARCHIVE_MEMBERS", "files in a TAR file or folder of images", "files", REFUSED),
+    Ceiling("UNPACKED_BYTES", "a Word document, text document or e-book", "bytes", REFUSED),
     Ceiling("HTML_UNENDED", "tags and comments of HTML without an end", "parts", REFUSED),
 )
 

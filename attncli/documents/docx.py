@@ -1,0 +1,146 @@
+"""Word documents (Office Open XML): body, headers, footers and notes.
+
+A run is text with one formatting. Runs with the most frequent formatting of their paragraph have no
+tag; a field, a picture or a reference to a note is one placeholder. Source: ECMA-376, part 1.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.office import OfficeFormat, Part, Token, read_office
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+NAMES = re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml")
+NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
+DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak")
+RUN, FORMATTING, TEXT, BREAK, FIELD = (f"{W}{n}" for n in ("r", "rPr", "t", "br", "fldChar"))
+PARAGRAPH_FORMATTING = f"{W}pPr"
+
+
+def read(content: bytes, options: DocumentOptions) -> Document:
+    """Return the text of the paragraphs."""
+    return read_office(content, FORMAT)
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    return [name for name in names if NAMES.fullmatch(name)]
+
+
+def _paragraphs(root: Any) -> Iterator[Any]:
+    yield from list(root.iter(f"{W}p"))
+
+
+def _parts(paragraph: Any) -> Iterator[Part]:
+    yield from _of_children(paragraph, _usual(paragraph))
+
+
+def _of_children(parent: Any, usual: str) -> Iterator[Part]:
+    """Yield the parts of a paragraph or a link; a field is one part."""
+    field: list[Any] = []
+    depth = 0
+    for child in parent:
+        kinds = [one.get(f"{W}fldCharType") for one in child.iter(FIELD)]
+        depth += kinds.count("begin") - kinds.count("end")
+        if depth > 0 or kinds:
+            field.append(child)
+            if depth <= 0:
+                yield Part("placeholder", element=tuple(field))
+                field = []
+        elif child.tag in NESTED:
+            yield Part("open", element=child)
+            yield from _of_children(child, usual)
+            yield Part("close")
+        elif child.tag == RUN:
+            yield from _of_run(child, usual)
+        elif child.tag not in (PARAGRAPH_FORMATTING, *DROPPED):
+            yield Part("void", element=(child,))
+    if field:
+        yield Part("placeholder", element=tuple(field))
+
+
+def _of_run(run: Any, usual: str) -> Iterator[Part]:
+    inner = [child for child in run if child.tag not in (FORMATTING, *DROPPED)]
+    if any(child.tag not in (TEXT, BREAK) for child in inner):
+        yield Part("placeholder" if len(run.findall(TEXT)) else "void", element=(run,))
+        return
+    tagged = _formatting(run) != usual
+    if tagged and inner:
+        yield Part("open", element=run)
+    for child in inner:
+        yield (
+            Part("text", child.text or "") if child.tag == TEXT else Part("break", element=(child,))
+        )
+    if tagged and inner:
+        yield Part("close")
+
+
+def _usual(paragraph: Any) -> str:
+    """Return the formatting of most characters of a paragraph."""
+    sizes: Counter[str] = Counter()
+    for run in paragraph.iter(RUN):
+        sizes[_formatting(run)] += sum(len(text.text or "") for text in run.findall(TEXT))
+    return sizes.most_common(1)[0][0] if sizes else ""
+
+
+def _formatting(run: Any) -> str:
+    from lxml import etree
+
+    found = run.find(FORMATTING)
+    return "" if found is None else etree.tostring(found, encoding="unicode", with_tail=False)
+
+
+def _rebuild(paragraph: Any, tokens: Sequence[Token]) -> None:
+    usual = _run_with(paragraph, _usual(paragraph))
+    for child in list(paragraph):
+        if child.tag != PARAGRAPH_FORMATTING:
+            paragraph.remove(child)
+    at = [paragraph]  # the elements that are open
+    for token in tokens:
+        if token.part is None:
+            _add_text(at[-1], usual, token.text)
+        elif token.closes:
+            at.pop()
+        elif token.part.kind == "open":
+            at.append(_shell(at[-1], token.part.element))
+        elif token.part.kind == "break":
+            parent = at[-1] if at[-1].tag == RUN else _shell(at[-1], usual)
+            parent.append(copy.deepcopy(token.part.element[0]))
+        else:  # not inside a run
+            holder = at[-2] if at[-1].tag == RUN else at[-1]
+            for element in token.part.element:
+                element.tail = None
+                holder.append(element)
+            if holder is not at[-1]:
+                at[-1] = _shell(holder, at[-1])
+
+
+def _run_with(paragraph: Any, formatting: str) -> Any:
+    runs = [run for run in paragraph.iter(RUN) if _formatting(run) == formatting]
+    return runs[0]
+
+
+def _add_text(parent: Any, usual: Any, text: str) -> None:
+    run = parent if parent.tag == RUN else _shell(parent, usual)
+    element = run.makeelement(TEXT, dict([PRESERVE]))
+    element.text = text
+    run.append(element)
+
+
+def _shell(parent: Any, like: Any) -> Any:
+    """Append an element with the attributes and the formatting of another, but without text."""
+    element = parent.makeelement(like.tag, dict(like.attrib))
+    formatting = like.find(FORMATTING) if like.tag == RUN else None
+    if formatting is not None:
+        element.append(copy.deepcopy(formatting))
+    parent.append(element)
+    return element
+
+
+FORMAT = OfficeFormat("a Word document", _names, _paragraphs, _parts, _rebuild)

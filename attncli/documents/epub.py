@@ -1,0 +1,59 @@
+"""E-books (EPUB): the HTML files of the archive, each read as a page, and the table of contents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from attncli.documents import html_page
+from attncli.documents.archive import Archive, read_archive, write_archive
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Texts, reassemble
+from models.base.errors import DamagedError
+
+PAGES = (".xhtml", ".html", ".htm")
+CONTENTS = ".ncx"  # the table of contents of EPUB 2
+LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
+KIND = "an e-book"
+
+
+def read(content: bytes, options: DocumentOptions) -> Document:
+    """Return the text of all pages. Raises DamagedError for an encrypted or damaged book."""
+    archive = read_archive(content, KIND)
+    pages = {name: _page(archive, name, options) for name in archive.files if _has_text(name)}
+    at, segments, kept = 0, [], []
+    for page in pages.values():
+        segments += [one._replace(start=one.start + at, end=one.end + at) for one in page.segments]
+        kept += [one._replace(start=one.start + at) for one in page.kept]
+        at += len(page.content)
+
+    def save(translations: Sequence[Texts | None]) -> bytes:
+        rest = iter(translations)
+        changed = {
+            name: reassemble(page, [next(rest) for _ in page.segments]).encode()
+            for name, page in pages.items()
+        }
+        return write_archive(archive, changed)
+
+    whole = "".join(page.content for page in pages.values())
+    return Document(whole, tuple(segments), tuple(kept), save=save)
+
+
+def _has_text(name: str) -> bool:
+    return name.lower().endswith((*PAGES, CONTENTS))
+
+
+def _page(archive: Archive, name: str, options: DocumentOptions) -> Document:
+    try:
+        content = archive.files[name].decode("utf-8")
+    except UnicodeDecodeError:
+        raise DamagedError(
+            f"{KIND} with a page that is not text ({name})", "no encryption"
+        ) from None
+    if not name.lower().endswith(CONTENTS):
+        return html_page.read(content, options)
+    return Document(content, tuple(_labels(content)))
+
+
+def _labels(content: str) -> Iterator[DocumentSegment]:
+    for found in LABEL.finditer(content):
+        yield from html_page.read_span(content, *found.span())[0]

@@ -1,0 +1,81 @@
+"""OpenDocument texts, as LibreOffice writes them: paragraphs, headings, cells, notes.
+
+Source: OASIS, Open Document Format for Office Applications 1.3, part 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.office import OfficeFormat, Part, Token, read_office
+
+T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+PARAGRAPHS = (f"{T}p", f"{T}h")
+PAIRS = (f"{T}span", f"{T}a")
+DELETED = f"{T}tracked-changes"
+
+
+def read(content: bytes, options: DocumentOptions) -> Document:
+    """Return the text of the paragraphs."""
+    return read_office(content, FORMAT)
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name in ("content.xml", "styles.xml")]
+
+
+def _paragraphs(root: Any) -> Iterator[Any]:
+    for element in list(root.iter(*PARAGRAPHS)):
+        if next(element.iterancestors(DELETED), None) is None:
+            yield element
+
+
+def _parts(parent: Any) -> Iterator[Part]:
+    if parent.text:
+        yield Part("text", parent.text)
+    for child in parent:
+        if child.tag in PAIRS:
+            yield Part("open", element=child)
+            yield from _parts(child)
+            yield Part("close")
+        elif child.tag == f"{T}s":
+            yield Part("text", " ")
+        elif child.tag == f"{T}line-break":
+            yield Part("break", element=child)
+        else:
+            yield Part("void", element=child)
+        if child.tail:
+            yield Part("text", child.tail)
+
+
+def _rebuild(paragraph: Any, tokens: Sequence[Token]) -> None:
+    for child in list(paragraph):
+        paragraph.remove(child)
+    paragraph.text = None
+    at = [paragraph]  # the elements that are open
+    for token in tokens:
+        if token.part is None:
+            _add_text(at[-1], token.text)
+        elif token.closes:
+            at.pop()
+        else:
+            element = token.part.element
+            if token.part.kind == "open":
+                element = element.makeelement(element.tag, dict(element.attrib))
+                at[-1].append(element)
+                at.append(element)
+            else:
+                element.tail = None
+                at[-1].append(element)
+
+
+def _add_text(parent: Any, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text
+
+
+FORMAT = OfficeFormat("an OpenDocument text", _names, _paragraphs, _parts, _rebuild)

@@ -1,0 +1,130 @@
+"""Word-processor documents as XML in an archive: paragraphs are lines with markup as signs.
+
+The content of such a document has a line for each paragraph. Markup is written as a sign, a number
+between two private characters, so that `inline_segment` treats it as it does tags. A paragraph
+whose line has changed is then built anew from its line, by the class of its format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from attncli.documents.archive import Archive, read_archive, write_archive
+from attncli.documents.document import Document, DocumentSegment, Texts, reassemble
+from attncli.documents.inline import Piece, PieceKind, inline_segment
+from models.base.errors import DamagedError
+
+BEGIN, END = "\ue000", "\ue001"
+SIGN = re.compile(f"{BEGIN}(/?)([0-9]+){END}")
+SPACE = re.compile(r"\s+")
+
+
+class Part(NamedTuple):
+    """Text or one markup of a paragraph."""
+
+    kind: PieceKind
+    text: str = ""  # of text
+    element: Any = None  # of markup
+
+
+class Token(NamedTuple):
+    """Text or a sign of a changed line."""
+
+    text: str
+    part: Part | None = None  # None: text
+    closes: bool = False
+
+
+class OfficeFormat(NamedTuple):
+    """What distinguishes the formats."""
+
+    kind: str  # for messages
+    names: Callable[[Iterable[str]], list[str]]  # the files of an archive that have text
+    paragraphs: Callable[[Any], Iterator[Any]]  # of the root of a file
+    parts: Callable[[Any], Iterator[Part]]  # of a paragraph
+    rebuild: Callable[[Any, Sequence[Token]], None]  # a paragraph from the tokens of its line
+
+
+class Paragraph(NamedTuple):
+    """A paragraph and its line."""
+
+    element: Any
+    parts: tuple[Part, ...]  # a sign has the number of its part
+    line: str
+    segment: DocumentSegment | None
+
+
+def read_office(content: bytes, format: OfficeFormat) -> Document:
+    """Return the paragraphs of a document. Raises DamagedError if it cannot be read."""
+    archive = read_archive(content, format.kind)
+    roots = {name: _parsed(archive.files[name], format) for name in format.names(archive.files)}
+    paragraphs: list[Paragraph] = []
+    at = 0
+    for root in roots.values():
+        for element in format.paragraphs(root):
+            paragraphs.append(_paragraph(element, tuple(format.parts(element)), at))
+            at += len(paragraphs[-1].line) + 1
+    lines = "".join(f"{paragraph.line}\n" for paragraph in paragraphs)
+    segments = tuple(paragraph.segment for paragraph in paragraphs if paragraph.segment)
+    document = Document(lines, segments)
+
+    def save(translations: Sequence[Texts | None]) -> bytes:
+        changed = reassemble(document, translations).split("\n")
+        for paragraph, line in zip(paragraphs, changed, strict=False):
+            if line != paragraph.line:
+                format.rebuild(paragraph.element, list(_tokens(line, paragraph.parts)))
+        return _written(archive, roots)
+
+    return Document(lines, segments, save=save)
+
+
+def _written(archive: Archive, roots: Mapping[str, Any]) -> bytes:
+    from lxml import etree
+
+    head = {"encoding": "UTF-8", "xml_declaration": True, "standalone": True}
+    files = {name: etree.tostring(root.getroottree(), **head) for name, root in roots.items()}
+    return write_archive(archive, files)
+
+
+def _parsed(content: bytes, format: OfficeFormat) -> Any:
+    """Return the root of an XML file. Entities are not read, nor other files."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        return etree.fromstring(content, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise DamagedError(f"{format.kind} with damaged text ({error})", "XML") from None
+
+
+def _paragraph(element: Any, parts: tuple[Part, ...], start: int) -> Paragraph:
+    pieces: list[Piece] = []
+    inside: list[int] = []
+    at = start
+    for number, part in enumerate(parts):
+        if part.kind == "close":
+            raw = f"{BEGIN}/{inside.pop()}{END}"
+        elif part.kind == "text":
+            raw = SPACE.sub(" ", part.text).replace(BEGIN, "").replace(END, "")
+        else:
+            raw = f"{BEGIN}{number}{END}"
+        if part.kind == "open":
+            inside.append(number)
+        text = raw if part.kind == "text" else ""
+        pieces.append(Piece(part.kind, at, at + len(raw), raw, text, "g"))
+        at += len(raw)
+    line = "".join(piece.raw for piece in pieces)
+    return Paragraph(element, parts, line, inline_segment(pieces) if pieces else None)
+
+
+def _tokens(line: str, parts: Sequence[Part]) -> Iterator[Token]:
+    at = 0
+    for found in SIGN.finditer(line):
+        if at < found.start():
+            yield Token(line[at : found.start()])
+        yield Token("", parts[int(found[2])], bool(found[1]))
+        at = found.end()
+    if at < len(line):
+        yield Token(line[at:])

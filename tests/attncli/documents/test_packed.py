@@ -1,0 +1,201 @@
+"""Word documents, OpenDocument texts and e-books, read back with the libraries of others."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli.data.lines import TranslatedLine
+from attncli.documents import archive
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.registry import PACKED, format_of, read_packed
+from attncli.tasks.translate import documents
+from attncli.tasks.translate.line_plans import LineOptions
+from attncli.tasks.translate.lines import translate_lines
+from models.base.errors import ModelError
+from models.config.tables import SearchConfig
+from tests.attncli.documents.test_documents import Capitals, one_to_one
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def docx_file() -> bytes:
+    docx = pytest.importorskip("docx")
+    document = docx.Document()
+    document.add_heading("The old dog", 1)
+    paragraph = document.add_paragraph("I see the ")
+    paragraph.add_run("red car").bold = True
+    paragraph.add_run(" and ")
+    paragraph.add_run("the").italic = True
+    paragraph.add_run(" house.").add_break()
+    document.add_table(1, 2).cell(0, 0).text = "Good morning."
+    document.sections[0].header.paragraphs[0].text = "My friend"
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def odt_file() -> bytes:
+    pytest.importorskip("odf")
+    from odf.opendocument import OpenDocumentText
+    from odf.text import H, LineBreak, P, Span
+
+    document = OpenDocumentText()
+    document.text.addElement(H(outlinelevel=1, text="The old dog"))
+    paragraph = P(text="I see the ")
+    paragraph.addElement(Span(text="red car"))
+    paragraph.addText(" and the house.")
+    paragraph.addElement(LineBreak())
+    paragraph.addText("My friend")
+    document.text.addElement(paragraph)
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def epub_file() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as book:
+        book.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        book.writestr(
+            "a.xhtml", "<html><body><h1>The old dog</h1><p>A <b>red</b> car</p></body></html>"
+        )
+        book.writestr("toc.ncx", "<ncx><navLabel><text>The old dog</text></navLabel></ncx>")
+        book.writestr("picture.jpg", bytes(range(256)))
+    return buffer.getvalue()
+
+
+MADE: dict[str, Callable[[], bytes]] = {"docx": docx_file, "odt": odt_file, "epub": epub_file}
+
+
+def read(name: str) -> Document:
+    return read_packed(MADE[name](), name, DocumentOptions())
+
+
+def in_capitals(document: Document) -> bytes:
+    outcomes: list[TranslatedLine] = []
+    for chunk in translate_lines(
+        documents.chunks(documents.lines_of(document)),
+        Capitals(),
+        search=SearchConfig(),
+        options=LineOptions(same_end=True),
+        aligner=one_to_one,
+    ):
+        outcomes += chunk
+    return documents.written(document, outcomes)
+
+
+def unpacked(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        return {name: packed.read(name) for name in packed.namelist()}
+
+
+def canonical(content: bytes) -> bytes:
+    from lxml import etree
+
+    return etree.tostring(etree.fromstring(content), method="c14n")
+
+
+def test_every_format_has_a_file_here() -> None:
+    assert set(MADE) == set(PACKED)
+    assert [format_of(Path(f"a{row.suffixes[0]}")) for row in PACKED.values()] == list(PACKED)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_no_translation_changes_nothing(name: str) -> None:
+    content = MADE[name]()
+    document = read_packed(content, name, DocumentOptions())
+    assert document.save and document.segments
+    before, after = unpacked(content), unpacked(document.save([None] * len(document.segments)))
+    assert list(before) == list(after)
+    for path, content in before.items():
+        xml = path.endswith((".xml", ".xhtml", ".ncx"))
+        assert (canonical if xml else bytes)(after[path]) == (canonical if xml else bytes)(content)
+
+
+def test_word_keeps_formatting_tables_and_headers() -> None:
+    docx = pytest.importorskip("docx")
+    found = docx.Document(io.BytesIO(in_capitals(read("docx"))))
+    heading, paragraph = found.paragraphs
+    assert heading.text == "THE OLD DOG" and heading.style.name == "Heading 1"
+    assert paragraph.text == "I SEE THE RED CAR AND THE HOUSE.\n"
+    assert [run.text for run in paragraph.runs if run.bold] == ["RED CAR"]
+    assert [run.text for run in paragraph.runs if run.italic] == ["THE"]
+    assert found.tables[0].cell(0, 0).text == "GOOD MORNING."
+    assert found.sections[0].header.paragraphs[0].text == "MY FRIEND"
+
+
+def test_word_keeps_links_fields_and_notes_in_their_order() -> None:
+    inner = (
+        '<w:r><w:t>See </w:t></w:r><w:hyperlink w:anchor="x"><w:r><w:t>the house</w:t></w:r>'
+        "</w:hyperlink><w:r><w:t> on page </w:t></w:r>"
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r>'
+        '<w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>7</w:t></w:r>'
+        '<w:r><w:fldChar w:fldCharType="end"/></w:r><w:r><w:t>.</w:t></w:r>'
+    )
+    xml = f'<w:document xmlns:w="{W}"><w:body><w:p>{inner}</w:p></w:body></w:document>'
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr("word/document.xml", xml)
+    document = read_packed(buffer.getvalue(), "docx", DocumentOptions())
+    found = unpacked(in_capitals(document))["word/document.xml"].decode()
+    assert (
+        'w:anchor="x"><w:r><w:t xml:space="preserve">THE HOUSE</w:t></w:r></w:hyperlink>' in found
+    )
+    field = inner[
+        inner.index('<w:r><w:fldChar w:fldCharType="begin"') : inner.index("<w:r><w:t>.<")
+    ]
+    assert field in found and found.index("PAGE ") < found.index(field)
+
+
+def test_opendocument_keeps_spans_and_line_breaks() -> None:
+    content = unpacked(in_capitals(read("odt")))["content.xml"].decode()
+    assert ">THE OLD DOG</text:h>" in content and ">RED CAR</text:span>" in content
+    assert "<text:line-break/>" in content and "MY FRIEND" in content
+
+
+def test_an_e_book_begins_with_its_type() -> None:
+    found = unpacked(in_capitals(read("epub")))
+    assert next(iter(found)) == "mimetype"
+    assert b"<h1>THE OLD DOG</h1><p>A <b>RED</b> CAR</p>" in found["a.xhtml"]
+    assert b"<text>THE OLD DOG</text>" in found["toc.ncx"]
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_damaged_files_are_refused(name: str) -> None:
+    content, rng = MADE[name](), random.Random(1)
+    for _ in range(60):
+        damaged = bytearray(content)
+        for _ in range(rng.randrange(1, 9)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        try:
+            in_capitals(
+                read_packed(bytes(damaged[: rng.randrange(len(damaged))]), name, DocumentOptions())
+            )
+            in_capitals(read_packed(bytes(damaged), name, DocumentOptions()))
+        except ModelError:
+            pass
+
+
+def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "UNPACKED_BYTES", 1000)
+    with pytest.raises(ModelError, match="unpacked"):
+        read("docx")
+
+
+def test_entities_of_xml_are_not_read() -> None:
+    entity = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    text = "<w:p><w:r><w:t>a &x; b</w:t></w:r></w:p>"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr(
+            "word/document.xml", f'{entity}<w:document xmlns:w="{W}">{text}</w:document>'
+        )
+    document: Any = read_packed(buffer.getvalue(), "docx", DocumentOptions())
+    assert "root:" not in document.content
