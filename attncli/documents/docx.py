@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.office import OfficeFormat, Part, Token, read_office
+from attncli.documents.office import InlinePart, OfficeFormat, Token, read_office
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
@@ -37,11 +37,11 @@ def _paragraphs(root: Any) -> Iterator[Any]:
     yield from list(root.iter(f"{W}p"))
 
 
-def _parts(paragraph: Any) -> Iterator[Part]:
+def _parts(paragraph: Any) -> Iterator[InlinePart]:
     yield from _of_children(paragraph, _usual(paragraph))
 
 
-def _of_children(parent: Any, usual: str) -> Iterator[Part]:
+def _of_children(parent: Any, usual: str) -> Iterator[InlinePart]:
     """Yield the parts of a paragraph or a link; a field is one part."""
     field: list[Any] = []
     depth = 0
@@ -51,34 +51,36 @@ def _of_children(parent: Any, usual: str) -> Iterator[Part]:
         if depth > 0 or kinds:
             field.append(child)
             if depth <= 0:
-                yield Part("placeholder", element=tuple(field))
+                yield InlinePart("placeholder", element=tuple(field))
                 field = []
         elif child.tag in NESTED:
-            yield Part("open", element=child)
+            yield InlinePart("open", element=child)
             yield from _of_children(child, usual)
-            yield Part("close")
+            yield InlinePart("close")
         elif child.tag == RUN:
             yield from _of_run(child, usual)
         elif child.tag not in (PARAGRAPH_FORMATTING, *DROPPED):
-            yield Part("void", element=(child,))
+            yield InlinePart("void", element=(child,))
     if field:
-        yield Part("placeholder", element=tuple(field))
+        yield InlinePart("placeholder", element=tuple(field))
 
 
-def _of_run(run: Any, usual: str) -> Iterator[Part]:
+def _of_run(run: Any, usual: str) -> Iterator[InlinePart]:
     inner = [child for child in run if child.tag not in (FORMATTING, *DROPPED)]
     if any(child.tag not in (TEXT, BREAK) for child in inner):
-        yield Part("placeholder" if len(run.findall(TEXT)) else "void", element=(run,))
+        yield InlinePart("placeholder" if len(run.findall(TEXT)) else "void", element=(run,))
         return
     tagged = _formatting(run) != usual
     if tagged and inner:
-        yield Part("open", element=run)
+        yield InlinePart("open", element=run)
     for child in inner:
         yield (
-            Part("text", child.text or "") if child.tag == TEXT else Part("break", element=(child,))
+            InlinePart("text", child.text or "")
+            if child.tag == TEXT
+            else InlinePart("break", element=(child,))
         )
     if tagged and inner:
-        yield Part("close")
+        yield InlinePart("close")
 
 
 def _usual(paragraph: Any) -> str:

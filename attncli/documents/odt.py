@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.office import OfficeFormat, Part, Token, read_office
+from attncli.documents.office import InlinePart, OfficeFormat, Token, read_office
 
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 PARAGRAPHS = (f"{T}p", f"{T}h")
@@ -32,22 +32,22 @@ def _paragraphs(root: Any) -> Iterator[Any]:
             yield element
 
 
-def _parts(parent: Any) -> Iterator[Part]:
+def _parts(parent: Any) -> Iterator[InlinePart]:
     if parent.text:
-        yield Part("text", parent.text)
+        yield InlinePart("text", parent.text)
     for child in parent:
         if child.tag in PAIRS:
-            yield Part("open", element=child)
+            yield InlinePart("open", element=child)
             yield from _parts(child)
-            yield Part("close")
+            yield InlinePart("close")
         elif child.tag == f"{T}s":
-            yield Part("text", " ")
+            yield InlinePart("text", " ")
         elif child.tag == f"{T}line-break":
-            yield Part("break", element=child)
+            yield InlinePart("break", element=child)
         else:
-            yield Part("void", element=child)
+            yield InlinePart("void", element=child)
         if child.tail:
-            yield Part("text", child.tail)
+            yield InlinePart("text", child.tail)
 
 
 def _rebuild(paragraph: Any, tokens: Sequence[Token]) -> None:

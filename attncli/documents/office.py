@@ -21,7 +21,7 @@ SIGN = re.compile(f"{BEGIN}(/?)([0-9]+){END}")
 SPACE = re.compile(r"\s+")
 
 
-class Part(NamedTuple):
+class InlinePart(NamedTuple):
     """Text or one markup of a paragraph."""
 
     kind: PieceKind
@@ -33,7 +33,7 @@ class Token(NamedTuple):
     """Text or a sign of a changed line."""
 
     text: str
-    part: Part | None = None  # None: text
+    part: InlinePart | None = None  # None: text
     closes: bool = False
 
 
@@ -43,7 +43,7 @@ class OfficeFormat(NamedTuple):
     kind: str  # for messages
     names: Callable[[Iterable[str]], list[str]]  # the files of an archive that have text
     paragraphs: Callable[[Any], Iterator[Any]]  # of the root of a file
-    parts: Callable[[Any], Iterator[Part]]  # of a paragraph
+    parts: Callable[[Any], Iterator[InlinePart]]  # of a paragraph
     rebuild: Callable[[Any, Sequence[Token]], None]  # a paragraph from the tokens of its line
 
 
@@ -51,7 +51,7 @@ class Paragraph(NamedTuple):
     """A paragraph and its line."""
 
     element: Any
-    parts: tuple[Part, ...]  # a sign has the number of its part
+    parts: tuple[InlinePart, ...]  # a sign has the number of its part
     line: str
     segment: DocumentSegment | None
 
@@ -99,7 +99,7 @@ def _parsed(content: bytes, format: OfficeFormat) -> Any:
         raise DamagedError(f"{format.kind} with damaged text ({error})", "XML") from None
 
 
-def _paragraph(element: Any, parts: tuple[Part, ...], start: int) -> Paragraph:
+def _paragraph(element: Any, parts: tuple[InlinePart, ...], start: int) -> Paragraph:
     pieces: list[Piece] = []
     inside: list[int] = []
     at = start
@@ -119,7 +119,7 @@ def _paragraph(element: Any, parts: tuple[Part, ...], start: int) -> Paragraph:
     return Paragraph(element, parts, line, inline_segment(pieces) if pieces else None)
 
 
-def _tokens(line: str, parts: Sequence[Part]) -> Iterator[Token]:
+def _tokens(line: str, parts: Sequence[InlinePart]) -> Iterator[Token]:
     at = 0
     for found in SIGN.finditer(line):
         if at < found.start():

@@ -23,7 +23,7 @@ UNNAMED = ("source", "target")  # languages of a model that names none
 FRESH = 10.0  # seconds for which the list of models is kept
 
 
-class Direction(NamedTuple):
+class ServedDirection(NamedTuple):
     """A model, and one of the directions in which it translates."""
 
     model: str  # its name
@@ -38,7 +38,7 @@ class OfferedModel(NamedTuple):
     name: str
     folder: Path
     facts: Facts
-    directions: tuple[Direction, ...]  # of a translator
+    directions: tuple[ServedDirection, ...]  # of a translator
 
     @property
     def card(self) -> str:
@@ -100,20 +100,20 @@ class Catalogue:
                 found[task] = names[0]
         return found
 
-    def directions(self, model: str = "") -> dict[tuple[str, str], Direction]:
+    def directions(self, model: str = "") -> dict[tuple[str, str], ServedDirection]:
         """Return the directions by their languages: of one model, or of the default ones."""
         if model:
             offers = [self.model(model, TRANSLATE)]
         else:
             names = [folder.resolve().name for folder in self._given]
             offers = [self.models()[n] for n in names] or [self.model("", TRANSLATE)]
-        found: dict[tuple[str, str], Direction] = {}
+        found: dict[tuple[str, str], ServedDirection] = {}
         for offer in offers:
             for one in offer.directions:
                 found.setdefault((one.source, one.target), one)
         return found
 
-    def direction(self, source: str, target: str, model: str = "") -> Direction:
+    def direction(self, source: str, target: str, model: str = "") -> ServedDirection:
         """Return the direction of two languages. Raises RequestError as LibreTranslate answers."""
         known = self.directions(model)
         if found := known.get((source, target)):
@@ -132,24 +132,24 @@ class Catalogue:
 def offered(folder: Path, facts: Facts, name: str = "") -> OfferedModel:
     """Return a model with the directions that its settings name."""
     name = name or folder.resolve().name
-    directions: tuple[Direction, ...] = ()
+    directions: tuple[ServedDirection, ...] = ()
     if facts.task == TRANSLATE:
         directions = tuple(_directions(folder, facts, name))
     return OfferedModel(name, folder, facts, directions)
 
 
-def _directions(folder: Path, facts: Facts, name: str) -> list[Direction]:
+def _directions(folder: Path, facts: Facts, name: str) -> list[ServedDirection]:
     tokenizer = read_settings(folder)["tokenizer"]
     languages = tuple(map(str, tokenizer.get("languages") or ()))
     if languages:
         pairs = [tuple(one.split("-")) for one in tokenizer.get("directions") or ()]
         pairs = pairs or [(a, b) for a in languages for b in languages if a != b]
-        return [Direction(name, source, target, target) for source, target in pairs]
+        return [ServedDirection(name, source, target, target) for source, target in pairs]
     named = facts.about.languages
     if len(named) != 2 and (found := NAMED_DIRECTION.search(name)):
         named = (found[1], found[2])
     source, target = named if len(named) == 2 else UNNAMED
-    return [Direction(name, source, target, "")]
+    return [ServedDirection(name, source, target, "")]
 
 
 def _shipped(task: str) -> list[Path]:

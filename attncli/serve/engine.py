@@ -33,14 +33,14 @@ class Work(NamedTuple):
     limit: float  # seconds
 
 
-class Batch(NamedTuple):
+class BatchFigures(NamedTuple):
     """Numbers of one computed batch, for the metrics."""
 
     inputs: int
     seconds: float
 
 
-class Engine:
+class ModelThread:
     """The thread of a model. It opens the model for the first work, and releases it when idle."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Engine:
         *,
         most: int,
         idle: float,
-        on_batch: Callable[[Batch], None] = lambda batch: None,
+        on_batch: Callable[[BatchFigures], None] = lambda batch: None,
     ) -> None:
         self._open, self._most, self._idle, self._on_batch = open_model, most, idle, on_batch
         self._urgent: deque[Work] = deque()
@@ -94,7 +94,7 @@ class Engine:
             started = time.monotonic()
             self._run(batch)
             seconds = time.monotonic() - started
-            self._on_batch(Batch(sum(len(work.inputs) for work in batch), seconds))
+            self._on_batch(BatchFigures(sum(len(work.inputs) for work in batch), seconds))
             del batch  # so that an idle engine holds no results
 
     def _next(self) -> list[Work]:

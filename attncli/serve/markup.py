@@ -9,7 +9,7 @@ from starlette.requests import Request
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import read_document
-from attncli.serve.catalogue import Direction
+from attncli.serve.catalogue import ServedDirection
 from attncli.serve.models import TranslateJob
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.service import Service
@@ -18,7 +18,7 @@ from attncli.tasks.translate.documents import translated as reassembled
 
 
 async def translated(
-    service: Service, text: str, direction: Direction, nbest: int, request: Request
+    service: Service, text: str, direction: ServedDirection, nbest: int, request: Request
 ) -> list[str]:
     """Return the translations of a text in HTML, best first."""
     document = read_document(text, "html", DocumentOptions())
@@ -30,7 +30,7 @@ async def translated(
 
 
 async def outcomes(
-    service: Service, document: Document, direction: Direction
+    service: Service, document: Document, direction: ServedDirection
 ) -> AsyncIterator[Sequence[TranslatedLine]]:
     """Yield the outcomes of the texts of a document in order, in pieces."""
     texts = [line.text for line in lines_of(document)]

@@ -10,7 +10,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from attncli.serve.engine import Batch, Engine
+from attncli.serve.engine import BatchFigures, ModelThread
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -19,7 +19,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64)
 class Metrics:
     """Counters of one service."""
 
-    def __init__(self, engines: Callable[[], Mapping[str, Engine]]) -> None:
+    def __init__(self, engines: Callable[[], Mapping[str, ModelThread]]) -> None:
         registry = self.registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
@@ -35,10 +35,10 @@ class Metrics:
         )
         self.busy = Counter("attn_model_seconds", "Computing time", ["model"], registry=registry)
 
-    def of_batch(self, model: str) -> Callable[[Batch], None]:
+    def of_batch(self, model: str) -> Callable[[BatchFigures], None]:
         """Return the function that counts the batches of a model."""
 
-        def count(batch: Batch) -> None:
+        def count(batch: BatchFigures) -> None:
             self.batch_inputs.labels(model).observe(batch.inputs)
             self.busy.labels(model).inc(batch.seconds)
 
@@ -52,7 +52,7 @@ class Metrics:
 class _Engines(Collector):
     """Gauges that are read when they are needed."""
 
-    def __init__(self, engines: Callable[[], Mapping[str, Engine]]) -> None:
+    def __init__(self, engines: Callable[[], Mapping[str, ModelThread]]) -> None:
         self._engines = engines
 
     def collect(self) -> Iterator[Metric]:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from attncli.serve.access import Hosts, Keys, RateLimit
 from attncli.serve.catalogue import Catalogue
-from attncli.serve.engine import Engine
+from attncli.serve.engine import ModelThread
 from attncli.serve.errors import RequestError
 from attncli.serve.metrics import Metrics
 from attncli.serve.models import ModelJob, ServedModel
@@ -37,7 +37,7 @@ class Service:
         self.catalogue = Catalogue(options.models)
         self.hosts, self.keys = Hosts(options), Keys(options.api_keys)
         self.rate = RateLimit(options.rate_limit)
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[str, ModelThread] = {}
         self._lock = threading.Lock()
         self.metrics = Metrics(lambda: dict(self._engines))
         self.draining = False  # True from SIGTERM on
@@ -96,11 +96,11 @@ class Service:
         for engine in self._engines.values():
             engine.close()
 
-    def _engine(self, name: str) -> Engine:
+    def _engine(self, name: str) -> ModelThread:
         with self._lock:
             if name not in self._engines:
                 folder = self.catalogue.models()[name].folder
-                self._engines[name] = Engine(
+                self._engines[name] = ModelThread(
                     partial(ServedModel, folder, self.options.device, self.options.threads),
                     most=self.options.max_waiting,
                     idle=self.options.idle,

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.serve import json_form
-from attncli.serve.catalogue import CAPTION, CLASSIFY, Direction, OfferedModel
+from attncli.serve.catalogue import CAPTION, CLASSIFY, OfferedModel, ServedDirection
 from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers.caption import captioned
 from attncli.serve.handlers.detect import detected
@@ -116,7 +116,7 @@ async def _caption(
 
 async def _direction(
     service: Service, model: OfferedModel, languages: str, text: str, request: Request
-) -> Direction:
+) -> ServedDirection:
     """Return the direction of NAME:TARGET or NAME:SOURCE-TARGET."""
     if not languages and len(model.directions) == 1:
         return model.directions[0]

@@ -23,7 +23,7 @@ from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import TEXT, format_of, named_delimiter, suffixes
 from attncli.serve import markup
-from attncli.serve.catalogue import Direction
+from attncli.serve.catalogue import ServedDirection
 from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers.detect import AUTO, detected
 from attncli.serve.options import DOCUMENT_TIMES
@@ -49,7 +49,7 @@ class Upload(NamedTuple):
     """A document that was sent, ready to be translated."""
 
     document: Document
-    direction: Direction
+    direction: ServedDirection
     name: str  # of the translation
 
 

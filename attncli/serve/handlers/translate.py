@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from attncli.data.lines import TranslatedLine
 from attncli.data.split import sentences
 from attncli.serve import json_form, markup
-from attncli.serve.catalogue import Direction
+from attncli.serve.catalogue import ServedDirection
 from attncli.serve.errors import RequestError
 from attncli.serve.handlers.detect import AUTO, Detected, detected
 from attncli.serve.models import TranslateJob
@@ -108,7 +108,7 @@ async def _translated(
 
 
 async def _of_lines(
-    service: Service, text: str, direction: Direction, wanted: Wanted, request: Request
+    service: Service, text: str, direction: ServedDirection, wanted: Wanted, request: Request
 ) -> Translated:
     """Translate a text line by line; the sentences of a long line are separate inputs."""
     lines = [_parts(line) for line in text.split("\n")]

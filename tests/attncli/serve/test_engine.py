@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from attncli.serve import engine as engine_module
-from attncli.serve.engine import Engine
+from attncli.serve.engine import ModelThread
 from attncli.serve.errors import RequestError
 from models.base.errors import InputError
 
@@ -49,14 +49,14 @@ def model() -> Recorder:
 
 
 @pytest.fixture
-def engine(model: Recorder) -> Iterator[Engine]:
-    engine: Any = Engine(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+def engine(model: Recorder) -> Iterator[ModelThread]:
+    engine: Any = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
     yield engine
     model.gate.set()
     engine.close()
 
 
-def begin(engine: Engine, model: Recorder) -> Any:
+def begin(engine: ModelThread, model: Recorder) -> Any:
     """Submit work and wait until its batch runs, so that all further work waits."""
     first = engine.submit(Echo(), ["first"], limit=10)
     while not model.batches:
@@ -64,7 +64,9 @@ def begin(engine: Engine, model: Recorder) -> Any:
     return first
 
 
-def test_work_that_arrives_during_a_batch_forms_the_next(engine: Engine, model: Recorder) -> None:
+def test_work_that_arrives_during_a_batch_forms_the_next(
+    engine: ModelThread, model: Recorder
+) -> None:
     begin(engine, model)
     found = [engine.submit(Echo(), [f"{n}", "x"], limit=10) for n in range(3)]
     model.gate.set()
@@ -72,7 +74,7 @@ def test_work_that_arrives_during_a_batch_forms_the_next(engine: Engine, model: 
     assert model.batches[1:] == [["0", "x", "1", "x", "2", "x"]]
 
 
-def test_other_jobs_wait_and_keep_their_order(engine: Engine, model: Recorder) -> None:
+def test_other_jobs_wait_and_keep_their_order(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     jobs = [Echo("a"), Echo("b"), Echo("a"), Echo("c"), Echo("b")]
     found = [engine.submit(job, [str(n)], limit=10) for n, job in enumerate(jobs)]
@@ -82,7 +84,7 @@ def test_other_jobs_wait_and_keep_their_order(engine: Engine, model: Recorder) -
 
 
 def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
-    engine: Engine, model: Recorder, monkeypatch: pytest.MonkeyPatch
+    engine: ModelThread, model: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(engine, model)
     bulk = engine.submit(Echo("bulk"), ["b"], limit=10, urgent=False)
@@ -102,7 +104,7 @@ def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
     assert model.batches[4:] == [["b"], ["u"]]
 
 
-def test_a_bad_input_fails_alone(engine: Engine, model: Recorder) -> None:
+def test_a_bad_input_fails_alone(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     found = [engine.submit(Echo(), [text], limit=10) for text in ("a", "bad", "b")]
     model.gate.set()
@@ -112,14 +114,14 @@ def test_a_bad_input_fails_alone(engine: Engine, model: Recorder) -> None:
     assert error.value.status == 400
 
 
-def test_the_engine_survives_a_bug(engine: Engine, model: Recorder) -> None:
+def test_the_engine_survives_a_bug(engine: ModelThread, model: Recorder) -> None:
     model.gate.set()
     with pytest.raises(ZeroDivisionError):
         engine.submit(Echo(), ["bug"], limit=10).result(10)
     assert engine.submit(Echo(), ["a"], limit=10).result(10) == ["a"]
 
 
-def test_work_of_a_client_that_has_gone_is_dropped(engine: Engine, model: Recorder) -> None:
+def test_work_of_a_client_that_has_gone_is_dropped(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     gone, stays = (engine.submit(Echo(), [text], limit=10) for text in ("gone", "stays"))
     assert gone.cancel()
@@ -128,7 +130,7 @@ def test_work_of_a_client_that_has_gone_is_dropped(engine: Engine, model: Record
     assert model.batches[1:] == [["stays"]]
 
 
-def test_work_whose_time_is_over_is_dropped(engine: Engine, model: Recorder) -> None:
+def test_work_whose_time_is_over_is_dropped(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     late = engine.submit(Echo(), ["late"], limit=0.01)
     time.sleep(0.05)
@@ -138,7 +140,7 @@ def test_work_whose_time_is_over_is_dropped(engine: Engine, model: Recorder) -> 
     assert error.value.status == 503 and len(model.batches) == 1
 
 
-def test_too_much_waiting_work_is_refused(engine: Engine, model: Recorder) -> None:
+def test_too_much_waiting_work_is_refused(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     waiting = [engine.submit(Echo(), ["a"], limit=10) for _ in range(6)]
     with pytest.raises(RequestError, match="busy") as error:
@@ -149,7 +151,7 @@ def test_too_much_waiting_work_is_refused(engine: Engine, model: Recorder) -> No
 
 
 def test_close_finishes_what_waits(model: Recorder) -> None:
-    engine = Engine(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+    engine = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
     begin(engine, model)
     waiting = engine.submit(Echo(), ["a"], limit=10)
     model.gate.set()
@@ -167,7 +169,7 @@ def test_an_idle_model_is_released_and_opened_again(model: Recorder) -> None:
         opened.append(1)
         return model
 
-    engine = Engine(open_model, most=6, idle=0.05)
+    engine = ModelThread(open_model, most=6, idle=0.05)
     for _ in range(2):
         engine.submit(Echo(), ["a"], limit=10).result(10)
         assert engine.is_open
