@@ -1,10 +1,11 @@
-"""The command line of attn; `from attncli import load` opens a trained model in any folder."""
+"""The command line of attn, and the models for Python: `attncli.load` opens a trained model."""
 
 from attncli.own_models import import_own_models
 
 import_own_models()
 
-from models import ModelError, load  # noqa: E402  (our own `models`, by the line before)
+from attncli.interface.opening import load  # noqa: E402  (after our own `models` is imported)
+from models import ModelError  # noqa: E402
 
 __version__ = "0.1.0"
 __all__ = ["ModelError", "__version__", "load"]

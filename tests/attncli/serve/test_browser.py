@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 selenium = pytest.importorskip("selenium")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+CHROMIUM, DRIVER = shutil.which("chromium") or "", shutil.which("chromedriver") or ""
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with its driver")
 
 from selenium import webdriver  # noqa: E402

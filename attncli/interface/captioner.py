@@ -1,0 +1,135 @@
+"""A captioner: one image or many in, one caption or many out, with maps over the image."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+from PIL import Image
+
+from attncli.interface.notebook import framed, screen
+from attncli.tasks.caption.image_opener import SIDE
+from models.base.errors import InputError
+from models.config.tables import BATCH_IMAGES, SearchConfig
+from models.images.opening import open_image, to_square
+from models.inference.captioner import Caption, CaptionerInput, ImageAttention
+from models.inference.captioner import Captioner as ImageModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from attncli.render.image_attention.maps import AttentionMaps
+
+    GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
+
+
+class ImageCaption(Caption):
+    """The captions of an image, best first, and the map of each word of the best."""
+
+    image: Image.Image | None  # the square that the model read, unless pixels were given
+
+    @property
+    def score(self) -> float:
+        """Score of the best caption: its log-probability over the length penalty."""
+        return self.hypotheses[0].score
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """Texts of the other captions."""
+        return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])
+
+    @property
+    def alignment(self) -> ImageAttention | None:
+        """The words of the best caption and their maps (W, rows, columns)."""
+        return self.attention
+
+    @property
+    def picture(self) -> str:
+        """The maps for a terminal, a panel for each word."""
+        from attncli.render.image_attention.terminal import maps_as_text
+
+        return maps_as_text(self._maps(), screen())
+
+    def _repr_html_(self) -> str:
+        """Return the image whose caption shows the map of the word pointed at, for a notebook."""
+        from attncli.render.image_attention.page import html_page
+
+        return framed(html_page(self._maps()), 580)
+
+    def _maps(self) -> AttentionMaps:
+        from attncli.render.image_attention.maps import attention_maps
+
+        if self.attention is None or self.image is None:
+            raise InputError("a caption without maps", "an image, and caption(attention=True)")
+        return attention_maps("", self.image, self.attention)
+
+
+class Captioner(ImageModel):
+    """A `models.inference.captioner.Captioner` that opens images; its results show themselves."""
+
+    @overload  # type: ignore[override]
+    def caption(self, images: GivenImage, **options: Any) -> ImageCaption: ...
+
+    @overload
+    def caption(self, images: Iterable[GivenImage], **options: Any) -> list[ImageCaption]: ...
+
+    def caption(
+        self,
+        images: Any,
+        *,
+        search: SearchConfig | None = None,
+        attention: bool = True,
+        batch: int = BATCH_IMAGES,
+    ) -> ImageCaption | list[ImageCaption]:
+        """Caption an image, or many: one in, one out; a list in, a list out.
+
+        images: a path, a PIL image, the bytes of a file, or an array (h, w) or (h, w, 3 or 4), of
+        0 to 255 or, if it has floats, 0 to 1. search: settings; the default is `self.search`.
+        attention: False leaves out the maps. batch: images computed at once.
+        """
+        is_one = _is_one(images)
+        opened = [_opened(image) for image in ([images] if is_one else images)]
+        found = super().caption(opened, search=search, attention=attention, batch=batch)
+        results = [self._result(*each) for each in zip(found, opened, strict=True)]
+        return results[0] if is_one else results
+
+    def _result(self, caption: Caption, image: CaptionerInput) -> ImageCaption:
+        result = ImageCaption._make(caption)
+        config = self.config.image
+        larger = dataclasses.replace(config, size=max(config.size, SIDE))
+        shown = caption.attention is not None and isinstance(image, Image.Image)
+        result.image = to_square(image, larger) if shown else None  # type: ignore[arg-type]
+        return result
+
+
+def _is_one(images: object) -> bool:
+    if isinstance(images, (str, Path, bytes, Image.Image)):
+        return True
+    return hasattr(images, "ndim") and images.ndim <= 3  # an array, or pixels or features of torch
+
+
+def _opened(image: Any) -> CaptionerInput:
+    """Return an image as the model takes it. Raises ModelError if it cannot be read."""
+    import numpy
+    from torch import Tensor
+
+    if isinstance(image, (Image.Image, Tensor, tuple)):
+        return image
+    if isinstance(image, (str, Path)):
+        return open_image(Path(image))
+    if isinstance(image, bytes):
+        return open_image(image)
+    if not isinstance(image, numpy.ndarray) or image.ndim not in (2, 3):
+        raise InputError(
+            f"an image of type {type(image).__name__}", "a path, a PIL image, bytes or an array"
+        )
+    if image.dtype.kind == "f":
+        image = (255 * image.clip(0, 1)).round()
+    try:
+        return Image.fromarray(image.astype("uint8")).convert("RGB")
+    except (TypeError, ValueError) as error:
+        shape = image.shape
+        raise InputError(f"an array {shape} ({error})", "(h, w) or (h, w, 3 or 4)") from None

@@ -1,0 +1,65 @@
+"""A classifier: one text or many in, one label or many out, with the weights of the words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, overload
+
+from attncli.data.lines import ClassifiedLine, Line
+from attncli.data.weighted_text import WeightedText, weighted_text
+from attncli.interface.notebook import framed, screen
+from models.base.types import Classification
+from models.inference.classifier import Classifier as LabelModel
+
+
+class ClassifiedText(Classification):
+    """A text, its labels, and the weights of its words; see `models.base.types.Classification`."""
+
+    @property
+    def score(self) -> float:
+        """Probability of the best label; 0 for an empty text."""
+        return self.labels[0].probability if self.labels else 0.0
+
+    @property
+    def alignment(self) -> tuple[Any, ...]:
+        """The words with their weights."""
+        return self.words
+
+    @property
+    def picture(self) -> str:
+        """The words for a terminal, on the colour of their weights."""
+        from attncli.render.weighted_text.terminal import words_in_colour
+
+        return words_in_colour(self._weighted, screen())
+
+    def _repr_html_(self) -> str:
+        """Return the coloured words, for a notebook."""
+        from attncli.render.weighted_text.html import html
+
+        return framed(html([self._weighted]), 110 + 40 * (len(self.text) // 80))
+
+    @property
+    def _weighted(self) -> WeightedText:
+        return weighted_text(ClassifiedLine(Line(1, self.text), self))
+
+
+class Classifier(LabelModel):
+    """A `models.inference.classifier.Classifier` whose results show themselves."""
+
+    @overload  # type: ignore[override]
+    def classify(self, texts: str, **options: Any) -> ClassifiedText: ...
+
+    @overload
+    def classify(self, texts: Iterable[str], **options: Any) -> list[ClassifiedText]: ...
+
+    def classify(
+        self, texts: str | Iterable[str], *, nbest: int = 1, attention: bool = True
+    ) -> ClassifiedText | list[ClassifiedText]:
+        """Classify a text, or many: one in, one out; a list in, a list out.
+
+        nbest: labels per text. attention: False leaves out the weights of the words.
+        """
+        many = [texts] if isinstance(texts, str) else texts
+        found = super().classify(many, nbest=nbest, attention=attention)
+        results = [ClassifiedText._make(one) for one in found]
+        return results[0] if isinstance(texts, str) else results

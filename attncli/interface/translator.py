@@ -1,0 +1,137 @@
+"""A translator: one text or many in, one translation or many out, with their alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, overload
+
+from attncli.data.alignments.pairs import PairLine
+from attncli.data.panels import AlignedPair
+from attncli.interface.notebook import HEAD, ROW, framed, screen
+from models.alignment import Alignment, align, align_translations
+from models.alignment import translation_head_weights as head_weights
+from models.base.types import Translation
+from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.inference.translator import Translator as TextModel
+
+
+class TranslatedText(Translation):
+    """A text and its translations, best first. `print(result.picture)` draws the attention.
+
+    It is a `models.base.types.Translation`: source, hypotheses, to.
+    """
+
+    model: Translator
+
+    @property
+    def score(self) -> float:
+        """Score of the best translation: its log-probability over the length penalty."""
+        return self.hypotheses[0].score
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """Texts of the other translations; `nbest` of the search says how many there are."""
+        return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """Words of both sides, links, and weights (J, I) of each word on each source word."""
+        [found] = align_translations(self.model, [self], config=self.model.word_alignment)
+        return found
+
+    @cached_property
+    def aligned_pair(self) -> AlignedPair:
+        """The alignment with the weights of every layer and head, for the writers of pictures."""
+        from attncli.tasks.align.pairs import drawn
+
+        [heads] = head_weights(self.model, [self], config=self.model.word_alignment)
+        weights = None if heads is None else heads.numpy()
+        return drawn(PairLine(1, self.source, self.text), self.alignment, heads=weights)
+
+    @property
+    def picture(self) -> str:
+        """The heat map for a terminal: rows are words of the translation."""
+        from attncli.render.alignment.terminal import heat_maps
+
+        return heat_maps(self.aligned_pair, screen())
+
+    def _repr_html_(self) -> str:
+        """Return the heat map that can be pointed at, for a notebook."""
+        from attncli.render.alignment.html import html
+
+        return framed(html([self.aligned_pair]), HEAD + 90 + ROW * len(self.alignment.target))
+
+
+class AlignedText(Alignment):
+    """The alignment of a given pair: source, target, weights (J, I), links, score."""
+
+    @property
+    def aligned_pair(self) -> AlignedPair:
+        """The alignment in the form of the writers of pictures."""
+        from attncli.tasks.align.pairs import drawn
+
+        return drawn(PairLine(1, " ".join(self.source), " ".join(self.target)), self)
+
+    @property
+    def picture(self) -> str:
+        """The heat map for a terminal."""
+        from attncli.render.alignment.terminal import heat_maps
+
+        return heat_maps(self.aligned_pair, screen())
+
+    def _repr_html_(self) -> str:
+        """Return the heat map that can be pointed at, for a notebook."""
+        from attncli.render.alignment.html import html
+
+        return framed(html([self.aligned_pair]), HEAD + 90 + ROW * len(self.target))
+
+
+class Translator(TextModel):
+    """A `models.inference.translator.Translator` whose results show themselves."""
+
+    @overload  # type: ignore[override]
+    def translate(self, texts: str, **options: Any) -> TranslatedText: ...
+
+    @overload
+    def translate(self, texts: Iterable[str], **options: Any) -> list[TranslatedText]: ...
+
+    def translate(
+        self,
+        texts: str | Iterable[str],
+        *,
+        to: str | list[str] = "",
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+    ) -> TranslatedText | list[TranslatedText]:
+        """Translate a text, or many: one in, one out; a list in, a list out.
+
+        to: target language of a multilingual model, or one for each text. search: settings; the
+        default is `self.search`. Raises ModelError for a text that is longer than the model takes.
+        """
+        many = [texts] if isinstance(texts, str) else texts
+        found = super().translate(many, to=to, search=search, max_batch_tokens=max_batch_tokens)
+        results = [self._result(translation) for translation in found]
+        return results[0] if isinstance(texts, str) else results
+
+    def align(
+        self, source: str | Iterable[str], target: str | Iterable[str]
+    ) -> AlignedText | list[AlignedText]:
+        """Align a text with its translation, or many with theirs."""
+        if isinstance(source, str) and isinstance(target, str):
+            [found] = align(self, [(source, target)], config=self.word_alignment)
+            return AlignedText._make(found)
+        pairs = list(zip(source, target, strict=True))
+        return [AlignedText._make(one) for one in align(self, pairs, config=self.word_alignment)]
+
+    @property
+    def word_alignment(self) -> Any:
+        """The alignment settings of the model, with words as units."""
+        from dataclasses import replace
+
+        return replace(self.alignment, units="word")
+
+    def _result(self, translation: Translation) -> TranslatedText:
+        result = TranslatedText._make(translation)
+        result.model = self
+        return result

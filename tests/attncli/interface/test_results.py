@@ -1,0 +1,90 @@
+"""`attncli.load` and its results: one in, one out; the outputs of the library; pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from PIL import Image
+
+import models
+from attncli import ModelError, load
+from models.images.opening import open_image
+
+TEXTS = ["The old dog sees a small house.", "The young girl reads."]
+
+
+def test_translate_one_or_many(tiny_bundle: Path) -> None:
+    translator: Any = load(tiny_bundle)
+    many = translator.translate(TEXTS)
+    assert many == models.load(tiny_bundle).translate(TEXTS)  # type: ignore[union-attr]
+    one = translator.translate(TEXTS[0])
+    assert one.text == many[0].text == one.hypotheses[0].text
+    assert one.score == pytest.approx(many[0].score, rel=1e-4) and one.alternatives == ()
+    assert translator.translate([]) == []
+
+
+def test_a_translation_has_an_alignment_and_shows_it(tiny_bundle: Path) -> None:
+    one: Any = load(tiny_bundle).translate(TEXTS[0])  # type: ignore[union-attr]
+    found = one.alignment
+    assert found.source == tuple(TEXTS[0].split()) and found.target == tuple(one.text.split())
+    assert tuple(found.weights.shape) == (len(found.target), len(found.source))
+    assert all(word in one.picture for word in found.target)
+    page = one._repr_html_()
+    assert page.startswith("<iframe") and "&lt;script" in page and "<script" not in page
+
+
+def test_align_a_given_pair(tiny_bundle: Path) -> None:
+    translator: Any = load(tiny_bundle)
+    one = translator.translate(TEXTS[0])
+    found = translator.align(TEXTS[0], one.text)
+    assert found.links == one.alignment.links
+    [again] = translator.align([TEXTS[0]], [one.text])
+    assert again.links == found.links and found.target[0] in found.picture
+
+
+def test_settings_keep_the_interface(tiny_bundle: Path) -> None:
+    from models.config.tables import SearchConfig
+
+    translator: Any = load(tiny_bundle).with_search(SearchConfig(nbest=3))
+    assert len(translator.translate(TEXTS[0]).alternatives) == 2
+
+
+def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Path) -> None:
+    captioner: Any = load(soft_captioner)
+    path = photos / "a.png"
+    image = open_image(path)
+    pixels = numpy.asarray(image)
+    expected = captioner.caption([image])[0].text
+    for given in (path, str(path), image, path.read_bytes(), pixels, pixels / 255.0):
+        assert captioner.caption(given).text == expected
+    grey = numpy.asarray(image.convert("L"))
+    assert captioner.caption(grey).text == captioner.caption(image.convert("L")).text
+    many = captioner.caption([path, photos / "b.jpg"])
+    assert [one.text for one in many] == [expected, captioner.caption(photos / "b.jpg").text]
+
+
+def test_a_caption_shows_its_maps(soft_captioner: Path, photos: Path) -> None:
+    one: Any = load(soft_captioner).caption(photos / "a.png")  # type: ignore[union-attr]
+    assert one.alignment.maps.shape[0] == len(one.alignment.words)
+    assert one.alignment.words[0] in one.picture and "<iframe" in one._repr_html_()
+    assert one.score == one.hypotheses[0].score and isinstance(one.image, Image.Image)
+
+
+@pytest.mark.parametrize("given", ["missing.png", 5, numpy.zeros((2, 2, 7)), b"no image"])
+def test_what_is_no_image_is_a_model_error(soft_captioner: Path, given: Any) -> None:
+    with pytest.raises(ModelError):
+        load(soft_captioner).caption([given])  # type: ignore[union-attr]
+
+
+def test_classify_one_or_many(toy_classifier: Path) -> None:
+    classifier: Any = load(toy_classifier)
+    texts = ["play some music", "what is the weather"]
+    many = classifier.classify(texts, nbest=2)
+    one = classifier.classify(texts[0], nbest=2)
+    assert one.label == many[0].label and one.score == one.labels[0].probability
+    assert [word for word, _ in one.words] == texts[0].split()
+    assert one.label in one.picture and "iframe" in one._repr_html_()
+    assert classifier.classify("").score == 0
