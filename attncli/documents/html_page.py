@@ -22,6 +22,7 @@ from models.base.limits import HTML_UNENDED
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"
     "|ruby|s|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
+    "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents.inline`, which clients send
 )
 EMPTY = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
 SKIPPED = {
@@ -135,7 +136,8 @@ def _pieces(content: str, event: PageEvent) -> Iterator[Piece]:
         yield Piece("text", event.start, event.end, raw, html.unescape(raw))
     else:
         kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
-        kind: PieceKind = "break" if event.name == "br" else kinds.get(event.kind, "void")
+        is_break = event.name.partition("\x1f")[0] == "br"
+        kind: PieceKind = "break" if is_break else kinds.get(event.kind, "void")
         yield Piece(kind, event.start, event.end, raw, "", event.name)
 
 

@@ -71,10 +71,24 @@ class Captioner(ImageModel):
     """A `models.inference.captioner.Captioner` that opens images; its results show themselves."""
 
     @overload  # type: ignore[override]
-    def caption(self, images: GivenImage, **options: Any) -> ImageCaption: ...
+    def caption(
+        self,
+        images: GivenImage,
+        *,
+        search: SearchConfig | None = ...,
+        attention: bool = ...,
+        batch: int = ...,
+    ) -> ImageCaption: ...
 
     @overload
-    def caption(self, images: Iterable[GivenImage], **options: Any) -> list[ImageCaption]: ...
+    def caption(
+        self,
+        images: Iterable[GivenImage],
+        *,
+        search: SearchConfig | None = ...,
+        attention: bool = ...,
+        batch: int = ...,
+    ) -> list[ImageCaption]: ...
 
     def caption(
         self,

@@ -91,10 +91,24 @@ class Translator(TextModel):
     """A `models.inference.translator.Translator` whose results show themselves."""
 
     @overload  # type: ignore[override]
-    def translate(self, texts: str, **options: Any) -> TranslatedText: ...
+    def translate(
+        self,
+        texts: str,
+        *,
+        to: str | list[str] = ...,
+        search: SearchConfig | None = ...,
+        max_batch_tokens: int = ...,
+    ) -> TranslatedText: ...
 
     @overload
-    def translate(self, texts: Iterable[str], **options: Any) -> list[TranslatedText]: ...
+    def translate(
+        self,
+        texts: Iterable[str],
+        *,
+        to: str | list[str] = ...,
+        search: SearchConfig | None = ...,
+        max_batch_tokens: int = ...,
+    ) -> list[TranslatedText]: ...
 
     def translate(
         self,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from attncli.commands.translate_remote import translate_remotely
 from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.glossary import read_glossary
@@ -126,6 +127,15 @@ From = Annotated[
         "line's language, and copy lines that are in the target language.",
     ),
 ]
+Server = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        envvar="ATTN_SERVER",
+        help="Translate by a running `attn serve`, or another server with LibreTranslate's "
+        "protocol; -m still runs the model here.",
+    ),
+]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 
 
@@ -158,6 +168,7 @@ def translate(
     copy: Copy = True,
     capitals: Capitals = True,
     max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
+    server: Server = "",
     engine: EngineName = "auto",
     precision: PrecisionName = "fp32",
     device: Device = "auto",
@@ -197,6 +208,10 @@ def translate(
     With --from auto, the shipped language identifier reads each line first. A line that is
     already in the target language is copied; the number of these lines is reported at the end.
 
+    With --server URL, or ATTN_SERVER, a running service translates: one line in, one line out, and
+    documents, without loading a model here. It needs --to, and --from unless it recognises the
+    language. ATTN_API_KEY is the key that it may need. Options of the search do not apply.
+
     A multilingual model needs --to LANGUAGE. A direction that its training data did not have
     (zero-shot) works as well, but is reported.
 
@@ -226,6 +241,17 @@ def translate(
     if choice:
         nbest = overrides.get("nbest", 1) > 1
         check_plain_output(align=aligned, scores=scores, format=format != "text", nbest=nbest)
+    if server and not model:
+        plain = TranslationLayout(format, False, False, "", False)
+        unfit = {
+            **{name.replace("_", "-"): True for name in overrides.values},
+            **{"scores": scores, "align": aligned, "keep-tags": keep_tags},
+            "glossary": terms is not None,
+        }
+        incomplete = translate_remotely(
+            server, (source or AUTO, to), (text, input, output), choice, plain, unfit
+        )
+        raise typer.Exit(incomplete)
     work = TranslateWork(
         model,
         OpenOptions(device, threads, hard_decode, overrides, to, "" if source == AUTO else source),

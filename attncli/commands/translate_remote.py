@@ -1,0 +1,62 @@
+"""``attn translate --server URL``: a running service translates lines and documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import typer
+
+from attncli.data.lines import read_chunks
+from attncli.data.streams import open_output
+from attncli.data.typed import typed_chunks
+from attncli.jobs.remote import KEY, RemoteTranslator, check_address
+from attncli.options.line_streams import byte_progress, is_away, open_source, write_chunks
+from attncli.tasks.translate.document_run import DocumentChoice, read_input, translate_document
+from attncli.tasks.translate.writers import TranslationLayout, rendered
+
+
+def translate_remotely(
+    url: str,
+    direction: tuple[str, str],
+    streams: tuple[list[str] | None, Path | None, Path | None],
+    choice: DocumentChoice | None,
+    layout: TranslationLayout,
+    unfit: Mapping[str, bool],
+) -> bool:
+    """Translate by a server; return True if a line could not be translated.
+
+    direction: source and target language. streams: texts, input and output. unfit: options that a
+    server does not have, and True for those that were given.
+    """
+    for option in (name for name, is_given in unfit.items() if is_given):
+        raise typer.BadParameter("is not for --server", param_hint=f"'--{option}'")
+    source, target = direction
+    if not target:
+        raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
+    check_address(url)
+    texts, given, output = streams
+    key = os.environ.get(KEY, "")
+    translator = RemoteTranslator(url, source, target, key, html=choice is not None)
+    with open_source(texts, given) as stream:
+        if choice:
+            document = read_input(stream, choice)
+            with open_output(output) as write:
+                shown = is_away(output)
+                return not translate_document(document, translator.lines, write, shown=shown)
+        typed = stream.isatty()
+        shown = is_away(output) and not typed
+        refused = 0
+        with (
+            open_output(output) as write,
+            byte_progress("translating", stream, shown=shown) as progress,
+        ):
+            chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
+            results = translator.lines(chunks, on_batch=progress.show_share)
+            for outcomes in write_chunks(
+                results, partial(rendered, layout=layout), write, progress
+            ):
+                refused += sum(outcome.translation is None for outcome in outcomes)
+    return refused > 0

@@ -1,0 +1,152 @@
+"""Measure `attn serve`: throughput and latency, memory, overhead of a request.
+
+    python benchmarks/serve.py --requests 10000
+
+A service is started on the loopback address with the models in the box. The client is a few threads
+of this program with one connection each; nothing else is reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from itertools import cycle, islice
+from typing import NamedTuple
+
+SENTENCES = (
+    "The train to Paris leaves at eight.",
+    "I would like a cup of coffee.",
+    "Where is the station?",
+    "My sister bought a new car yesterday.",
+    "It is raining.",
+    "Do you know when the shop opens tomorrow?",
+)
+
+
+class Load(NamedTuple):
+    """Figures of one run."""
+
+    clients: int
+    seconds: float
+    times: list[float]  # of each request
+    lost: int
+
+    @property
+    def row(self) -> str:
+        """Return the figures as a line of a table."""
+        times = sorted(self.times)
+        rate, last = len(times) / self.seconds, times[int(0.99 * (len(times) - 1))]
+        median = statistics.median(times)
+        return (
+            f"| {self.clients} | {rate:.1f} | {1e3 * median:.0f} | {1e3 * last:.0f} | {self.lost} |"
+        )
+
+
+@contextmanager
+def service() -> Iterator[tuple[int, int]]:
+    """Start a service; yield its port and its process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    command = [sys.executable, "-m", "attncli", "serve", "--no-browser", "--port", str(port)]
+    process = subprocess.Popen(command)
+    try:
+        while True:
+            try:
+                get(port, "/health")
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield port, process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def get(port: int, path: str) -> bytes:
+    """Return the answer to a GET request."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path)
+    content = connection.getresponse().read()
+    connection.close()
+    return content
+
+
+def run(port: int, clients: int, requests: int, path: str = "/translate") -> Load:
+    """Send requests by some clients, each after the answer to its last one."""
+    shares = [requests // clients] * clients
+    started = time.monotonic()
+    with ThreadPoolExecutor(clients) as threads:
+        found = list(threads.map(lambda n: client(port, n, shares[n], path), range(clients)))
+    seconds = time.monotonic() - started
+    times = [one for times, _ in found for one in times]
+    return Load(clients, seconds, times, sum(lost for _, lost in found))
+
+
+def client(port: int, number: int, requests: int, path: str) -> tuple[list[float], int]:
+    """Return the time of each request, and the number of those without the right answer."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=120)
+    texts = islice(cycle(SENTENCES), number, number + requests)
+    times, lost = [], 0
+    for text in texts:
+        body = json.dumps({"q": text, "source": "en", "target": "de"})
+        started = time.monotonic()
+        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        content = answer.read()
+        times.append(time.monotonic() - started)
+        lost += answer.status != 200 or not json.loads(content)["translatedText"]
+    connection.close()
+    return times, lost
+
+
+def model_seconds(port: int) -> float:
+    """Return the seconds in which the service's models have computed."""
+    found = re.findall(
+        r"^attn_model_seconds_total\{.*\} (\S+)$", get(port, "/metrics").decode(), re.M
+    )
+    return sum(map(float, found))
+
+
+def memory(process: int) -> float:
+    """Return the resident memory of a process in MiB (Linux)."""
+    with open(f"/proc/{process}/statm") as file:
+        return int(file.read().split()[1]) * 4096 / 2**20
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=1000, help="of each row with clients")
+    options = parser.parse_args()
+    with service() as (port, process):
+        run(port, 4, 200)  # the model is loaded
+        before = memory(process)
+        print("| clients | requests/s | median ms | 99 % ms | lost |\n|---:|---:|---:|---:|---:|")
+        computed = model_seconds(port)
+        one = run(port, 1, min(options.requests, 300))
+        overhead = (sum(one.times) - (model_seconds(port) - computed)) / len(one.times)
+        print(one.row, flush=True)
+        for clients in (8, 64):
+            load = run(port, clients, options.requests)
+            print(load.row, flush=True)
+        ratio = len(load.times) / load.seconds / (len(one.times) / one.seconds)
+        print(f"\nthroughput of 64 clients over one: {ratio:.1f}")
+        after = memory(process)
+        total = 200 + len(one.times) + 2 * options.requests
+        print(f"memory: {before:.0f} MiB after 200 requests, {after:.0f} MiB after {total:,}")
+    print(f"overhead of a request: {1e3 * overhead:.1f} ms beside the model alone")
+
+
+if __name__ == "__main__":
+    main()
