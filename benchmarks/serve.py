@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -82,26 +83,26 @@ def get(port: int, path: str) -> bytes:
     return content
 
 
-def run(port: int, clients: int, requests: int, path: str = "/translate") -> Load:
+def run(port: int, clients: int, requests: int, texts: Sequence[str] = SENTENCES) -> Load:
     """Send requests by some clients, each after the answer to its last one."""
     shares = [requests // clients] * clients
     started = time.monotonic()
     with ThreadPoolExecutor(clients) as threads:
-        found = list(threads.map(lambda n: client(port, n, shares[n], path), range(clients)))
+        found = list(threads.map(lambda n: client(port, n, shares[n], texts), range(clients)))
     seconds = time.monotonic() - started
     times = [one for times, _ in found for one in times]
     return Load(clients, seconds, times, sum(lost for _, lost in found))
 
 
-def client(port: int, number: int, requests: int, path: str) -> tuple[list[float], int]:
+def client(port: int, number: int, requests: int, given: Sequence[str]) -> tuple[list[float], int]:
     """Return the time of each request, and the number of those without the right answer."""
     connection = HTTPConnection("127.0.0.1", port, timeout=120)
-    texts = islice(cycle(SENTENCES), number, number + requests)
+    texts = islice(cycle(given), number, number + requests)
     times, lost = [], 0
     for text in texts:
         body = json.dumps({"q": text, "source": "en", "target": "de"})
         started = time.monotonic()
-        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         content = answer.read()
         times.append(time.monotonic() - started)
@@ -116,6 +117,13 @@ def model_seconds(port: int) -> float:
         r"^attn_model_seconds_total\{.*\} (\S+)$", get(port, "/metrics").decode(), re.M
     )
     return sum(map(float, found))
+
+
+def processor_seconds(process: int) -> float:
+    """Return the processor time of a process in seconds (Linux)."""
+    with open(f"/proc/{process}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process: int) -> float:
@@ -145,7 +153,11 @@ def main() -> None:
         after = memory(process)
         total = 200 + len(one.times) + 2 * options.requests
         print(f"memory: {before:.0f} MiB after 200 requests, {after:.0f} MiB after {total:,}")
-    print(f"overhead of a request: {1e3 * overhead:.1f} ms beside the model alone")
+        cost = processor_seconds(process)
+        run(port, 1, 500, ("1234",))  # a number is copied: no model computes
+        cost = (processor_seconds(process) - cost) / 500
+    print(f"a request takes {1e3 * overhead:.1f} ms more than the model alone")
+    print(f"processor time of a request whose text is copied: {1e3 * cost:.2f} ms")
 
 
 if __name__ == "__main__":

@@ -76,6 +76,8 @@ class ModelThread:
         """Add work; return the future of its results. Raises RequestError if too much waits."""
         work = Work(job, inputs, Future(), time.monotonic(), limit)
         with self._changed:
+            if self.waiting >= self._most:
+                self._drop_cancelled()
             if self._closed or self.waiting >= self._most:
                 raise busy()
             (self._urgent if urgent else self._bulk).append(work)
@@ -96,6 +98,11 @@ class ModelThread:
             seconds = time.monotonic() - started
             self._on_batch(BatchFigures(sum(len(work.inputs) for work in batch), seconds))
             del batch  # so that an idle engine holds no results
+
+    def _drop_cancelled(self) -> None:
+        """Drop the work whose clients have gone; they no longer wait."""
+        self._urgent = deque(work for work in self._urgent if not work.results.cancelled())
+        self._bulk = deque(work for work in self._bulk if not work.results.cancelled())
 
     def _next(self) -> list[Work]:
         """Return the next batch, waiting for work; none at the end."""

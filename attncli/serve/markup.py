@@ -18,15 +18,23 @@ from attncli.tasks.translate.documents import translated as reassembled
 
 
 async def translated(
-    service: Service, text: str, direction: ServedDirection, nbest: int, request: Request
-) -> list[str]:
-    """Return the translations of a text in HTML, best first."""
-    document = read_document(text, "html", DocumentOptions())
-    texts = [line.text for line in lines_of(document)]
+    service: Service,
+    texts: Sequence[str],
+    direction: ServedDirection,
+    nbest: int,
+    request: Request,
+) -> list[list[str]]:
+    """Return the translations of texts in HTML, of each best first."""
+    documents = [read_document(text, "html", DocumentOptions()) for text in texts]
+    lines = [[line.text for line in lines_of(document)] for document in documents]
     job = TranslateJob(direction.to, nbest, document=True)
-    found = await service.run(direction.model, job, texts, request) if texts else []
-    outputs = [reassembled(document, _of_rank(found, rank)) for rank in range(nbest)]
-    return list(dict.fromkeys(outputs))
+    inputs = [text for each in lines for text in each]
+    results = iter(await service.run(direction.model, job, inputs, request))
+    found = [[next(results) for _ in each] for each in lines]
+    return [
+        list(dict.fromkeys(reassembled(each, _of_rank(own, rank)) for rank in range(nbest)))
+        for each, own in zip(documents, found, strict=True)
+    ]
 
 
 async def outcomes(

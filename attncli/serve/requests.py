@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.datastructures import FormData, UploadFile
@@ -92,12 +92,13 @@ async def read_body(request: Request) -> bytes:
     return await _in_time(request, request.body())
 
 
-async def while_connected(request: Request, work: Awaitable[T]) -> T:
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of some work; cancel it and raise ClientDisconnect if the client goes.
 
     The body must have been read.
     """
-    task = asyncio.ensure_future(work)
+    task = asyncio.create_task(work)
+    task.add_done_callback(_retrieve)
     gone = asyncio.ensure_future(_gone(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -115,6 +116,12 @@ async def in_time(work: Awaitable[T], seconds: float) -> T:
         return await asyncio.wait_for(work, seconds)
     except asyncio.TimeoutError:
         raise too_slow(seconds) from None
+
+
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Look at the error of work for a client that has gone, so that asyncio does not report it."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _gone(request: Request) -> None:

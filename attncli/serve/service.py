@@ -65,6 +65,8 @@ class Service:
         Raises RequestError if too many wait, or after the time limit. Work that is no longer
         needed is dropped.
         """
+        if not inputs:
+            return []
         found = _gathered(self.results(model, job, inputs))
         return await while_connected(request, in_time(found, self.options.time_limit))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 from models.catalogue.installed import BOX
@@ -66,6 +67,15 @@ def write_documents(folder: Path) -> None:
     }
     for name, content in documents.items():
         (folder / name).write_text(content, "utf-8")
+    xml = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+    packed = {
+        "report.docx": ("word/document.xml", f'<w:document xmlns:w="{xml}">{body}</w:document>'),
+        "book.epub": ("a.xhtml", f"<p>{text}</p>"),
+    }
+    for name, (inner, content) in packed.items():
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            archive.writestr(inner, content)
 
 
 def write_images(folder: Path) -> None:

@@ -205,6 +205,18 @@ class Campaign:
             result.add(f"block {block}", fault, BLOCK)
         yield result
 
+    def requests(self) -> Iterator[Result]:
+        """Send hostile requests to `attn serve`, if its packages and models are there."""
+        from importlib.util import find_spec
+
+        from models.catalogue.installed import BOX, is_bundle
+
+        if find_spec("starlette") and is_bundle(BOX / "everyday"):
+            from tests.torture.requests import hostile_requests
+
+            count = int(10_000 * self.scale)
+            yield from hostile_requests(self.folder, self.random("requests"), count)
+
     def bundles(self) -> Iterator[Result]:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
         if self.bundle:
@@ -342,6 +354,7 @@ ATTACKS: dict[str, Callable[[Campaign], Iterator[Result]]] = {
     "inputs": Campaign.inputs,
     "documents": Campaign.documents,
     "runs": Campaign.runs,
+    "requests": Campaign.requests,
     "bundles": Campaign.bundles,
     "ensembles": Campaign.ensembles,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -53,12 +52,16 @@ async def translate(request: Request) -> Response:
     wanted = _wanted(given)
     service.check_length(texts)
     languages = await _sources(service, texts, source, target, wanted.model, request)
-    found = await asyncio.gather(
-        *(
-            _translated(service, text, language.language, target, wanted, request)
-            for text, language in zip(texts, languages, strict=True)
-        )
-    )
+    found: list[Translated] = [_unchanged(text) for text in texts]
+    for language in {one.language for one in languages} - {target}:
+        direction = service.catalogue.direction(language, target, wanted.model)
+        numbers = [n for n, one in enumerate(languages) if one.language == language]
+        chosen = [texts[n] for n in numbers]
+        translated = _of_html if wanted.html else _of_lines
+        for n, result in zip(
+            numbers, await translated(service, chosen, direction, wanted, request), strict=True
+        ):
+            found[n] = result
     return JSONResponse(_answer(found, languages, is_list, source == AUTO, wanted))
 
 
@@ -93,34 +96,47 @@ async def _sources(
     return [best for best, *_ in found]
 
 
-async def _translated(
-    service: Service, text: str, source: str, target: str, wanted: Wanted, request: Request
-) -> Translated:
-    if source == target:  # also where the language was detected
-        return Translated(text, [], [], [])
-    direction = service.catalogue.direction(source, target, wanted.model)
-    if wanted.html:
-        outputs = await markup.translated(
-            service, text, direction, 1 + wanted.alternatives, request
-        )
-        return Translated(outputs[0], outputs[1:], [], [])
-    return await _of_lines(service, text, direction, wanted, request)
+def _unchanged(text: str) -> Translated:
+    """Return the answer for a text that is in the target language already."""
+    return Translated(text, [], [], [])
+
+
+async def _of_html(
+    service: Service,
+    texts: Sequence[str],
+    direction: ServedDirection,
+    wanted: Wanted,
+    request: Request,
+) -> list[Translated]:
+    nbest = 1 + wanted.alternatives
+    found = await markup.translated(service, texts, direction, nbest, request)
+    return [Translated(outputs[0], outputs[1:], [], []) for outputs in found]
 
 
 async def _of_lines(
-    service: Service, text: str, direction: ServedDirection, wanted: Wanted, request: Request
-) -> Translated:
-    """Translate a text line by line; the sentences of a long line are separate inputs."""
-    lines = [_parts(line) for line in text.split("\n")]
+    service: Service,
+    texts: Sequence[str],
+    direction: ServedDirection,
+    wanted: Wanted,
+    request: Request,
+) -> list[Translated]:
+    """Translate texts line by line; the sentences of a long line are separate inputs."""
     job = TranslateJob(
         direction.to, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
     )
-    parts = [part for line in lines for part in line]
+    lines = [[_parts(line) for line in text.split("\n")] for text in texts]
+    parts = [part for text in lines for line in text for part in line]
     results = iter(await service.run(direction.model, job, parts, request))
-    found = [[next(results) for _ in line] for line in lines]
-    outputs = ["\n".join(_ranked(line, rank) for line in found) for rank in range(job.nbest)]
-    pairs = [pair for line in found for outcome in line for pair in outcome.alignments[:1]]
-    notes = list(dict.fromkeys(note for line in found for one in line for note in _notes(one)))
+    found = [[[next(results) for _ in line] for line in text] for text in lines]
+    return [_joined(text, job.nbest) for text in found]
+
+
+def _joined(lines: Sequence[Sequence[TranslatedLine]], nbest: int) -> Translated:
+    """Return the answer for a text from the outcomes of the parts of its lines."""
+    outputs = ["\n".join(_ranked(line, rank) for line in lines) for rank in range(nbest)]
+    outcomes = [outcome for line in lines for outcome in line]
+    pairs = [pair for outcome in outcomes for pair in outcome.alignments[:1]]
+    notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))
     return Translated(outputs[0], _distinct(outputs), [*map(json_form.alignment, pairs)], notes)
 
 
