@@ -42,7 +42,6 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare ", "--help"),
-    (r"^attn bulk ", "--processes 1"),
     (r"^attn serve|--server ", "--help"),  # tests/attncli/serve runs them
     (r"^python ", "--help"),
 )

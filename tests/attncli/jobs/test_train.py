@@ -50,6 +50,10 @@ VARIANTS = {
     ),
     "luong": ("luong-nano", ["train.patience=2", "train.evaluate_every=1", "train.steps=0"]),
     "rmsprop": ("rnnsearch-nano", ["train.optimiser=rmsprop"]),
+    **{
+        f"muon {family}": (f"{family}-nano", ["train.optimiser=muon", "train.steps=8"])
+        for family in ("transformer", "rnnsearch", "seq2seq", "luong")
+    },
 }
 
 

@@ -42,6 +42,11 @@ VARIANTS = {
         [*PATCHES, "train.steps=8", "train.self_critical_from=1", "train.ema=0.5"],
     ),
     "metric": ("show-attend-tell-soft-nano", [*PATCHES, "train.metric=cider"]),
+    "muon": ("captioner-transformer-nano", [*PATCHES, "train.optimiser=muon", "train.steps=8"]),
+    "muon fine-tuned": (
+        "show-attend-tell-soft-nano",
+        [*PRETRAINED, "train.optimiser=muon", "train.encoder_from=2", "train.epochs=3"],
+    ),
 }
 
 

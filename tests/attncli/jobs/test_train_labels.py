@@ -35,9 +35,13 @@ def config(folder: Path, preset: str, *changes: str, dev: Path | None = None) ->
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("optimiser", ["adam", "muon"])
 @pytest.mark.parametrize("preset", POOLINGS)
-def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(preset: str, tmp_path: Path) -> None:
-    chosen = config(tmp_path, preset, *POOLINGS[preset], "train.average=2")
+def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
+    preset: str, optimiser: str, tmp_path: Path
+) -> None:
+    changes = [*POOLINGS[preset], "train.average=2", f"train.optimiser={optimiser}"]
+    chosen = config(tmp_path, preset, *changes)
     run(chosen, tmp_path / "whole")
     for polls in (2, 7):
         calls = itertools.count(1)

@@ -64,6 +64,7 @@ VARIANTS = {
         ["train.ema=0.9", "train.accumulate=2", "train.metric=bleu"],
     ),
     "hard": ("rnnsearch-nano", ["model.attention.read=hard", "train.attention.reinforce=0.1"]),
+    "muon": ("transformer-nano", ["train.optimiser=muon"]),
 }
 
 
