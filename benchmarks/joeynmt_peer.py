@@ -10,6 +10,7 @@ Run by the peer's own Python, never by ours; each command prints one line of JSO
     peer/bin/python joeynmt_peer.py prepare --work peer-run --data multi30k/tok --spm joint.model
     peer/bin/python joeynmt_peer.py train --work peer-run --steps 30
     peer/bin/python joeynmt_peer.py train --work peer-run --steps 2000 --save
+    peer/bin/python joeynmt_peer.py curve --work peer-run --updates 1000 --every 100 --seed 1
     peer/bin/python joeynmt_peer.py import-weights --work peer-run --bundle runs/en-de
     peer/bin/python joeynmt_peer.py translate --work peer-run --input test.en --limit 60
 
@@ -141,6 +142,45 @@ def train(work: Path, steps: int, warm_up: int, save: bool, bf16: bool) -> Figur
     }
 
 
+def curve(work: Path, updates: int, every: int, seed: int) -> Figures:
+    """Train by JoeyNMT's own path; return update, seconds and BLEU of each validation.
+
+    Seconds are those of the processor since the first update; they do not count validation, which
+    searches greedily. A fifth of the updates warm up.
+    """
+    from joeynmt import training
+    from joeynmt.config import load_config
+
+    begun: list[float] = []  # when the first batch was ready
+    points: list[tuple[int, float, float]] = []
+    own_step, own_predict, validated = training.TrainManager._train_step, training.predict, 0.0
+
+    def timed_step(manager: Any, batch: Any) -> Any:
+        if not begun:
+            begun.append(time.process_time())
+        return own_step(manager, batch)
+
+    def timed_predict(*arguments: Any, **options: Any) -> Any:
+        nonlocal validated
+        started = time.process_time()
+        found = own_predict(*arguments, **options)
+        seconds = started - begun[0] - validated
+        points.append(((len(points) + 1) * every, seconds, found[0]["bleu"]))
+        validated += time.process_time() - started
+        return found
+
+    training.TrainManager._train_step, training.predict = timed_step, timed_predict
+    configuration = load_config(work / "config.yaml")
+    configuration["random_seed"] = seed
+    configuration["testing"] |= {"eval_metrics": ["bleu"]}
+    configuration["training"] |= {
+        **{"updates": updates, "validation_freq": every, "early_stopping_metric": "bleu"},
+        **{"learning_rate_warmup": updates // 5, "overwrite": True},
+    }
+    training.train(rank=0, world_size=None, cfg=configuration, skip_test=True)
+    return {"points": points}
+
+
 def translate(work: Path, input: Path, output: Path | None, limit: int) -> Figures:
     """Translate a file of lines (none of them empty) with the model that `train --save` left.
 
@@ -213,7 +253,7 @@ def main() -> None:
     """Parse the command line, run one command, print its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True)
-    for job in (prepare, train, translate, import_weights):
+    for job in (prepare, train, curve, translate, import_weights):
         name = job.__name__.replace("_", "-")
         command = commands.add_parser(name, help=(job.__doc__ or "").partition("\n")[0])
         command.set_defaults(job=job)
@@ -225,6 +265,8 @@ def main() -> None:
     commands.choices["train"].add_argument("--warm-up", type=int, default=5)
     commands.choices["train"].add_argument("--save", action="store_true")
     commands.choices["train"].add_argument("--bf16", action="store_true")
+    for name in ("updates", "every", "seed"):
+        commands.choices["curve"].add_argument(f"--{name}", type=int, required=True)
     commands.choices["translate"].add_argument("--input", type=Path, required=True)
     commands.choices["translate"].add_argument("--output", type=Path)
     commands.choices["translate"].add_argument("--limit", type=int, required=True)

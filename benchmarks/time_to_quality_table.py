@@ -66,12 +66,12 @@ def rows(task: str, recipes: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     first = recipes.get(PEER) or recipes.get("before") or next(iter(recipes.values()))
     best = max if PEER in recipes else last
     target = statistics.mean(best(scores(record)) for record in first)
-    slow = mean_time(first, target)
+    slow = statistics.mean(time_to(record, best(scores(record))) or 0.0 for record in first)
     for name, group in recipes.items():
         update, seconds = (statistics.mean(r["points"][-1][i] for r in group) for i in (0, 1))
         score = statistics.mean(scores(record)[-1] for record in group)
-        fast = mean_time(group, target)
-        shown = f"{fast:.0f} | {slow / fast:.1f}" if fast and slow else "not reached |"
+        fast = slow if group is first else mean_time(group, target)
+        shown = f"{fast:.0f} | {slow / fast:.1f}" if fast else "not reached |"
         yield (
             f"| {task} | {name} | {len(group)} | {update:.0f} | {seconds:.0f} | {abs(score):.3f} "
             f"| {abs(target):.3f} | {shown} |"
