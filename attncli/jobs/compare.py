@@ -52,6 +52,14 @@ class Failed(NamedTuple):
     error: ModelError
 
 
+class Remaining(NamedTuple):
+    """Numbers of runs of a variant that are not measured yet."""
+
+    variant: str
+    runs: int  # without those that the choice of the best may add
+    further: int  # runs that are added if the variant is among the best
+
+
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
     """Return the runs: every variant with the first seed, then with the next."""
     return [planned(variant, data, n, out) for n in range(seeds) for variant in variants]
@@ -148,6 +156,22 @@ def missing(runs: Sequence[Planned], sets: Sets, best: int) -> list[Planned]:
     if all(run in rows for run in first):
         runs = list(in_turn(runs, [rows[run] for run in first], best))
     return [run for run in runs if run not in rows]
+
+
+def remaining(runs: Sequence[Planned], sets: Sets, best: int) -> list[Remaining]:
+    """Return the runs of each variant that are not measured yet, without variants that have none.
+
+    best: number of variants that are trained with further seeds; 0: all.
+    """
+    left = missing(runs, sets, best)
+    undecided = best > 0 and any(run.first for run in left)
+    found = []
+    for variant in dict.fromkeys(run.variant for run in runs):
+        own = [run for run in left if run.variant == variant]
+        further = sum(not run.first for run in own) if undecided else 0
+        if own:
+            found.append(Remaining(variant, len(own) - further, further))
+    return found
 
 
 def planned_count(runs: Sequence[Planned], best: int) -> int:

@@ -24,7 +24,7 @@ from attncli.training.events import (
     Scores,
     Stepped,
 )
-from attncli.training.interfaces import Data, Progress, Report
+from attncli.training.interfaces import Progress, Report
 from attncli.training.loop.fit import Evaluate, fit
 from attncli.training.loop.log_means import add_update, interval_record
 from attncli.training.run import estimate
@@ -36,14 +36,13 @@ from attncli.training.run.samples import save_samples
 from attncli.training.run.snapshots import save_checkpoint, save_evaluated
 from attncli.training.run.validation import check_buildable
 from attncli.training.settings.config import RunConfig
-from attncli.training.settings.precision import Decision, decided, unmeasured
+from attncli.training.settings.precision import with_precision
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import (
     START,
     RunFolder,
     claim,
     reordered,
-    store_precision,
     with_stored_choices,
 )
 from attncli.training.storage.lock import locked
@@ -101,8 +100,8 @@ def lead(
             data = training_source(config.model.family).load(config, path, progress)
         hardware.retain_freed_memory()
         hardware.limit_kernel_caches()
-        config, remark = precision(folder, config, data, torch.device(device))
-        data = data.remarking(remark).remarking(reordered(folder, data.prepared.examples.count))
+        config = with_precision(folder, config, torch.device(device))
+        data = data.remarking(reordered(folder, data.prepared.examples.count))
         run = open_run(folder, config, data, torch.device(device))
         world = assemble(run, meeting, progress, stop_requested)
         share_state(run.state, world)
@@ -124,19 +123,6 @@ def assemble(
     return meeting.invite(invitation, waiting, stop_requested)
 
 
-def precision(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Decision:
-    """Return the settings with a chosen precision, and store it in the run folder.
-
-    A run of an earlier version that has a checkpoint continues without a measurement.
-    """
-    if folder.checkpoint.exists() or folder.previous.exists():
-        decision = Decision(unmeasured(config, device))
-    else:
-        decision = decided(config, data.prepared, device)
-    store_precision(folder, decision.config.train.precision)
-    return decision
-
-
 def dry_run(
     config: RunConfig,
     *,
@@ -145,7 +131,7 @@ def dry_run(
     processes: int = 1,
     rank: Rank = Rank(),  # noqa: B008  # it cannot change
 ) -> estimate.Estimate:
-    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept.
+    """Return parameters, vocabulary, batches of an epoch and memory; nothing is kept.
 
     processes: number of processes that the run would have. rank: of this process, number 0; the
     others, which `torchrun` may have started, have nothing to do.

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 PAGES = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 SEPARATE = [page for page in PAGES if page.parent != TUTORIALS]  # their lines run one by one
-LIGHT = "--dry-run -s train.precision=fp32 -s train.batch_tokens=200"  # the estimate is timed soon
+LIGHT = "--dry-run -s train.precision=fp32 -s train.batch_tokens=200"
 NETWORK = "--encoder small-cnn"
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),

@@ -25,7 +25,7 @@ from attncli.commands.compare.options import (
     Test,
     Train,
 )
-from attncli.commands.compare.run import prepare, run, show_times
+from attncli.commands.compare.run import prepare, run, show_remaining
 from attncli.commands.compare.settings import base_config
 from attncli.commands.train.files import DEV, check_run_folder, spread
 from attncli.commands.train.options import (
@@ -108,8 +108,7 @@ def compare(
       transformer-tiny                  a preset
       transformer-tiny,lr=0.0005        a preset with other settings
 
-    --grid tries all values of a setting. --dry-run estimates the time by a few updates of each
-    variant, on this machine.
+    --grid tries all values of a setting. --dry-run lists the runs that are not measured yet.
 
     The encoder of texts is unidirectional, as in Luong et al. 2015, so that every score can be
     used. With `-s model.bidirectional=true`, dot, scaled_dot and cosine cannot be compared.
@@ -151,7 +150,7 @@ def compare(
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
             work = prepare(found, base, files, output, seeds, data_folder=Path(folder))
-            show_times(work, best, output, where)
+            show_remaining(work, best, output)
         return
     work = prepare(found, base, files, output, seeds)
     rows, failed = run(work, best, output, where)

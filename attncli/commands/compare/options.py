@@ -90,5 +90,5 @@ FormatOption = Annotated[
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="List the runs and time a few updates of each; no results."),
+    typer.Option("--dry-run", help="List the runs that are not measured yet; train nothing."),
 ]

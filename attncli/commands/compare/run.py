@@ -1,4 +1,4 @@
-"""Runs of a comparison: planned, timed, trained; their tables and plots written."""
+"""Runs of a comparison: planned and trained; their tables and plots written."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
-from attncli.terminal.duration import duration
 from attncli.terminal.plurals import counted
 from attncli.training.events import Interrupted
 from attncli.training.settings.config import RunConfig
 from models.base.files import write_text
 
 if TYPE_CHECKING:
-    from attncli.jobs.compare import Planned
-    from attncli.jobs.compare_time import PlannedTime
+    from attncli.jobs.compare import Planned, Remaining
 
 
 class Work(NamedTuple):
@@ -57,47 +55,32 @@ def prepare(
     return Work(job.plan(found, data, seeds, output), sets)
 
 
-def show_times(work: Work, best: int, output: Path, device: str) -> None:
-    """Write the runs that are not measured yet and their time, a row for each variant.
+def show_remaining(work: Work, best: int, output: Path) -> None:
+    """Write the number of runs of each variant that are not measured yet.
 
     If all runs are measured, name the file of the results instead.
     """
-    from attncli.jobs.compare_time import planned_times, total_seconds
+    from attncli.jobs.compare import remaining
 
-    with Display(work.runs[0].config.train) as display:
-        progress = display.progress
-        times = list(
-            planned_times(work.runs, work.sets, best=best, device=device, progress=progress)
-        )
-    if not times:
+    left = remaining(work.runs, work.sets, best)
+    if not left:
         name_results(work, best, output)
         return
-    table = [["variant", "runs", "parameters", "updates", "ms/update", "time"], *map(_row, times)]
-    known = all(time.updates for time in times)
-    total = duration(total_seconds(times, best)) if known else "unknown"
+    further = sorted((one.further for one in left), reverse=True)
+    total = sum(one.runs for one in left) + sum(further[:best])
+    table = [["variant", "runs"], *map(_row, left), ["total", str(total)]]
     with open_output(None) as write:
-        write(columns([*table, ["total", *[""] * 4, total]]).encode())
-    if any(time.further for time in times):
+        write(columns(table).encode())
+    if any(further):
         console.say(
-            f"the best {counted(best, 'variant')} on the dev set will get the further seeds; "
-            "the total is that of the slowest"
+            f"the best {counted(best, 'variant')} on the dev set will get the further seeds"
         )
-    console.say("training at most, without evaluations; early stopping shortens it")
 
 
-def _row(time: PlannedTime) -> list[str]:
+def _row(left: Remaining) -> list[str]:
     """Return the cells of a variant; "1 to 3" runs if the further ones depend on the others."""
-    most = time.runs + time.further
-    spans = [str(time.runs), str(most)]
-    seconds = [duration(count * time.per_run) for count in (time.runs, most)]
-    return [
-        time.variant,
-        " to ".join(dict.fromkeys(spans)),
-        f"{time.parameters:,}",
-        f"{time.updates:,}" if time.updates else "no limit",
-        f"{1000 * time.per_update:,.1f}",
-        " to ".join(dict.fromkeys(seconds)) if time.updates else "unknown",
-    ]
+    counts = [str(left.runs), str(left.runs + left.further)]
+    return [left.variant, " to ".join(dict.fromkeys(counts))]
 
 
 def name_results(work: Work, best: int, output: Path) -> None:

@@ -1,4 +1,4 @@
-"""Estimates of a run as text: its time after the first updates, and the results of a dry run."""
+"""Estimates of a run as text: its time after the first updates, and the sizes of a dry run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from attncli.training.settings.limits import updates_left
 
 if TYPE_CHECKING:
     from attncli.training.run.estimate import Estimate
-    from attncli.training.run.timing import Timing
 
 UNTIMED = 3  # first updates, which are slower
 ENOUGH = 10.0  # seconds of updates that are timed
@@ -59,9 +58,7 @@ class FirstUpdates:
 
 def described(found: Estimate) -> str:
     """Return the results of a dry run, one per line."""
-    each = together = ""
-    if found.processes > 1:
-        each, together = " per process", f"; {found.processes} processes, network not counted"
+    each = " per process" if found.processes > 1 else ""
     return "\n".join(
         [
             f"parameters        {found.parameters:,}",
@@ -69,15 +66,5 @@ def described(found: Estimate) -> str:
             f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)",
             f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens",
             f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}",
-            f"estimated time    {described_time(found.timing)}{together}",
         ]
     )
-
-
-def described_time(timing: Timing) -> str:
-    """Return the time of an update, an epoch and a run."""
-    epoch = duration(timing.per_epoch * timing.per_update)
-    parts = f"{timing.per_update:.2g} s per update, {epoch} per epoch, "
-    if not timing.updates:
-        return parts + "until early stopping ends the run; evaluations not counted"
-    return parts + f"{duration(timing.seconds)} at most; evaluations not counted"

@@ -106,7 +106,3 @@ class ComparedSource:
         Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.
         """
         return config.data, config.tokenizer, config.model.max_source
-
-    def examples_key(self, config: RunConfig) -> Hashable:
-        """Return a key that is equal for runs whose loaded training examples are equal."""
-        return self.files_key(config)

@@ -1,4 +1,4 @@
-"""Estimate of a run without training: sizes of model and data, memory of an update, and time."""
+"""Estimate of a run without training: sizes of model and data, and memory of an update."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from attncli.training.distributed.settings import divided
 from attncli.training.distributed.shards import split
 from attncli.training.interfaces import Progress
 from attncli.training.run.run import fresh_state
-from attncli.training.run.timing import Timing, target_tokens, timing
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.precision import decided
+from attncli.training.settings.precision import chosen_precision
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
 from attncli.training.updates.epoch import batches_of
@@ -35,7 +34,7 @@ PROCESS = 300 * 2**20  # bytes of Python and torch, counted on a CPU
 
 
 class Estimate(NamedTuple):
-    """Sizes of a run, and the memory and time it needs."""
+    """Sizes of a run, and the memory it needs."""
 
     parameters: int
     vocabulary: str  # sizes, as text
@@ -45,17 +44,15 @@ class Estimate(NamedTuple):
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
     memory_bytes: int  # of the largest update of a process; on a CPU, of the whole process
-    timing: Timing
     processes: int = 1
 
 
 def estimate(
     config: RunConfig, device: torch.device, progress: Progress, processes: int = 1
 ) -> Estimate:
-    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept.
+    """Return parameters, vocabulary, batches of an epoch and memory; nothing is kept.
 
-    The updates that are timed are computed in this process; several processes are assumed to
-    divide their time, without that of the network.
+    processes: number of processes that the run would have.
     """
     if processes > 1:
         config = divided(config, processes)
@@ -65,7 +62,7 @@ def estimate(
         sizes = sizes_of(prepared.tokenizer, config.model.family)
         state = fresh_state(config, prepared, device)
         plan = batches_of(prepared.examples, config.train)
-        dtype = DTYPES[decided(config, prepared, device).config.train.precision]
+        dtype = DTYPES[chosen_precision(config, device)]
         shared, shards = prepared.examples.shared, max(1, config.train.shards)
         largest = [max(split(numbers, shards, shared), key=len) for numbers in _extremes(plan)]
         batches = [gather(prepared.examples, numbers, device) for numbers in largest]
@@ -76,14 +73,11 @@ def estimate(
             unit=source.unit,
             left_out=sum(prepared.dropped),
             batches=len(plan),
-            target_tokens=target_tokens(prepared.examples),
+            target_tokens=int(prepared.examples.lengths[1].sum()),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
             + stored_bytes(state, config.train)
             + logit_bytes(state)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
-            timing=timing(  # last: it changes the state
-                state, prepared, config.train, dtype, processes
-            ),
             processes=processes,
         )
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import sys
-from pathlib import Path
 
 import torch
 
@@ -27,18 +25,6 @@ def computes_bf16(device: torch.device) -> bool:
         return False
     names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(getattr(torch.cpu, name, lambda: False)() for name in names)
-
-
-def processor() -> str:
-    """Return a text that identifies the kind of CPU and the kernels that torch selects for it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").partition("\n\n")[0].splitlines()
-    except OSError:  # not Linux
-        lines = []
-    fields = ("vendor_id", "cpu family", "model", "model name", "CPU part")  # the last: on ARM
-    found = [line for line in lines if line.partition(":")[0].strip() in fields]
-    kernels = torch.backends.cpu.get_cpu_capability()
-    return " ".join("\n".join([platform.machine(), platform.processor(), kernels, *found]).split())
 
 
 def limit_kernel_caches() -> None:

@@ -80,7 +80,7 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_dev_set_that_is_held_out_is_announced(tmp_path: Path) -> None:
-    chosen = ("bilstm-attention-nano", "train.precision=fp32")  # auto adds a remark
+    chosen = ("bilstm-attention-nano", "train.precision=fp32")
     held, named = (
         run(config(tmp_path, *chosen, dev=dev), tmp_path / name)[0]
         for name, dev in (("held", None), ("named", write_toy(tmp_path / "dev.tsv", 20, seed=3)))

@@ -45,7 +45,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
         "train.steps=2",
         "train.evaluate_every=1",
         "train.average=2",
-        "train.precision=fp32",  # a choice by measurement is logged with its time
+        "train.precision=fp32",
     )
     run(config, tmp_path / "unbroken")
     real = os.fsync
@@ -95,8 +95,6 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
     assert found.batches == len(steps)
     assert found.target_tokens == sum(event.tokens for event in steps)
     assert found.memory_bytes > 16 * found.parameters
-    assert found.timing.updates == found.timing.per_epoch == len(steps)
-    assert found.timing.per_update > 0
 
 
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:

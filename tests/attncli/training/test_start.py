@@ -13,7 +13,6 @@ from attncli.tasks.caption.training import features as image_features
 from attncli.training.events import Interrupted
 from attncli.training.run.command_line import ImageOptions, settings
 from attncli.training.run.run import open_run
-from attncli.training.settings.precision import decided
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import read_log
@@ -41,7 +40,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     begun: Path, tmp_path: Path
 ) -> None:
     texts = write_texts(tmp_path, train=20, dev=4)
-    config = settings([texts.train], [texts.dev], start=begun)
+    config = settings([texts.train], [texts.dev], None, ["train.precision=fp32"], start=begun)
     bundle = read(begun)
     assert (config.preset, config.model) == ("rnnsearch-nano", bundle.model.config)
     assert config.search == bundle.search
@@ -52,7 +51,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     data = source.load(config, folder.path, lambda step, *_: steps.add(step))
     assert "tokenising" in steps and "learning the vocabulary" not in steps
     assert data.prepared.tokenizer.files() == bundle.tokenizer.files()
-    opened = open_run(folder, decided(config, data.prepared, CPU).config, data, CPU)
+    opened = open_run(folder, config, data, CPU)
     for name, tensor in weights_of(opened.state.model).items():
         assert torch.equal(tensor, weights_of(bundle.model)[name])
 

@@ -56,7 +56,3 @@ class ComparedImages(ComparedSource):
     def files_key(self, config: RunConfig) -> Hashable:
         """Return a key of the captions; features of the images are stored elsewhere."""
         return config.data, config.tokenizer
-
-    def examples_key(self, config: RunConfig) -> Hashable:
-        """Return a key of the captions with the features or pixels of their images."""
-        return self.files_key(config), config.model.image, config.train
