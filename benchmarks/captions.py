@@ -7,27 +7,23 @@
         --models photos photos-hard
 
 Alternates, in each round: every version on the folder of photos, every version on one photo from a
-cold start, every version by part (see caption_parts.py; the first model), and a Python process that
-imports torch and reads the same weights. Prints medians of processor seconds and of wall seconds,
-which mean something on a quiet machine only, and compares the captions with those of the first
-version.
+cold start, and a Python process that imports torch and reads the weights of the first model. Prints
+medians of processor seconds and of wall seconds, which mean something on a quiet machine only, and
+compares the captions with those of the first version.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from caption_parts import Times
 from processor_time import Measured, measure
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ROOT / "benchmarks/caption_parts.py"
 BOX = Path("models/pretrained")
 LAUNCH = "from attncli.shell.app import main; main()"  # what the `attn` script does
 READ = "import sys, torch; from safetensors.torch import load_file; load_file(sys.argv[1])"
@@ -42,16 +38,8 @@ def run_python(version: Path, *arguments: str) -> Measured:
 def caption(version: Path, given: argparse.Namespace, *images: str) -> Measured:
     """Run `attn caption` of a version of the program."""
     models = [part for name in given.models for part in ("-m", str(version / BOX / name))]
-    return run_python(
-        version, "-c", LAUNCH, "caption", *models, f"--threads={given.threads}", *images
-    )
-
-
-def parts(version: Path, given: argparse.Namespace, photos: Path) -> Times:
-    """Return the time of each part of captioning in a version, for the first model."""
-    model = str(version / BOX / given.models[0])
-    run = run_python(version, str(PARTS), str(photos), model, f"--threads={given.threads}")
-    return Times(**json.loads(run.output))
+    threads = str(given.threads)
+    return run_python(version, "-c", LAUNCH, "caption", *models, "--threads", threads, *images)
 
 
 def commands(
@@ -66,24 +54,6 @@ def commands(
         yield f"one photo, {name}", caption(path, given, photos[0])
     weights = str(ROOT / BOX / given.models[0] / "model.safetensors")
     yield "torch and the weights", measure([sys.executable, "-c", READ, weights])
-
-
-def median_times(rounds: list[Times]) -> str:
-    """Return medians: seconds, and the share of each part."""
-    totals = [one.decoding + one.network + one.search for one in rounds]
-    shares = {
-        field: statistics.median(
-            getattr(one, field) / total for one, total in zip(rounds, totals, strict=True)
-        )
-        for field in ("decoding", "network", "search")
-    }
-    occupied = statistics.median(one.occupied / one.wall for one in rounds)
-    return (
-        f"{statistics.median(totals):.2f} s of processor time: decoding {shares['decoding']:.0%}, "
-        f"image network {shares['network']:.0%}, search {shares['search']:.0%}; "
-        f"{statistics.median(one.wall for one in rounds):.2f} s of wall time: "
-        f"image network {occupied:.0%}"
-    )
 
 
 def compare_captions(outputs: Mapping[str, bytes]) -> None:
@@ -107,19 +77,14 @@ def main() -> None:
     items = [item.partition("=") for item in given.version]
     versions = {name: Path(path).resolve() for name, _, path in items}
     found: dict[str, list[Measured]] = {}
-    times: dict[str, list[Times]] = {name: [] for name in versions}
     for number in range(1, given.rounds + 1):
         for name, result in commands(versions, given):
             found.setdefault(name, []).append(result)
             print(f"{number} {name}: {result.seconds:.2f} s, wall {result.wall:.2f} s", flush=True)
-        for name, path in versions.items():
-            times[name].append(parts(path, given, given.photos.resolve()))
     for name, results in found.items():
         seconds = statistics.median(result.seconds for result in results)
         wall = statistics.median(result.wall for result in results)
         print(f"{name}: {seconds:.2f} s of processor time, {wall:.2f} s of wall time")
-    for name, rounds in times.items():
-        print(f"{name}, after the start: {median_times(rounds)}")
     compare_captions({name: found[name][-1].output for name in list(found)[: len(versions)]})
 
 

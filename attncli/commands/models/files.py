@@ -62,8 +62,8 @@ def pack(
     """Write a model as one small file.
 
     The file has everything that is needed to use the model. `attn models add` installs it. Weights
-    in int8 take about a quarter of the size of fp32; `python benchmarks/packing.py` measures the
-    loss of quality. Facts that are not given are those stored with the model.
+    in int8 take about a quarter of the size of fp32. Facts that are not given are those stored with
+    the model.
 
     Example:
       attn models pack runs/en-de en-de.zip --languages en,de --licence "CC BY 2.0"
