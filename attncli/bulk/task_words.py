@@ -16,11 +16,11 @@ import typer
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import TASKS, parameters_of, settings_of
 from attncli.data.text.glossary import read_glossary
-from attncli.jobs.loading import readable
 from attncli.options.help_page import HelpPage
 from models.base.errors import ConfigurationError, unknown_name
 from models.base.places import imported
 from models.catalogue.installed import chosen_model
+from models.storage.settings import read_settings
 
 NOT_IN_BULK = (  # parameters of commands
     *("text", "images", "files", "input", "output", "recursive", "format_in", "column", "field"),
@@ -98,5 +98,7 @@ def _models(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     if "reverse_model" in values and len(given) > 1:
         raise typer.BadParameter("one model", param_hint="'--model'")
     given += filter(None, [values.get("reverse_model")])
-    found = [readable(chosen_model(model, TASKS[name].shipped)) for model in given]
+    found = [chosen_model(model, TASKS[name].shipped) for model in given]
+    for folder in found:
+        read_settings(folder)  # refuses one that cannot be read, before any work
     return tuple(str(folder.resolve()) for folder in found)
