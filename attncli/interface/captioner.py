@@ -71,7 +71,7 @@ class Captioner(ImageModel):
     """A `models.inference.captioner.Captioner` that opens images; its results show themselves."""
 
     @overload  # type: ignore[override]
-    def caption(
+    def caption(  # type: ignore[overload-overlap]
         self,
         images: GivenImage,
         *,

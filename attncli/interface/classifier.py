@@ -47,7 +47,7 @@ class Classifier(LabelModel):
     """A `models.inference.classifier.Classifier` whose results show themselves."""
 
     @overload  # type: ignore[override]
-    def classify(
+    def classify(  # type: ignore[overload-overlap]
         self, texts: str, *, nbest: int = ..., attention: bool = ...
     ) -> ClassifiedText: ...
 

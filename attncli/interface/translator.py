@@ -91,7 +91,7 @@ class Translator(TextModel):
     """A `models.inference.translator.Translator` whose results show themselves."""
 
     @overload  # type: ignore[override]
-    def translate(
+    def translate(  # type: ignore[overload-overlap]
         self,
         texts: str,
         *,

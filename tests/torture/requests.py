@@ -55,7 +55,7 @@ def hostile_requests(folder: Path, random: Random, count: int) -> Iterator[Resul
             share = max(1, count // (100 if name in RARE else len(KINDS) - len(RARE)))
             seeds = [random.randrange(2**32) for _ in range(share)]
             with ThreadPoolExecutor(TOGETHER) as threads:
-                faults = threads.map(lambda seed, send=send: _fault(send, port, seed), seeds)  # type: ignore[misc]
+                faults = threads.map(lambda seed, send=send: _fault(send, port, seed), seeds)
             for seed, fault in zip(seeds, faults, strict=True):
                 result.add(f"seed {seed}", fault)
             result.add("the next request", check_alive(port), 0)

@@ -87,8 +87,8 @@ async def _completed(
     if not prompt.text.strip():
         raise invalid("the message is empty")
     if model.facts.task == CLASSIFY:
-        job = ClassifyJob(nbest=count, attention=False)
-        [outcome] = await service.run(name, job, [" ".join(prompt.text.split())], request)
+        labels = ClassifyJob(nbest=count, attention=False)
+        [outcome] = await service.run(name, labels, [" ".join(prompt.text.split())], request)
         return Completion(asked, [[one.label] for one in outcome.result.labels])
     direction = await _direction(service, model, languages, prompt.text, request)
     lines = prompt.text.split("\n")

@@ -111,7 +111,8 @@ async def download_file(request: Request) -> Response:
 
 
 async def _events(service: Service, upload: Upload, request: Request) -> AsyncIterator[bytes]:
-    total, outcomes = len(jobs.lines_of(upload.document)), []
+    total = len(jobs.lines_of(upload.document))
+    outcomes: list[TranslatedLine] = []
     try:
         yield _event({"done": 0, "total": total})
         async for piece in markup.outcomes(service, upload.document, upload.direction):

@@ -99,7 +99,8 @@ def unpacked(content: bytes) -> dict[str, bytes]:
 def canonical(content: bytes) -> bytes:
     from lxml import etree
 
-    return etree.tostring(etree.fromstring(content), method="c14n")
+    found: bytes = etree.tostring(etree.fromstring(content), method="c14n")
+    return found
 
 
 def test_every_format_has_a_file_here() -> None:

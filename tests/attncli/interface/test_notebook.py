@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,8 @@ def test_results_show_themselves(
         f"load({str(soft_captioner)!r}).caption({str(photos / 'a.png')!r})",
         f"print(load({str(tiny_bundle)!r}).translate('The dog sleeps.').picture)",
     ]
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    make: Any = nbformat.v4
+    book = make.new_notebook(cells=[make.new_code_cell(cell) for cell in cells])
     nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
     shown = [cell.outputs[0] for cell in book.cells[1:]]
     assert all("iframe" in output.data["text/html"] for output in shown[:3])

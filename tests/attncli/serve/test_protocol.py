@@ -63,7 +63,12 @@ def test_alternatives(url: str) -> None:
 
 
 def test_alignments_have_a_weight_for_each_pair_of_words(url: str) -> None:
-    values = {"q": "The old dog sleeps.", "source": "en", "target": "de", "heads": True}
+    values: dict[str, Any] = {
+        "q": "The old dog sleeps.",
+        "source": "en",
+        "target": "de",
+        "heads": True,
+    }
     answer = post(url, **values).json()
     [found] = answer["alignments"]
     assert " ".join(found["target"]) == answer["translatedText"]
