@@ -85,14 +85,16 @@ class TranslateJob:
 
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
+        from attncli.tasks.translate.documents import fault
         from attncli.tasks.translate.lines import translate_lines
 
         translator = _directed(model.translator, self.to)
         search = translator.search
         if self.nbest > 1:
             search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
+        lines = [Line(n, text, fault=fault(text)) for n, text in enumerate(inputs, 1)]
         results = translate_lines(
-            [[Line(number, text) for number, text in enumerate(inputs, 1)]],
+            [lines],
             translator,
             search=search,
             options=DOCUMENT if self.document else EVERYDAY,

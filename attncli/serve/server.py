@@ -7,6 +7,7 @@ connections; then it accepts nothing more, and finishes what has begun.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import stat
@@ -32,6 +33,8 @@ BACKLOG = 2048  # connections that wait to be accepted
 
 def serve(options: ServeOptions) -> None:
     """Run the service until a signal ends it. Raises ModelError if it cannot start."""
+    logging.getLogger("python_multipart").disabled = True  # it logs what clients send
+    logging.getLogger("python_multipart.multipart").disabled = True
     service, app = open_service(options)
     listening = _listening(options)
     server = Server(_config(app, options), service)

@@ -55,7 +55,7 @@ def lines_of(document: Document) -> list[Line]:
     """Return a line for each text of each segment, with the line number of the segment."""
     numbers = LineNumbers(document.content)
     return [
-        Line(numbers.of(segment.start), text, fault=_fault(text))
+        Line(numbers.of(segment.start), text, fault=fault(text))
         for segment in document.segments
         for text in segment.texts
     ]
@@ -118,7 +118,8 @@ class LineNumbers:
         return self.number
 
 
-def _fault(text: str) -> str:
+def fault(text: str) -> str:
+    """Return why a text of a document cannot be translated; "" if it can."""
     first, last = SURROGATES
     return "not valid UTF-8" if any(first <= sign <= last for sign in text) else ""
 

@@ -218,6 +218,10 @@ def test_a_document_with_progress(url: str) -> None:
     events = [json.loads(line[6:]) for line in stream.text.split("\n\n") if line]
     assert events[0] == {"done": 0, "total": 1} and events[1] == {"done": 1, "total": 1}
     assert httpx.get(events[-1]["translatedFileUrl"]).content == document.content
+    damaged = {"file": ("a.html", b"<p>Good \xff day</p><p>Good morning.</p>")}
+    answer = httpx.post(f"{url}/translate_file", data=form, files=damaged, timeout=60).json()
+    found = httpx.get(answer["translatedFileUrl"]).content
+    assert b"<p>Good \xff day</p>" in found and b"Good morning" not in found
     wrong = httpx.post(f"{url}/translate_file", data=form, files={"file": ("a.exe", b"x")})
     assert wrong.status_code == 400
     assert httpx.get(f"{url}/download_file/guessed/x").status_code == 404
