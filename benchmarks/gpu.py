@@ -51,7 +51,7 @@ from models.config.tables import ModelConfig, SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad, pad_pairs
 from models.inference.search.beam import search
-from models.numerics.packed import packed_weights
+from models.layers.packed import packed_weights
 from models.text.tokenizer import END
 
 PRESETS = ("transformer-tiny", "transformer-base", "rnnsearch-small", "show-attend-tell-soft-small")

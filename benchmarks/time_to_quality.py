@@ -154,16 +154,16 @@ def configured(task: Task, recipe: Recipe, seed: int, options: argparse.Namespac
         files = [text(task.data, part, options) for part in ("train", "dev")]
         return settings(files[:1], files[1:], task.preset, assignments)
     data = options.data / "flickr8k"
-    captions = [head(data / f"{part}.tsv", n, options.work / f"flickr8k.{part}.tsv")
-                for part, n in (("train", CAPTIONS), ("dev", 5 * DEV_LINES))]  # fmt: skip
+    train = head(data / "train.tsv", CAPTIONS, options.work / "flickr8k.train.tsv")
+    dev = head(data / "dev.tsv", 5 * DEV_LINES, options.work / "flickr8k.dev.tsv")
     where = f"data.features={options.work / 'features'}"
-    images = ImageOptions(data / "images.tar", *captions)
+    images = ImageOptions(data / "images.tar", train, dev)
     return settings([], [], task.preset, [*assignments, where], images=images)
 
 
 def text(data: str, part: str, options: argparse.Namespace) -> Path:
     """Return a table of English and German pairs, written once."""
-    path = options.work / f"{data}.{part}.tsv"
+    path: Path = options.work / f"{data}.{part}.tsv"
     most = PAIRS[data] if part == "train" else DEV_LINES
     if data == "tatoeba":
         source = options.data / "tatoeba" / f"eng-deu.{part}.tsv"

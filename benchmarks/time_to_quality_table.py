@@ -96,7 +96,8 @@ def mean_time(group: Sequence[dict[str, Any]], target: float) -> float | None:
 
 def time_to(record: dict[str, Any], target: float) -> float | None:
     """Return the seconds until a score is reached, interpolated; None if it is not."""
-    points = list(zip([p[1] for p in record["points"]], scores(record), strict=True))
+    times: list[float] = [point[1] for point in record["points"]]
+    points = list(zip(times, scores(record), strict=True))
     for index, (seconds, score) in enumerate(points):
         if score >= target:
             if index == 0:

@@ -64,6 +64,8 @@ ROOMS = [  # each may import those above it in this list
     "attncli.tasks.caption",
     "attncli.tasks.translate",
     "attncli.tasks",
+    "attncli.interface",
+    "attncli.serve",
     "attncli.commands",
     "attncli.shell",
     "attncli.__main__",

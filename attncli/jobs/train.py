@@ -36,7 +36,6 @@ from attncli.training.run.samples import save_samples
 from attncli.training.run.snapshots import save_checkpoint, save_evaluated
 from attncli.training.run.validation import check_buildable
 from attncli.training.settings.config import RunConfig
-from attncli.training.settings.precision import with_precision
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import (
     START,
@@ -50,6 +49,7 @@ from attncli.training.storage.refused_start import removed_if_refused
 from attncli.training.storage.run_progress import finished_run
 from attncli.training.storage.state import State
 from attncli.training.updates import hardware
+from attncli.training.updates.precision import with_precision
 from models.base.errors import ModelError
 
 StopRequested = Callable[[], bool]  # returns True to save and stop

@@ -19,8 +19,8 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding, tanh
+from models.layers.token_map import EmbeddedTokens, TokenMap
 from models.numerics.deferred import DeferredLinear
-from models.numerics.token_map import EmbeddedTokens, TokenMap
 
 
 class LuongDecoder(RecurrentDecoder):

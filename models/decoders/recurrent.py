@@ -21,9 +21,9 @@ from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers.blocks import Embedding
 from models.layers.cells import Bridge, Recurrence
+from models.layers.token_map import EmbeddedTokens, TokenMap
 from models.numerics.dropout import Dropout
 from models.numerics.linear import linear
-from models.numerics.token_map import EmbeddedTokens, TokenMap
 
 
 class RecurrentMemory(NamedTuple):

@@ -21,9 +21,9 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
+from models.layers.token_map import EmbeddedTokens, TokenMap
 from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
-from models.numerics.token_map import EmbeddedTokens, TokenMap
 
 
 class ShowAttendTellDecoder(RecurrentDecoder):

@@ -39,7 +39,7 @@ class TeacherForcingOutput(NamedTuple):
 class Output(nn.Module):
     """Features to logits: one matrix, which is the target embedding if they are tied."""
 
-    is_linear_map = True  # it computes x W^T + b; see models/numerics/packed.py
+    is_linear_map = True  # it computes x W^T + b; see models/layers/packed.py
 
     def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
 from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TorchModel
-from models.numerics.packed import PackedWeights
+from models.layers.packed import PackedWeights
 from models.text.tokenizer import END, SPACE
 
 NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many

@@ -16,7 +16,7 @@ from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.search.joined_search import JoinedSearch
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
-from models.numerics.packed import PackedWeights, packed_weights
+from models.layers.packed import PackedWeights, packed_weights
 
 
 class Translator(TorchModel, TextTranslator):

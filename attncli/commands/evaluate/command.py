@@ -23,7 +23,7 @@ from attncli.options.shared import BatchTokens, Device, From, HardDecode, Thread
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, LengthRanges, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
-from attncli.tasks.translate.score_writers import WRITERS
+from attncli.tasks.translate.output.scores import WRITERS
 from models.config.tables import MAX_BATCH_TOKENS
 
 STEP, QUANTILES = LengthRanges()

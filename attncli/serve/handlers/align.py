@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from attncli.serve import json_form
 from attncli.serve.errors import invalid
+from attncli.serve.handlers import json_form
 from attncli.serve.models import AlignJob
 from attncli.serve.service import service_of
 

@@ -11,9 +11,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from attncli.serve import json_form
 from attncli.serve.catalogue import CAPTION
 from attncli.serve.errors import RequestError, invalid
+from attncli.serve.handlers import json_form
 from attncli.serve.models import CaptionJob
 from attncli.serve.requests import Parameters
 from attncli.serve.service import Service, service_of

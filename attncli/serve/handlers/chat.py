@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from attncli.serve import json_form
 from attncli.serve.catalogue import CAPTION, CLASSIFY, OfferedModel, ServedDirection
 from attncli.serve.errors import RequestError, invalid
+from attncli.serve.handlers import json_form
 from attncli.serve.handlers.caption import captioned
 from attncli.serve.handlers.detect import detected
 from attncli.serve.models import CaptionJob, ClassifyJob, TranslateJob

@@ -22,9 +22,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import TEXT, format_of, named_delimiter, suffixes
-from attncli.serve import markup
 from attncli.serve.catalogue import ServedDirection
 from attncli.serve.errors import RequestError, invalid
+from attncli.serve.handlers import markup
 from attncli.serve.handlers.detect import AUTO, detected
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, in_time, while_connected

@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 
 from attncli.data.lines import TranslatedLine
 from attncli.data.split import sentences
-from attncli.serve import json_form, markup
 from attncli.serve.catalogue import ServedDirection
 from attncli.serve.errors import RequestError
+from attncli.serve.handlers import json_form, markup
 from attncli.serve.handlers.detect import AUTO, Detected, detected
 from attncli.serve.models import TranslateJob
 from attncli.serve.requests import Parameters

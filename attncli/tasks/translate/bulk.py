@@ -15,14 +15,14 @@ from attncli.options.overrides import SearchOverrides
 from attncli.options.shared import check_search
 from attncli.tasks.translate.command import AUTO
 from attncli.tasks.translate.line_plans import LongLines
-from attncli.tasks.translate.output_checks import OutputReport
+from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.output.writers import Format, TranslationLayout, rendered
 from attncli.tasks.translate.run import (
     TranslateWork,
     open_translator,
     target_language,
     translation_of_lines,
 )
-from attncli.tasks.translate.writers import Format, TranslationLayout, rendered
 from models.inference.ctranslate2.engines import ComputePrecision, Engine
 from models.text.glossary import Glossary, Term
 

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.commands.translate_remote import translate_remotely
 from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.glossary import read_glossary
@@ -38,8 +37,10 @@ from attncli.tasks.translate.document_run import (
     translate_document,
 )
 from attncli.tasks.translate.line_plans import LongLines
+from attncli.tasks.translate.output.writers import Format, TranslationLayout
+from attncli.tasks.translate.remote import translate_remotely
 from attncli.tasks.translate.run import (
-    Shown,
+    ShownLines,
     TranslateWork,
     open_translator,
     report,
@@ -48,7 +49,6 @@ from attncli.tasks.translate.run import (
     with_attention,
     write_all,
 )
-from attncli.tasks.translate.writers import Format, TranslationLayout
 from attncli.terminal.screen import current_screen
 from models.config.tables import MAX_BATCH_TOKENS
 from models.inference.ctranslate2.engines import ComputePrecision, Engine
@@ -276,7 +276,7 @@ def translate(
         layout = TranslationLayout(
             format, translator.search.nbest > 1, scores, translator.read_mode, align
         )
-        shown = Shown(layout, Picture(drawing), current_screen() if show else None)
+        shown = ShownLines(layout, Picture(drawing), current_screen() if show else None)
         with (
             open_output(output) as write,
             byte_progress("translating", stream, shown=is_away(output) and not typed) as progress,

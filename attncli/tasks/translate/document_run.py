@@ -18,7 +18,7 @@ from attncli.documents.registry import (
     format_of,
     named_delimiter,
 )
-from attncli.tasks.translate.output_checks import OutputReport
+from attncli.tasks.translate.output.checks import OutputReport
 from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import FILE_BYTES

@@ -34,7 +34,7 @@ from attncli.scoring.translations import (
     metrics,
 )
 from attncli.tasks.translate.lines import Translates, translate_lines
-from attncli.tasks.translate.output_checks import OutputReport
+from attncli.tasks.translate.output.checks import OutputReport
 from attncli.terminal import console
 from attncli.terminal.console import ShowProgress
 from attncli.terminal.escapes import one_line

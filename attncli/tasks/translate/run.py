@@ -20,8 +20,8 @@ from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.document_run import Translate, needs_attention
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
 from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.output_checks import OutputReport
-from attncli.tasks.translate.writers import TranslationLayout, rendered
+from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.terminal import console
 from attncli.terminal.screen import Screen
 from models.inference.ctranslate2.engines import ComputePrecision, Engine
@@ -144,7 +144,7 @@ def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
     return cast("tuple[Translator, ...]", getattr(translator, "members", alone))
 
 
-class Shown(NamedTuple):
+class ShownLines(NamedTuple):
     """Layout of the lines, and the pictures drawn of them."""
 
     layout: TranslationLayout
@@ -152,7 +152,7 @@ class Shown(NamedTuple):
     screen: Screen | None  # for heat maps among the lines
 
 
-def _rows(outcomes: list[TranslatedLine], shown: Shown) -> bytes:
+def _rows(outcomes: list[TranslatedLine], shown: ShownLines) -> bytes:
     """Return the rows of some lines; with heat maps, each row is followed by its own."""
     if shown.screen is None:
         return rendered(outcomes, shown.layout)
@@ -167,7 +167,7 @@ def _rows(outcomes: list[TranslatedLine], shown: Shown) -> bytes:
 
 def write_all(
     results: Iterable[list[TranslatedLine]],
-    shown: Shown,
+    shown: ShownLines,
     write: Write,
     progress: ByteProgress,
 ) -> int:

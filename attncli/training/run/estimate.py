@@ -17,11 +17,11 @@ from attncli.training.distributed.shards import split
 from attncli.training.interfaces import Progress
 from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.precision import chosen_precision
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
 from attncli.training.updates.epoch import batches_of
 from attncli.training.updates.hardware import DTYPES
+from attncli.training.updates.precision import chosen_precision
 from models.base.types import Batch
 from models.bundle import sizes_of
 from models.losses.losses import SLICE_ELEMENTS, LossSum

@@ -22,7 +22,7 @@ from models.inference.search.constrained import constrained_search, with_phrases
 from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.translator import Translator
-from models.numerics.packed import packed_weights
+from models.layers.packed import packed_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self

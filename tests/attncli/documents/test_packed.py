@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from attncli.data.lines import TranslatedLine
-from attncli.documents import archive
 from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.packed import archive
 from attncli.documents.registry import PACKED, format_of, read_packed
 from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions

@@ -32,8 +32,8 @@ from models.encoders.pretrained import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
+from models.layers.packed import PackedWeights
 from models.losses.losses import AttentionLoss, LossSum
-from models.numerics.packed import PackedWeights
 from models.text.tokenizer import Tokenizer
 from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, reads_images, small_config
 

@@ -102,7 +102,7 @@ class TextTraining(TrainingSource):
 
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
         """Return the search settings with an output length limit that fits the training pairs."""
-        from attncli.training.run.output_length import fit_limits
+        from attncli.training.sources.output_length import fit_limits
 
         return fit_limits(search, *examples.lengths)
 

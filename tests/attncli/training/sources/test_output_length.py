@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attncli.training.run.output_length import fit_limits
+from attncli.training.sources.output_length import fit_limits
 from models.config.tables import SearchConfig
 
 DEFAULT = SearchConfig()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.layers.blocks import Embedding
-from models.numerics.token_map import EmbeddedTokens, TokenMap, TokenTable
+from models.layers.token_map import EmbeddedTokens, TokenMap, TokenTable
 
 
 def counted(layer: TokenMap) -> list[int]:

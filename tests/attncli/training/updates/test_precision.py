@@ -10,11 +10,11 @@ import torch
 
 from attncli.training.events import Interrupted, Started
 from attncli.training.run.configuration import run_config
-from attncli.training.settings import precision
 from attncli.training.settings.config import RunConfig
-from attncli.training.settings.precision import chosen_precision, products
 from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.updates import precision
 from attncli.training.updates.hardware import computes_bf16
+from attncli.training.updates.precision import chosen_precision, products
 from tests.attncli.training.small import after, outcome, run, small_config, write_texts
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")

@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager, contextmanager
 import torch
 from torch import Tensor, nn
 
+from models.layers.token_map import TokenMap, TokenTable
 from models.numerics.linear import FEWEST, prefers_onednn
-from models.numerics.token_map import TokenMap, TokenTable
 
 
 class PackedMap:

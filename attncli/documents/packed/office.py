@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from attncli.documents.archive import Archive, read_archive, write_archive
 from attncli.documents.document import Document, DocumentSegment, Texts, reassemble
-from attncli.documents.inline import Piece, PieceKind, inline_segment
+from attncli.documents.markup.inline import Piece, PieceKind, inline_segment
+from attncli.documents.packed.archive import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 
 BEGIN, END = "\ue000", "\ue001"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.office import InlinePart, OfficeFormat, Token, read_office
+from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import typer
 
@@ -15,7 +16,7 @@ from attncli.data.typed import typed_chunks
 from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.options.line_streams import byte_progress, is_away, open_source, write_chunks
 from attncli.tasks.translate.document_run import DocumentChoice, read_input, translate_document
-from attncli.tasks.translate.writers import TranslationLayout, rendered
+from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 
 
 def translate_remotely(
@@ -46,17 +47,21 @@ def translate_remotely(
             with open_output(output) as write:
                 shown = is_away(output)
                 return not translate_document(document, translator.lines, write, shown=shown)
-        typed = stream.isatty()
-        shown = is_away(output) and not typed
-        refused = 0
-        with (
-            open_output(output) as write,
-            byte_progress("translating", stream, shown=shown) as progress,
-        ):
-            chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
-            results = translator.lines(chunks, on_batch=progress.show_share)
-            for outcomes in write_chunks(
-                results, partial(rendered, layout=layout), write, progress
-            ):
-                refused += sum(outcome.translation is None for outcome in outcomes)
+        return _translate_stream(translator, stream, output, layout)
+
+
+def _translate_stream(
+    translator: RemoteTranslator, stream: BinaryIO, output: Path | None, layout: TranslationLayout
+) -> bool:
+    """Translate the lines of a stream; return True if a line could not be translated."""
+    typed, refused = stream.isatty(), 0
+    shown = is_away(output) and not typed
+    with (
+        open_output(output) as write,
+        byte_progress("translating", stream, shown=shown) as progress,
+    ):
+        chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
+        results = translator.lines(chunks, on_batch=progress.show_share)
+        for outcomes in write_chunks(results, partial(rendered, layout=layout), write, progress):
+            refused += sum(outcome.translation is None for outcome in outcomes)
     return refused > 0

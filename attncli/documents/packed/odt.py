@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.office import InlinePart, OfficeFormat, Token, read_office
+from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
 
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 PARAGRAPHS = (f"{T}p", f"{T}h")

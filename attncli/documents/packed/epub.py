@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from attncli.documents import html_page
-from attncli.documents.archive import Archive, read_archive, write_archive
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Texts, reassemble
+from attncli.documents.markup import html_page
+from attncli.documents.packed.archive import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 
 PAGES = (".xhtml", ".html", ".htm")

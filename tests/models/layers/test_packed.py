@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from models.layers.blocks import Embedding
+from models.layers.packed import PackedMap, PackedWeights, packed_weights
+from models.layers.token_map import TokenMap
 from models.numerics.linear import Linear, prefers_onednn
-from models.numerics.packed import PackedMap, PackedWeights, packed_weights
-from models.numerics.token_map import TokenMap
 
 packs = pytest.mark.skipif(not prefers_onednn(), reason="a processor for which MKL is fast")
 

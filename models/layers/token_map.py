@@ -25,7 +25,7 @@ class EmbeddedTokens(NamedTuple):
 class TokenMap(Linear):
     """Linear map of embedded tokens."""
 
-    table: TokenTable | None = None  # in use while models/numerics/packed.py packs the weights
+    table: TokenTable | None = None  # in use while models/layers/packed.py packs the weights
 
     def __init__(self, embedding: Embedding, out_features: int) -> None:
         vocabulary, size = embedding.weight.shape

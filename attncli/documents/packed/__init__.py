@@ -1,0 +1,1 @@
+"""Documents that are archives of XML files: docx, odt, epub."""

@@ -1,0 +1,1 @@
+"""Outputs of translation: rows, scores, checks of suspicious outputs."""
