@@ -79,9 +79,9 @@ def serve(
     device: Device = "auto",
     threads: Threads = DEFAULT.threads,
 ) -> None:
-    """Serve the models: a page in the browser, and LibreTranslate's protocol for programs.
+    """Serve the models: a page in the browser, and a protocol.
 
-    The page translates text and documents, describes photos, and shows what a model attended to.
+    Programs use LibreTranslate's protocol, or OpenAI's clients. The page translates text and documents, describes photos, and shows what a model attended to.
     Nothing leaves this machine, and no text is logged. Only this machine can reach the service
     unless --host or --socket says otherwise.
 

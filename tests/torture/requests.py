@@ -262,4 +262,4 @@ KINDS: dict[str, Callable[[int, Random], str]] = {
     "large bodies": _large_bodies,
     "archives that are bombs": _bombs,
 }
-RARE = ("slow clients", "large bodies", "archives that are bombs")  # take long
+RARE = ("files", "slow clients", "large bodies", "archives that are bombs")  # take long
