@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from models.config import ImageConfig, ModelConfig
 from models.dropout import Dropout
 from models.encoders.cnn import Cnn
+from models.encoders.image_labels import ImageLabels
 from models.encoders.pretrained import PretrainedEncoder
 from models.encoders.torchvision_cnn import FAMILIES
 from models.errors import unknown_name
@@ -41,6 +42,7 @@ class ImageEncoder(PretrainedEncoder):
         self.body: Cnn = kind_of(image.encoder)(image)
         self.value_size, rows, columns = self.body.grid_shape(image)
         self.grid = (rows, columns)
+        self.labels = ImageLabels(image, self.value_size) if image.labels else None
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
         self.feature_dropout = Dropout(image.dropout)
         scale = self.body.normalisation
@@ -66,6 +68,8 @@ class ImageEncoder(PretrainedEncoder):
         """
         if self.config.weights != "none":
             self.body.load(self.config.weights)
+            if self.labels is not None:
+                self.labels.load(self.config.weights)
 
     def train(self, mode: bool = True) -> ImageEncoder:
         """Set training mode; the image network stays in evaluation mode."""
@@ -85,15 +89,20 @@ class ImageEncoder(PretrainedEncoder):
         Its `final` is the mean feature of the real cells.
         """
         values = self.features(source) if source.dim() == 4 else source.float()
+        tokens = None if self.labels is None else self.labels(cell_mean(values, mask))
         if self.norm is not None:
             values = self.norm(values)
         if self.training and self.feature_dropout.rate:
             # one mask for all cells, because a mean over cells would average out a mask per cell
             values = values * self.feature_dropout(values.new_ones(len(values), 1, self.value_size))
-        real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
-        with torch.autocast(values.device.type, enabled=False):  # autocast would copy all values
-            mean = (real @ values).squeeze(1) / real.sum(2).clamp_min(1)  # (B, V)
-        return Memory(values, mask, final=mean, grid=self.grid)
+        return Memory(values, mask, cell_mean(values, mask), self.grid, tokens=tokens)
+
+
+def cell_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean (B, V) of the real cells of values (B, S, V)."""
+    real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
+    with torch.autocast(values.device.type, enabled=False):  # autocast would copy all values
+        return (real @ values).squeeze(1) / real.sum(2).clamp_min(1)
 
 
 def kind_of(encoder: str) -> type[Cnn]:
