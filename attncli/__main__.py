@@ -1,6 +1,6 @@
 """``python -m attncli``: the same as ``attn``."""
 
-from attncli.app import main
+from attncli.shell.app import main
 
 if __name__ == "__main__":
     main()

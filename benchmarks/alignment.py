@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING
 
 from hansard_text import Data, Pair, prepare
 
-from attncli.data.links import PairLinks, read_links
+from attncli.data.alignments.links import PairLinks, read_links
 from attncli.render.columns import columns
 from attncli.scoring.alignments import score_alignments
-from models.config import AlignConfig
-from models.types import Link
+from models.base.types import Link
+from models.config.tables import AlignConfig
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator

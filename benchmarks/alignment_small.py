@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from attncli.data.links import read_links
+from attncli.data.alignments.links import read_links
 from attncli.render.columns import columns
 from attncli.scoring.alignments import score_alignments
 from models.alignment import Links, diagonal
@@ -21,7 +21,7 @@ from models.alignment.expected import best_threshold
 from models.alignment.joint_hmm import trained
 from models.alignment.links import extract
 from models.alignment.statistical import link_probabilities
-from models.config import AlignConfig
+from models.config.tables import AlignConfig
 
 SETS = ("roen", "zhen", "jaen", "enfr")
 

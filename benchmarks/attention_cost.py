@@ -35,9 +35,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile
 
 from models.attention.base import Attention
-from models.config import AttentionConfig
-from models.registry import names
-from models.types import Memory
+from models.base.registry import names
+from models.base.types import Memory
+from models.config.tables import AttentionConfig
 
 HERE = Path(__file__).resolve()
 MEGABYTE = 2**20
@@ -79,7 +79,7 @@ def main() -> None:
         with torch.autocast(given.device, torch.bfloat16):
             measure(given)
     elif given.onednn:
-        from models.products import onednn_products  # earlier revisions lack it
+        from models.numerics.products import onednn_products  # earlier revisions lack it
 
         with onednn_products():
             measure(given)

@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from joeynmt_models import BEAM, LENGTH_PENALTY, SHARED, searched
 
 if TYPE_CHECKING:
-    from attncli.training.config import RunConfig
-    from attncli.training.data import Prepared
+    from attncli.training.interfaces import Prepared
+    from attncli.training.settings.config import RunConfig
 
 Figures = dict[str, Any]
 
@@ -53,10 +53,10 @@ def train(
     """
     import torch
 
-    from attncli.training import hardware
     from attncli.training.events import Stepped
-    from attncli.training.loop import fit
-    from attncli.training.run import fresh_state
+    from attncli.training.loop.fit import fit
+    from attncli.training.run.run import fresh_state
+    from attncli.training.updates import hardware
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
     preset, changes, _ = SHARED[model]
@@ -118,14 +118,14 @@ def translate(bundle: Path, input: Path, output: Path | None, batch: int, limit:
 
 
 def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
-    from attncli.training.settings import settings
+    from attncli.training.run.command_line import settings
 
     files = [path for side in ("en", "de") for path in data.glob(f"train*.{side}")]
     return settings(files, [], preset, ["train.batch_tokens=4096", *assignments])
 
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
-    from attncli.training.sources.text_data import prepare
+    from attncli.tasks.translate.training.data import prepare
 
     return prepare(config, config.data, work / "data", lambda what, done, total: None)
 

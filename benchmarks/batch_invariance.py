@@ -26,16 +26,16 @@ from PIL import Image
 
 from attncli.embedded.grammar import generate
 from models import load_captioner, load_translator
+from models.base.registry import source_name
+from models.base.types import Translation
 from models.bundle import Bundle, build, save, sizes_of
-from models.config import SearchConfig, TokenizerConfig
+from models.catalogue.presets import PRESETS, model_config
+from models.config.tables import SearchConfig, TokenizerConfig
 from models.inference.captioner import Caption
+from models.inference.ctranslate2.engines import obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
-from models.inference.engines import obstacle
 from models.inference.text_translator import TextTranslator
-from models.registry import source_name
-from models.tokenizer import END, Tokenizer, train
-from models.types import Translation
-from models.zoo import PRESETS, model_config
+from models.text.tokenizer import END, Tokenizer, train
 
 ALONE, TOGETHER = 1, 64  # examples of a batch
 Output = tuple[str, float]

@@ -21,9 +21,9 @@ import sacrebleu
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from attncli.jobs.loading import OpenOptions, open_translator
-from models.config import SearchConfig
+from models.base.types import Translation
+from models.config.tables import SearchConfig
 from models.inference.translator import Translator
-from models.types import Translation
 
 BATCH = 64  # sentences, on average
 SEARCH = SearchConfig(beam=5)

@@ -56,7 +56,7 @@ def measure(folder: Path, model: Path, threads: int, views: int | None) -> Times
 
     from attncli.jobs.loading import retain_memory
     from models import load_captioner
-    from models.images import open_image
+    from models.images.opening import open_image
 
     torch.set_num_threads(threads)
     retain_memory()  # as `attn caption` does

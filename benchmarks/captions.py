@@ -29,7 +29,7 @@ from processor_time import Measured, measure
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ROOT / "benchmarks/caption_parts.py"
 BOX = Path("models/pretrained")
-LAUNCH = "from attncli.app import main; main()"  # what the `attn` script does
+LAUNCH = "from attncli.shell.app import main; main()"  # what the `attn` script does
 READ = "import sys, torch; from safetensors.torch import load_file; load_file(sys.argv[1])"
 
 

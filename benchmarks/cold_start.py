@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = b"a man in a blue shirt is standing on a ladder .\n"
 READ = "import sys, torch; from safetensors.torch import load_file; load_file(sys.argv[1])"
-LAUNCH = "import sys; from attncli.app import main; sys.exit(main())"  # what the `attn` script does
+# what the `attn` script does
+LAUNCH = "import sys; from attncli.shell.app import main; sys.exit(main())"
 
 
 def seconds(command: list[str]) -> float:

@@ -23,8 +23,8 @@ from processes import train
 from torch import Tensor
 
 from attncli.render.columns import columns
-from attncli.training.state import State
-from attncli.training.stepper import Stepper
+from attncli.training.storage.state import State
+from attncli.training.updates.stepper import Stepper
 
 UPDATES = 4
 MEGABYTE = 10**6

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-LAUNCH = "import sys; from attncli.app import main; sys.exit(main())"  # what the `attn` script does
+# what the `attn` script does
+LAUNCH = "import sys; from attncli.shell.app import main; sys.exit(main())"
 ENGINES = {
     "ctranslate2": ["--engine", "ctranslate2"],
     "ctranslate2, int8": ["--engine", "ctranslate2", "--precision", "int8"],

@@ -1,7 +1,7 @@
 """Train and score `everyday`, the translator in the box: English, German, French, Spanish.
 
     python benchmarks/everyday.py prepare --data DIR --work WORK [--from MODEL]
-    python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--mbr chrf]
+    python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
 
 `prepare` writes the corpora of everyday_data.py into WORK and prints the `attn train` command that
 learns from them, from random weights or from MODEL. The vocabulary is always new: tokens of MODEL
@@ -32,14 +32,15 @@ import everyday_data
 import torch
 from everyday_data import CODES, LANGUAGES, Pairs, rows, write
 
-from models import bundle, tokenizer
+from models import bundle
+from models.base.settings import overridden
 from models.bundle import Bundle, stored_tensors, weights_of
-from models.config import SearchConfig, TokenizerConfig
-from models.installed import find_model
-from models.model import EncoderDecoder
-from models.settings import overridden
-from models.tokenizer import SPACE, UNKNOWN, Tokenizer
-from models.zoo import model_config
+from models.catalogue.installed import find_model
+from models.catalogue.presets import model_config
+from models.config.tables import SearchConfig, TokenizerConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.text import tokenizer
+from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 
 VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("--from", dest="start", default="", help="model to train further")
     parser.add_argument("-m", "--model", default="everyday")
     parser.add_argument("--limit", type=int, default=0, help="sources per direction (0: all)")
-    parser.add_argument("--mbr", default="", help="utility of minimum Bayes risk, such as chrf")
+    parser.add_argument("--longer", action="store_true", help="score the longer sentences instead")
     parser.add_argument("--directions", nargs="*", default=[], help="such as en-de; default: all")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -166,10 +167,10 @@ def score(options: argparse.Namespace) -> None:
     """Print a row per direction: sentences, BLEU, chrF2."""
     import sacrebleu
 
-    tests = test_sets(options.data)
+    tests = longer_sets(options.data) if options.longer else test_sets(options.data)
     wanted = [tuple(name.split("-")) for name in options.directions]
     print(f"{'direction':<10}{'sources':>8}{'references':>11}{'BLEU':>8}{'chrF2':>8}")
-    for first, second in wanted or permutations(LANGUAGES, 2):
+    for first, second in wanted or tests:
         items = sorted(tests[first, second].items())
         random.Random(1).shuffle(items)
         items = items[: options.limit or None]
@@ -180,6 +181,17 @@ def score(options: argparse.Namespace) -> None:
         count = sum(len(refs) for _, refs in items)
         row = f"{first}-{second:<7}{len(items):>8}{count:>11}{bleu.score:>8.2f}{chrf.score:>8.2f}"
         print(row, flush=True)
+
+
+def longer_sets(data: Path) -> dict[tuple[str, str], dict[str, list[str]]]:
+    """Return, for each direction with English, the references of longer sentences set aside."""
+    tests = {}
+    for code, language in CODES.items():
+        _, dev = everyday_data.longer(data, code)
+        pairs = [pair for group in dev.values() for pair in group]
+        tests["en", language] = grouped(pairs)
+        tests[language, "en"] = grouped((second, first) for first, second in pairs)
+    return tests
 
 
 def test_sets(data: Path) -> dict[tuple[str, str], dict[str, list[str]]]:
@@ -215,9 +227,8 @@ def translate(
     name = f"{Path(options.model).name}.{first}-{second}"
     source, output = options.work / f"{name}.in", options.work / f"{name}.out"
     source.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
-    command = [sys.executable, "-m", "attncli", "translate", "-m", options.model]
+    command = [sys.executable, "-m", "attncli", "translate", "-q", "-m", options.model]
     command += ["--from", first, "--to", second, "-i", str(source), "-o", str(output)]
-    command += ["--mbr", options.mbr] if options.mbr else []
     subprocess.run(command, check=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     text: str = output.read_text("utf-8")
     return text.split("\n")[:-1]

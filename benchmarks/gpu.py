@@ -37,22 +37,22 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from attncli.training.config import TrainConfig
-from attncli.training.epoch import batches_of
 from attncli.training.events import Stepped
-from attncli.training.hardware import DTYPES, computes_bf16
-from attncli.training.loop import fit
-from attncli.training.state import State
+from attncli.training.loop.fit import fit
+from attncli.training.settings.config import TrainConfig
+from attncli.training.storage.state import State
+from attncli.training.updates.epoch import batches_of
+from attncli.training.updates.hardware import DTYPES, computes_bf16
+from models.base.registry import source_name
+from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.config import ModelConfig, SearchConfig
-from models.inference.batching import pad, pad_pairs
-from models.inference.search import search
-from models.model import EncoderDecoder
-from models.packed import packed_weights
-from models.registry import source_name
-from models.tokenizer import END
-from models.types import Batch, VocabularySizes
-from models.zoo import model_config, preset
+from models.catalogue.presets import model_config, preset
+from models.config.tables import ModelConfig, SearchConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.batching import pad, pad_pairs
+from models.inference.search.beam import search
+from models.numerics.packed import packed_weights
+from models.text.tokenizer import END
 
 PRESETS = ("transformer-tiny", "transformer-base", "rnnsearch-small", "show-attend-tell-soft-small")
 TINY_PRESETS = ("transformer-nano", "rnnsearch-nano", "show-attend-tell-soft-nano")

@@ -22,7 +22,7 @@ from torch.nn.functional import pad
 
 from models import load_captioner
 from models.encoders.edgetpu import Block, Convolution, MobileNetEdgeTpu, same
-from models.images import open_image
+from models.images.opening import open_image
 from models.inference.captioner import Captioner
 
 MODEL = Path(__file__).resolve().parents[1] / "models" / "pretrained" / "photos"

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy
 
 ROOT = Path(__file__).resolve().parents[1]
-LAUNCH = "from attncli.app import main; main()"  # what the `attn` script does
+LAUNCH = "from attncli.shell.app import main; main()"  # what the `attn` script does
 READ = "import sys; from benchmarks.memory import read_batches; read_batches(*sys.argv[1:])"
 WORDS, PHRASES, LETTERS = 5000, 20_000, "abdefgiklmnoprstu"
 BLANK = " " * 1000
@@ -113,8 +113,8 @@ def train(work: Path, count: int, dev: Path, given: argparse.Namespace) -> None:
 
 def prepare(work: Path, count: int, dev: Path) -> None:
     """Train on a few pairs, and replace the prepared corpus of the run by a large one."""
-    from attncli.data.token_writing import SideWriter, TokenRows
-    from models.bundle.digests import write_digests
+    from attncli.data.text.token_writing import SideWriter, TokenRows
+    from models.storage.digests import write_digests
 
     run = work / f"run-{count}"
     shutil.rmtree(run, ignore_errors=True)
@@ -143,9 +143,9 @@ def read_batches(folder: str, pairs: str) -> None:
     import torch
 
     from attncli.data.batching import gather
-    from attncli.training.epoch import batches_of
-    from attncli.training.folder import RunFolder, read_config
     from attncli.training.sources import training_source
+    from attncli.training.storage.folder import RunFolder, read_config
+    from attncli.training.updates.epoch import batches_of
 
     torch.set_num_threads(1)
     config = read_config(RunFolder(Path(folder)))

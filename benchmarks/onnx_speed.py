@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from models import load_translator
-from models.config import SearchConfig
+from models.catalogue.installed import find_model
+from models.config.tables import SearchConfig
+from models.inference.ctranslate2.engines import obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
-from models.inference.engines import obstacle
 from models.inference.text_translator import TextTranslator
-from models.installed import find_model
 from models.onnx.export import export
 
 BATCH = 32  # lines

@@ -16,7 +16,7 @@ from typing import get_args
 
 from attncli.jobs.installed import Packing, pack
 from attncli.render.columns import columns, size
-from models.bundle.settings import Precision
+from models.storage.settings import Precision
 
 
 def main() -> None:

@@ -24,14 +24,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import kl_div, linear
 
-from attncli.data.image_index import content_hash, open_images
-from attncli.training.sources.image_features import features, half
+from attncli.data.images.index import ImageIndex, content_hash, open_images
+from attncli.tasks.caption.training.features import features, half
 from models import bundle
-from models.config import ImageConfig
+from models.config.tables import ImageConfig
 from models.encoders.edgetpu import MobileNetEdgeTpu
 from models.encoders.image import ImageEncoder
-from models.encoders.image_labels import ImageLabels, quantised
-from models.images import open_image, to_tensor
+from models.images.labels import ImageLabels, quantised
+from models.images.opening import open_image, to_tensor
 
 STEPS, BATCH, RATE, DECAY = 600, 256, 1e-3, 1e-4
 HELD_OUT = 10  # every tenth image
@@ -81,7 +81,7 @@ def mean_features(work: Path, encoder: ImageEncoder) -> Tensor:
         features(encoder, encoder.config, work / "features").cache,
         open_images(tar(work)),
     )
-    keys = [content_hash(images.find(name).read()) for name in names(work)]
+    keys = [content_hash(content(images, name)) for name in names(work)]
     table = cache.table()
     return torch.stack([torch.from_numpy(table[row]).float().mean(0) for row in cache.rows(keys)])
 
@@ -93,7 +93,7 @@ def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
         network, images = MobileNetEdgeTpu(config).eval(), open_images(tar(options.work))
         network.load(str(weights))
-        found = [_logits(images.find(name).read(), network, config, weights) for name in wanted]
+        found = [_logits(content(images, name), network, config, weights) for name in wanted]
         np.savez(path, names=np.array(wanted), logits=np.stack(found))
     with np.load(path) as stored:
         rows = dict(zip(stored["names"].tolist(), stored["logits"], strict=True))
@@ -107,6 +107,13 @@ def _logits(
     pixels = to_tensor(open_image(content, name="", least=1), config)[None]
     mean = network(2 * pixels - 1).flatten(2).mean(2)
     return half(linear(mean, *quantised(weights))[0])
+
+
+def content(images: ImageIndex, name: str) -> bytes:
+    """Return the content of an image's file."""
+    place = images.find(name)
+    assert place is not None, f"no image {name}"
+    return place.read()
 
 
 def tar(work: Path) -> str:

@@ -34,14 +34,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from attncli.training import hardware
-from attncli.training.config import run_config
-from attncli.training.data import UpdateBatches
-from attncli.training.epoch import batches_of
-from attncli.training.state import State
-from attncli.training.stepper import Stepper
-from models.linear import prefers_onednn
-from models.zoo import model_config
+from attncli.training.interfaces import UpdateBatches
+from attncli.training.run.configuration import run_config
+from attncli.training.storage.state import State
+from attncli.training.updates import hardware
+from attncli.training.updates.epoch import batches_of
+from attncli.training.updates.stepper import Stepper
+from models.catalogue.presets import model_config
+from models.numerics.linear import prefers_onednn
 
 PRESETS = (
     *("transformer-tiny", "transformer-small", "transformer-base"),

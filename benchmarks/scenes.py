@@ -22,7 +22,7 @@ from flickr8k import attn
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes.grammar import SIDE, Box, SceneCaption
-from attncli.training.sources.image_demo import write_scenes
+from attncli.tasks.caption.training.demo import write_scenes
 
 SCENES, SEED = 6000, 1
 TESTED, TEST_SEED = 500, 2024  # the scene of `make demo` is neither trained on nor tested
@@ -102,9 +102,9 @@ def cells(box: Box) -> Iterator[int]:
 
 def score(model: str) -> Pointing:
     """Return the scores of a captioner on scenes."""
-    from models.images import open_image
+    from models.catalogue.installed import find_model
+    from models.images.opening import open_image
     from models.inference.captioner import Captioner
-    from models.installed import find_model
 
     captioner = Captioner.read(find_model(model))
     drawn = scenes.split(0, 0, TESTED, seed=TEST_SEED).test

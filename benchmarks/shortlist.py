@@ -23,11 +23,11 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from attncli.data.corpus import CorpusPair, read_pairs, reference_columns
-from attncli.jobs.engines import EngineOptions, open_text_model
+from attncli.data.text.corpus import CorpusPair, read_pairs, reference_columns
 from attncli.jobs.loading import OpenOptions, open_translator
-from models.inference.engines import unsuitable
-from models.inference.shortlist import ShortlistBackend
+from attncli.tasks.translate.engine import EngineOptions, open_text_model
+from models.inference.ctranslate2.engines import unsuitable
+from models.inference.search.shortlist import ShortlistBackend
 from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
 

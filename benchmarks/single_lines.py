@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from models import load_translator
 from models.inference import translator as translators
-from models.packed import packed_weights
+from models.numerics.packed import packed_weights
 
 LINES = 4
 

@@ -190,7 +190,7 @@ def bleu(output: Path, reference: Path, bundle: Path) -> float:
     import sacrebleu
 
     sys.path.insert(0, str(HERE.parent))
-    from attncli.training.toml import from_toml
+    from attncli.training.settings.toml import from_toml
 
     settings = from_toml((bundle / "config.toml").read_text("utf-8"), "config.toml")
     texts = [path.read_text("utf-8").rstrip("\n").split("\n") for path in (output, reference)]

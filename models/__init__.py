@@ -3,7 +3,9 @@
     from models import load
     load("runs/en-de").translate(["A dog runs."])[0].text
     load("runs/intents").classify(["play some jazz"])[0].label
-    load("runs/captions").caption([open_image("dog.jpg")])[0].text      (models.images.open_image)
+    load("runs/captions").caption([open_image("dog.jpg")])[0].text
+
+`open_image` is in models.images.opening.
 
 torch is imported by the functions that need it, not by this package.
 """
@@ -14,19 +16,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.config import ModelConfig
-from models.errors import ModelError
-from models.installed import find_model
+from models.base.errors import ModelError
+from models.catalogue.installed import find_model
+from models.config.tables import ModelConfig
 
 if TYPE_CHECKING:
+    from models.base.registry import Description
+    from models.families.encoder_decoder import EncoderDecoder
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
-    from models.inference.ensemble_captioner import EnsembleCaptioner
-    from models.inference.ensemble_classifier import EnsembleClassifier
-    from models.inference.ensemble_translator import EnsembleTranslator
+    from models.inference.ensemble.captioner import EnsembleCaptioner
+    from models.inference.ensemble.classifier import EnsembleClassifier
+    from models.inference.ensemble.translator import EnsembleTranslator
     from models.inference.translator import Translator
-    from models.model import EncoderDecoder
-    from models.registry import Description
     from models.sources import Source
 
 __all__ = [
@@ -44,15 +46,15 @@ __all__ = [
 
 def list_models() -> list[str]:
     """Return the names of all presets."""
-    from models.zoo import PRESETS
+    from models.catalogue.presets import PRESETS
 
     return list(PRESETS)
 
 
 def info(name: str) -> tuple[ModelConfig, Description]:
     """Return the configuration of a preset and the description of its family."""
-    from models.registry import describe
-    from models.zoo import model_config
+    from models.base.registry import describe
+    from models.catalogue.presets import model_config
 
     config = model_config(name)
     return config, describe("family", config.family)
@@ -60,15 +62,15 @@ def info(name: str) -> tuple[ModelConfig, Description]:
 
 def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     """Build an untrained model of a preset, with a joint vocabulary of `vocabulary` tokens."""
+    from models.base.types import VocabularySizes
     from models.bundle import build as build_model
-    from models.types import VocabularySizes
-    from models.zoo import model_config
+    from models.catalogue.presets import model_config
 
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
 
 def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier:
-    """Open a trained model, given by its folder or name (see models.installed).
+    """Open a trained model, given by its folder or name (see models.catalogue.installed).
 
     Return a Translator, Captioner or Classifier, as its family requires. Raises NotFoundError if
     there is no such model, and DamagedError if it cannot be read.
@@ -117,7 +119,7 @@ def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
 
 def _source_of(folder: Path) -> Source:
     """Return the kind of input that the model in a folder reads."""
-    from models.bundle.settings import family_of, read_settings
     from models.sources import source_of
+    from models.storage.settings import family_of, read_settings
 
     return source_of(family_of(read_settings(folder)))

@@ -17,17 +17,17 @@ from PIL import Image
 
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
-from attncli.training.settings import LabelFiles, settings
+from attncli.training.run.command_line import LabelFiles, settings
 from models import load_translator
+from models.base.types import Batch
 from models.bundle import Bundle, build, save, sizes_of
-from models.config import SearchConfig, TokenizerConfig
-from models.inference.batching import pad
+from models.catalogue.presets import model_config
+from models.config.tables import SearchConfig, TokenizerConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.batching import pad
 from models.inference.translator import Translator
-from models.loss import LossSum
-from models.model import EncoderDecoder
-from models.tokenizer import END, PAD, START, Tokenizer, train
-from models.types import Batch
-from models.zoo import model_config
+from models.losses.losses import LossSum
+from models.text.tokenizer import END, PAD, START, Tokenizer, train
 from tests.attncli.labels import write_toy
 
 SEED_VARIABLE = "ATTN_TEST_SEED"

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from attncli.jobs.engines import EngineOptions
 from attncli.jobs.loading import OpenOptions
-from models.config import MAX_BATCH_TOKENS, SearchConfig
-from models.types import Hypothesis, Translation
+from attncli.tasks.translate.engine import EngineOptions
+from models.base.types import Hypothesis, Translation
+from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
 
 
 class Upper:
@@ -74,8 +74,8 @@ def opened_text_model(path: Path, options: OpenOptions, engine: EngineOptions) -
 
 
 if __name__ == "__main__":
-    from attncli.app import main
-    from attncli.jobs import engines
+    from attncli.shell.app import main
+    from attncli.tasks.translate import engine as engines
 
     engines.open_text_model = opened_text_model  # type: ignore[assignment]
     main()

@@ -11,7 +11,7 @@ import traceback
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Part, part_from_bytes, part_to_bytes, shard_from_bytes
 from attncli.bulk.work import ShardWorker
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 PART, FAULT, BUG = b"P", b"F", b"B"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from attncli import __version__
-from models.bundle.digests import file_digest
-from models.bundle.settings import NAME as CONFIG
-from models.bundle.settings import WEIGHTS, Shared, read_settings
-from models.labels import read_tokenizer
+from models.storage.digests import file_digest
+from models.storage.settings import NAME as CONFIG
+from models.storage.settings import WEIGHTS, Shared, read_settings
+from models.text.labels import read_tokenizer
 
 DIGEST = 32  # characters of a digest in a name
 

@@ -12,8 +12,8 @@ from attncli.bulk.parts import PartFolder
 from attncli.bulk.shards import Part, RecordNote
 from attncli.bulk.sources import BulkSource
 from attncli.render.json import as_json_line
-from models.errors import DamagedError
-from models.files import replacing, write_errors
+from models.base.errors import DamagedError
+from models.base.files import replacing, write_errors
 
 ERRORS, WARNINGS = "errors.jsonl", "warnings.jsonl"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from attncli.bulk.job import DIGEST
 from attncli.bulk.shards import Part, Shard, part_from_bytes, part_to_bytes
-from models.files import write_bytes
+from models.base.files import write_bytes
 
 SUFFIX = ".bulk"
 

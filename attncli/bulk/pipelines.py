@@ -18,9 +18,9 @@ from typing import Any
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import TASKS, BulkTask, open_task
 from attncli.bulk.work import all_results
-from attncli.escapes import one_cell
-from models.errors import unknown_name
-from models.installed import chosen_model, find_model
+from attncli.terminal.escapes import one_cell
+from models.base.errors import unknown_name
+from models.catalogue.installed import chosen_model, find_model
 
 
 class BatchMapper:

@@ -21,10 +21,10 @@ from attncli.bulk.parts import PartFolder, part_name, state_folder
 from attncli.bulk.shards import Shard
 from attncli.bulk.sources import BulkSource
 from attncli.render.json import as_json
-from attncli.training.lock import locked
-from models.bundle.digests import file_digest
-from models.errors import InputError
-from models.files import remove_leftovers, write_errors, write_text
+from attncli.training.storage.lock import locked
+from models.base.errors import InputError
+from models.base.files import remove_leftovers, write_errors, write_text
+from models.storage.digests import file_digest
 
 PARTS, FINISHED = "parts", "job.json"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.named_images import SUFFIXES, TAR
-from models.errors import InputError, NotFoundError
+from attncli.data.images.named import SUFFIXES, TAR
+from models.base.errors import InputError, NotFoundError
 
 COMPRESSED = (".gz", ".xz", ".zst")
 

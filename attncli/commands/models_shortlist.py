@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from attncli import console
-from attncli.commands.models_files import Model
-from attncli.commands.pair_corpora import Also, pair_corpora
+from attncli.commands.models.files import Model
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.shortlist import make
-from attncli.options import Device, From, PairFiles, Threads, To
-from models.config import SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
-from models.installed import check_own, find_model
+from attncli.options.shared import Device, From, PairFiles, Threads, To
+from attncli.tasks.align.pair_corpora import Also, pair_corpora
+from attncli.terminal import console
+from models.catalogue.installed import check_own, find_model
+from models.config.tables import SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
 
 Common = Annotated[
     int, typer.Option(min=4, help="Most frequent target tokens, which every output may contain.")

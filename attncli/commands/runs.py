@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from attncli import console
 from attncli.data.streams import open_output
 from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
 from attncli.render.columns import columns, size
-from models.errors import ModelError
-from models.installed import find_model
+from attncli.terminal import console
+from models.base.errors import ModelError
+from models.catalogue.installed import find_model
 
 HEAD = ["run", "state", "data", "languages", "score", "updates", "date", "size"]
 MOST_DATA = 30  # characters of the names of data files in the table

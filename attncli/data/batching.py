@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from models.transfer import to_device
-from models.types import Batch
+from models.base.types import Batch
+from models.numerics.transfer import to_device
 
 POOL = 2**20  # examples sorted by length at a time
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from models.errors import ModelError
-from models.limits import WINDOW_BYTES
+from models.base.errors import ModelError
+from models.base.limits import WINDOW_BYTES
 
 BLOCK = 1 << 16  # bytes of one read
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB

@@ -19,8 +19,8 @@ from typing import BinaryIO, NamedTuple
 
 from attncli.data.compression import decompressed_stream, is_compressed
 from attncli.data.panels import AlignedPair
-from models.limits import LINE_BYTES
-from models.types import Classification, Translation
+from models.base.limits import LINE_BYTES
+from models.base.types import Classification, Translation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most

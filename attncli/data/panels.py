@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.types import Link
+    from models.base.types import Link
 
 
 class Panel(NamedTuple):

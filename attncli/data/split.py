@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from models.limits import SPLIT_MARKS
+from models.base.limits import SPLIT_MARKS
 
 CLOSING = "[\"'”’»›)\\]」』）】]*"
 SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+{CLOSING}\s+|[。！？]+{CLOSING}\s*")

@@ -1,7 +1,7 @@
 """Input and output streams: standard streams, files, and text given on the command line.
 
-An output file is written under a temporary name and renamed when it is complete (`models.files`).
-A command that fails or is interrupted leaves the old file unchanged.
+An output file is written under a temporary name and renamed when it is complete; see
+`models.base.files`. A command that fails or is interrupted leaves the old file unchanged.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from models.errors import ModelError, NotFoundError
-from models.files import replacing
+from models.base.errors import ModelError, NotFoundError
+from models.base.files import replacing
 
 Write = Callable[[bytes], None]
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
-from attncli import console
 from attncli.data.lines import Line, decode, read_chunks
+from attncli.terminal import console
 
 PROMPT = "> "
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.strings import string_segment
-from models.errors import ConfigurationError, unknown_name
-from models.limits import DIGITS
+from models.base.errors import ConfigurationError, unknown_name
+from models.base.limits import DIGITS
 
 DELIMITERS = ",;\t|"
 

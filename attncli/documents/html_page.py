@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
 from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
-from models.errors import InputError
-from models.limits import HTML_UNENDED
+from models.base.errors import InputError
+from models.base.limits import HTML_UNENDED
 
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Fault
 from attncli.documents.strings import string_segment
-from models.errors import ConfigurationError, unknown_name
+from models.base.errors import ConfigurationError, unknown_name
 
 SPACE = re.compile(r"[ \t\r]*")
 SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions
-from models.places import imported
+from models.base.places import imported
 
 COMPRESSED = (".gz", ".xz", ".zst")
 TEXT = "text"  # lines; not a document format

@@ -18,14 +18,14 @@ from attncli.jobs.measure import measure, measured
 from attncli.jobs.train import StopRequested, fingerprints, reporter, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
-from attncli.training.config import DataConfig, RunConfig
-from attncli.training.data import Progress
 from attncli.training.events import Interrupted, RunEvent
-from attncli.training.folder import RunFolder, claim
-from attncli.training.lock import locked
-from attncli.training.validation import check_buildable
-from models.errors import ModelError
-from models.files import write_folder
+from attncli.training.interfaces import Progress
+from attncli.training.run.validation import check_buildable
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.storage.folder import RunFolder, claim
+from attncli.training.storage.lock import locked
+from models.base.errors import ModelError
+from models.base.files import write_folder
 
 
 class Planned(NamedTuple):

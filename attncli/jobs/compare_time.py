@@ -12,13 +12,13 @@ import torch
 from attncli.jobs.compare import Planned, missing
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import Sets
-from attncli.training.config import RunConfig
-from attncli.training.data import Prepared, Progress
-from attncli.training.hardware import DTYPES
-from attncli.training.precision import decided
-from attncli.training.run import fresh_state
+from attncli.training.interfaces import Prepared, Progress
+from attncli.training.run.run import fresh_state
+from attncli.training.run.timing import timing
+from attncli.training.settings.config import RunConfig
+from attncli.training.settings.precision import decided
 from attncli.training.sources import training_source
-from attncli.training.timing import timing
+from attncli.training.updates.hardware import DTYPES
 
 
 class PlannedTime(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 
 def choose_device(name: str) -> str:

@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Literal
 
-from models.inference.engines import ExportPrecision
+from models.inference.ctranslate2.engines import ExportPrecision
 
 Program = Literal["ctranslate2", "onnx"]
 EXPORTERS: dict[Program, str] = {  # modules whose `export` writes a bundle into a new folder

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from models.bundle.about import About, Facts, read_about, read_facts
-from models.bundle.settings import CARD, WEIGHTS, Precision, Shared, read_settings
-from models.errors import ConfigurationError, ModelError
-from models.files import write_folder
-from models.installed import Installed, find_model, installed, is_bundle, user_folder
+from models.base.errors import ConfigurationError, ModelError
+from models.base.files import write_folder
+from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
 from models.sources import source_of
+from models.storage.about import About, Facts, read_about, read_facts
+from models.storage.settings import CARD, WEIGHTS, Precision, Shared, read_settings
 
 if TYPE_CHECKING:
-    from models.model import EncoderDecoder
+    from models.families.encoder_decoder import EncoderDecoder
 
 ARCHIVE = ".zip"
 
@@ -59,7 +59,7 @@ def pack(model: Path, target: Path, packing: Packing) -> Packed:
         return Packed(target, _size(source), _size(target))
     if packing.share:
         raise ModelError(f"{target} cannot share weights", "a folder", "leave out --share")
-    from models.bundle.archive import write_archive
+    from models.storage.archive import write_archive
 
     with tempfile.TemporaryDirectory() as folder:
         _save(source, Path(folder), packing)
@@ -101,9 +101,9 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
-    from attncli.training.verify import verify_run
+    from attncli.training.storage.verify import verify_run
     from models.bundle import read
-    from models.bundle.digests import check_digests, read_digests
+    from models.storage.digests import check_digests, read_digests
 
     read(folder)
     digests = read_digests(folder)
@@ -114,7 +114,7 @@ def verify(folder: Path) -> str:
 
 def feature_caches() -> list[Path]:
     """Return the caches of image features in the user's cache folder."""
-    from attncli.data.features import cache_folder  # imports numpy
+    from attncli.data.images.features import cache_folder  # imports numpy
 
     folder = cache_folder() / "features"
     return sorted(path.parent for path in folder.glob("*/about.json"))
@@ -179,7 +179,7 @@ def _card(path: Path, required: bool) -> str:
 
 def _install(path: Path, folder: Path) -> None:
     from models.bundle import read
-    from models.bundle.archive import extract_archive
+    from models.storage.archive import extract_archive
 
     if not path.exists():
         raise ModelError(f"no file {path}", "a file made by `attn models pack`")

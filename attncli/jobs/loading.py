@@ -12,17 +12,17 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attncli import console
 from attncli.jobs.device import choose_device, use_threads
-from attncli.overrides import SearchOverrides
-from models.errors import ModelError
-from models.installed import chosen_model, find_model
+from attncli.options.overrides import SearchOverrides
+from attncli.terminal import console
+from models.base.errors import ModelError
+from models.catalogue.installed import chosen_model, find_model
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.ctranslate2.translator import CTranslate2Translator
-    from models.inference.ensemble_translator import EnsembleTranslator
+    from models.inference.ensemble.translator import EnsembleTranslator
     from models.inference.translator import Translator
 
     T = TypeVar("T", Translator, CTranslate2Translator, EnsembleTranslator)
@@ -45,7 +45,7 @@ class OpenOptions:
 def open_translator(model: Path | None, options: OpenOptions | None = None) -> Translator:
     """Open a text model; its `search` then holds the saved settings with the overrides applied.
 
-    model: a folder or a name, see models.installed; None for the shipped one.
+    model: a folder or a name, see models.catalogue.installed; None for the shipped one.
     Raises ModelError if the folder holds no text model, the machine lacks the device, or
     `read_mode` is given for a model without hard attention; also if `to` is unknown or missing for
     a multilingual model, or given for a model of a single direction. A zero-shot direction is
@@ -66,7 +66,10 @@ def configured(translator: T, options: OpenOptions) -> T:
     """
     if translator.languages or not options.mixed:
         translator = translator.for_direction(options.to, options.source)
-    if translator.is_zero_shot(options.source):
+    if translator.through:
+        untrained = f"the training data had no pairs from {options.source} to {translator.to}"
+        console.say(f"translated through {translator.through}, because {untrained}")
+    elif translator.is_zero_shot(options.source):
         direction = f"{options.source or 'any language'} to {translator.to}"
         console.say(f"zero-shot: the training data had no pairs from {direction}")
     return _configured(translator, options)
@@ -78,7 +81,7 @@ def open_aligner(model: Path | None, options: OpenOptions) -> Translator:
     Without --to, a multilingual model aligns the languages that are saved as its default.
     """
     from models.bundle import read_settings
-    from models.languages import parse_direction
+    from models.text.languages import parse_direction
 
     path = readable(chosen_model(model, "translate"))
     stored = str(read_settings(path).get("alignment", {}).get("languages", ""))
@@ -190,7 +193,7 @@ def model_names(folders: Sequence[Path]) -> list[str]:
 
 def readable(path: Path) -> Path:
     """Return the folder of a model; raise ModelError before torch is imported if it is none."""
-    from models.bundle.settings import read_settings
+    from models.storage.settings import read_settings
 
     read_settings(path)
     return path
@@ -203,12 +206,12 @@ def open_device(options: OpenOptions) -> str:
 
 
 def retain_memory() -> None:
-    """Keep the memory of freed tensors for later batches; see attncli.training.hardware.
+    """Keep the memory of freed tensors for later batches; see attncli.training.updates.hardware.
 
     Mapping it again takes a third of the time of an image network and 3 to 6 % of a translation.
     Modules that are loaded by now are no longer searched for garbage, which takes 0.1 s each time.
     """
-    from attncli.training.hardware import retain_freed_memory
+    from attncli.training.updates.hardware import retain_freed_memory
 
     retain_freed_memory()
     gc.freeze()

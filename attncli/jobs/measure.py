@@ -9,14 +9,14 @@ from pathlib import Path
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import Sets, Trained
 from attncli.scoring.comparison import RunScores, from_record
-from attncli.training.config import RunConfig
-from attncli.training.data import Progress, Report
-from attncli.training.finished import read_progress
-from attncli.training.folder import RunFolder
+from attncli.training.interfaces import Progress, Report
+from attncli.training.settings.config import RunConfig
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.run_progress import read_progress
 from models import load
-from models.errors import ModelError
-from models.files import write_text
-from models.parsing import parse_json
+from models.base.errors import ModelError
+from models.base.files import write_text
+from models.base.parsing import parse_json
 
 NAME = "measured.json"
 

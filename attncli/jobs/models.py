@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.jobs.runs import is_run, summary
-from attncli.training.config import run_config
-from attncli.training.toml import to_toml
-from models import registry, zoo
-from models.bundle.about import Facts, read_card, read_facts
-from models.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.errors import UnknownNameError, unknown_name
-from models.installed import find_model, installed
-from models.settings import fields_of, from_dict, option
+from attncli.training.run.configuration import run_config
+from attncli.training.settings.toml import to_toml
+from models.base import registry
+from models.base.errors import UnknownNameError, unknown_name
+from models.base.settings import fields_of, from_dict, option
+from models.catalogue import presets as zoo
+from models.catalogue.installed import find_model, installed
+from models.catalogue.unused_settings import unused_settings
+from models.config.tables import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.sources import vocabulary_sizes
-from models.unused_settings import unused_settings
+from models.storage.about import Facts, read_card, read_facts
 
 KINDS = {
     "preset": "presets",
@@ -175,7 +176,7 @@ def _facts(folder: Path, facts: Facts) -> Iterator[str]:
 
 def _shortlist(folder: Path) -> str:
     """Return the target languages and sizes of a model's lexical shortlists; "" if it has none."""
-    from models.bundle.shortlist import read_sizes
+    from models.storage.shortlist import read_sizes
 
     return "; ".join(
         f"{f'{language}: ' if language else ''}{common:,} common target tokens and at most {own:,} "
@@ -193,8 +194,8 @@ def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:
     """Return the number of parameters, shared ones once, without allocating them."""
     import torch
 
+    from models.base.types import VocabularySizes
     from models.bundle import build
-    from models.types import VocabularySizes
 
     with torch.device("meta"):
         model = build(config, VocabularySizes(*vocabulary))

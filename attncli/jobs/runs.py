@@ -10,18 +10,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.training.config import RunConfig
-from attncli.training.finished import finished_run, read_progress, write_finished
-from attncli.training.folder import RunFolder, read_config
-from attncli.training.lock import NAME as LOCK
-from attncli.training.lock import locked
-from attncli.training.metrics import described
+from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
-from models.bundle.about import read_about
-from models.bundle.settings import read_settings
-from models.errors import ModelError, NotFoundError
-from models.files import is_leftover, try_lock, write_errors
-from models.installed import BOX, RUNS, is_bundle
+from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.lock import NAME as LOCK
+from attncli.training.storage.lock import locked
+from attncli.training.storage.run_progress import finished_run, read_progress, write_finished
+from attncli.training.updates.metrics import described
+from models.base.errors import ModelError, NotFoundError
+from models.base.files import is_leftover, try_lock, write_errors
+from models.catalogue.installed import BOX, RUNS, is_bundle
+from models.storage.about import read_about
+from models.storage.settings import read_settings
 
 RunState = Literal["training", "finished", "stopped", "damaged"]
 DEPTH = 4  # levels of folders below ./runs that are searched: runs/compare/dot/seed-1 has 3

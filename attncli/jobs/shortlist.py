@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.corpus import source_target_pairs
+from attncli.data.text.corpus import source_target_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 
@@ -35,9 +35,9 @@ def make(
     the number of pairs done.
     """
     from models.alignment.shortlist import shortlist
-    from models.bundle.settings import SHORTLIST
-    from models.bundle.shortlist import write_shortlists
-    from models.tokenizer import PAD
+    from models.storage.settings import SHORTLIST
+    from models.storage.shortlist import write_shortlists
+    from models.text.tokenizer import PAD
 
     translator = loading.open_translator(folder, options)
     pairs = chain.from_iterable(map(source_target_pairs, corpora))

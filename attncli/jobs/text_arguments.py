@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attncli.documents.registry import COMPRESSED, FORMATS, format_of
-from models.errors import ModelError, NotFoundError
+from models.base.errors import ModelError, NotFoundError
 
 SUFFIXES = (".txt", *COMPRESSED, *(suffix for row in FORMATS.values() for suffix in row.suffixes))
 

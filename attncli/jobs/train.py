@@ -9,10 +9,6 @@ from pathlib import Path
 
 import torch
 
-from attncli.training import estimate, hardware
-from attncli.training.config import RunConfig
-from attncli.training.continuation import can_continue
-from attncli.training.data import Data, Progress, Report
 from attncli.training.distributed.divided_state import joined
 from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
@@ -28,22 +24,33 @@ from attncli.training.events import (
     Scores,
     Stepped,
 )
-from attncli.training.finish import draw_curves, finish
-from attncli.training.finished import finished_run
-from attncli.training.folder import START, RunFolder, claim, store_precision, with_stored_choices
-from attncli.training.initial_model import weights_hash
-from attncli.training.interval import add_update, interval_record
-from attncli.training.lock import locked
-from attncli.training.loop import Evaluate, fit
-from attncli.training.precision import Decision, decided, unmeasured
-from attncli.training.refused import removed_if_refused
-from attncli.training.run import Run, open_run, started
-from attncli.training.samples import save_samples
-from attncli.training.snapshots import save_checkpoint, save_evaluated
+from attncli.training.interfaces import Data, Progress, Report
+from attncli.training.loop.fit import Evaluate, fit
+from attncli.training.loop.log_means import add_update, interval_record
+from attncli.training.run import estimate
+from attncli.training.run.final_model import draw_curves, finish
+from attncli.training.run.initial_model import weights_hash
+from attncli.training.run.raised_limits import can_continue
+from attncli.training.run.run import Run, open_run, started
+from attncli.training.run.samples import save_samples
+from attncli.training.run.snapshots import save_checkpoint, save_evaluated
+from attncli.training.run.validation import check_buildable
+from attncli.training.settings.config import RunConfig
+from attncli.training.settings.precision import Decision, decided, unmeasured
 from attncli.training.sources import training_source
-from attncli.training.state import State
-from attncli.training.validation import check_buildable
-from models.errors import ModelError
+from attncli.training.storage.folder import (
+    START,
+    RunFolder,
+    claim,
+    store_precision,
+    with_stored_choices,
+)
+from attncli.training.storage.lock import locked
+from attncli.training.storage.refused_start import removed_if_refused
+from attncli.training.storage.run_progress import finished_run
+from attncli.training.storage.state import State
+from attncli.training.updates import hardware
+from models.base.errors import ModelError
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
 

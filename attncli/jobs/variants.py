@@ -22,13 +22,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from attncli.jobs.compared import compared_source
-from attncli.training.config import RunConfig, TrainConfig, check
-from attncli.training.encoder_choice import encoder_assignments
-from attncli.training.settings import absolute
-from models import registry, zoo
-from models.config import AttentionConfig, ImageConfig, ModelConfig
-from models.errors import ConfigurationError, unknown_name
-from models.settings import fields_of, merged, overridden
+from attncli.training.run.command_line import absolute
+from attncli.training.run.configuration import check
+from attncli.training.run.encoder_choice import encoder_assignments
+from attncli.training.settings.config import RunConfig, TrainConfig
+from models.base import registry
+from models.base.errors import ConfigurationError, unknown_name
+from models.base.settings import fields_of, merged, overridden
+from models.catalogue import presets as zoo
+from models.config.tables import AttentionConfig, ImageConfig, ModelConfig
 from models.sources import source_of
 
 NONE = "none"

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from attncli.render.width import padded, width
+from attncli.terminal.width import padded, width
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:

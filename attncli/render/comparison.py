@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from attncli.escapes import cell
 from attncli.render.columns import columns
 from attncli.render.comparison_tables import Table, latex, markdown, page
 from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
+from attncli.terminal.escapes import cell
 
 
 class Column(NamedTuple):

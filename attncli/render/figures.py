@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attncli.render.width import is_right_to_left, without_controls
+from attncli.terminal.width import is_right_to_left, without_controls
 
 SHAPES = (3, 11)  # version of matplotlib that supports Arabic shapes and right-to-left text
 FONTS = (  # each letter uses the first font that has it

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.scoring.labels import LabelEvaluation
-from models.errors import ModelError
-from models.files import write_bytes
+from models.base.errors import ModelError
+from models.base.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from attncli.data.links import PairLinks
-from models.types import Link
+from attncli.data.alignments.links import PairLinks
+from models.base.types import Link
 
 
 class AlignmentScores(NamedTuple):

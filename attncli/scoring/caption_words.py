@@ -15,7 +15,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from models.inference.normalise import nfc
+from models.text.normalise import nfc
 
 Words = Sequence[str]  # words of one caption
 References = Sequence[Words]  # reference captions of one image

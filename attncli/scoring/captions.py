@@ -16,7 +16,7 @@ from attncli.scoring import cider_d
 from attncli.scoring import meteor as meteor_program
 from attncli.scoring.caption_words import words
 from attncli.scoring.rouge import coco_rouge_l
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 
 class Bleu(NamedTuple):

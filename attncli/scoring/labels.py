@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from models.inference.normalise import nfc
+from models.text.normalise import nfc
 
 
 class LabelCounts(NamedTuple):

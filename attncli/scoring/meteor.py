@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from attncli.scoring.caption_words import References, Words
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 JAR = Path("meteor", "meteor-1.5.jar")
 OPTIONS = ["-", "-", "-stdio", "-l", "en", "-norm"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.scoring.rouge import rouge_l, rouge_n
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from attncli.tags.parse import Tag, TaggedLine
 from attncli.tags.spans import WeightIndex, WordWeights
 from attncli.tags.words import words
-from models.types import Span
+from models.base.types import Span
 
 NUMBER = re.compile(
     r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE

@@ -15,7 +15,7 @@ from html.entities import html5
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from models.limits import LINE_TAGS
+from models.base.limits import LINE_TAGS
 
 Kind = Literal["text", "open", "close", "void", "placeholder"]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from models.types import Span
+from models.base.types import Span
 
 WordWeights = Sequence[dict[int, float]]  # for each target word: weight by source word
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from attncli.tags.spans import WordWeights
-from models.types import Span
+from models.base.types import Span
 
 LITTLE = 0.01  # weights below this are left out
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from models.types import Span
+from models.base.types import Span
 
 UNSPACED = re.compile(  # Thai to Khmer, kana, Han
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"

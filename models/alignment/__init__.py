@@ -18,8 +18,8 @@ from models.alignment.links import Links
 from models.alignment.score import GoldLinks, diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
 from models.alignment.tune import Agreement, Trial, agree, mutual_trials, trials, tune
-from models.config import AlignConfig
-from models.types import Link
+from models.base.types import Link
+from models.config.tables import AlignConfig
 
 __all__ = [
     "Agreement",

@@ -27,14 +27,14 @@ from models.alignment.encoded import (
 from models.alignment.links import Links, extract
 from models.alignment.statistical import link_probabilities, mixed, turned
 from models.alignment.symmetrise import symmetrise
-from models.alignment.units import Units
 from models.alignment.weights import attention_shape, every_head, pooled, teacher_forced_weights
-from models.bundle.statistical import StatisticalTables
-from models.config import MAX_BATCH_TOKENS, AlignConfig
-from models.errors import ConfigurationError
+from models.base.errors import ConfigurationError
+from models.base.types import Translation
+from models.config.tables import MAX_BATCH_TOKENS, AlignConfig
 from models.inference.translator import Translator
-from models.languages import parse_direction
-from models.types import Translation
+from models.storage.statistical import StatisticalTables
+from models.text.languages import parse_direction
+from models.text.units import Units
 
 NO_LINKS: Links = frozenset()
 

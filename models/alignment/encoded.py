@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from models.alignment.units import Units, units
-from models.config import AlignConfig
-from models.inference.batching import length_batches, pad_pairs
-from models.inference.normalise import composed, with_single_spaces, with_straight_apostrophes
+from models.base.types import Batch, Translation
+from models.config.tables import AlignConfig
+from models.inference.search.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
-from models.tokenizer import END, Tokenizer
-from models.types import Batch, Translation
+from models.text.normalise import composed, with_single_spaces, with_straight_apostrophes
+from models.text.tokenizer import END, Tokenizer
+from models.text.units import Units, units
 
 ALL_HEADS = 4  # divisor of the batch size where the weights of all layers and heads are stored
 

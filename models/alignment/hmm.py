@@ -19,7 +19,7 @@ from torch import Tensor
 
 from models.alignment.chain import NULL, Posterior, forward_backward, steps_of, widths
 from models.alignment.word_pairs import Group, WordPairs
-from models.bundle.statistical import MAX_WORDS
+from models.storage.statistical import MAX_WORDS
 
 ALPHA = 0.01  # prior count of each entry of the lexicon
 DIAGONAL = 4.0  # strength of Model 1's preference for the diagonal

@@ -18,7 +18,7 @@ from models.alignment.links import Links
 from models.alignment.statistical import LIKELY
 from models.alignment.symmetrise import symmetrise
 from models.alignment.word_pairs import Group, word_pairs
-from models.bundle.statistical import MAX_WORDS, HmmTables, StatisticalTables
+from models.storage.statistical import MAX_WORDS, HmmTables, StatisticalTables
 
 MODEL1 = 5  # iterations of Model 1
 HMM = 4  # iterations of the hidden Markov models

@@ -16,9 +16,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from models.config import AlignConfig
-from models.errors import unknown_name
-from models.types import Link
+from models.base.errors import unknown_name
+from models.base.types import Link
+from models.config.tables import AlignConfig
 
 Links = frozenset[Link]
 

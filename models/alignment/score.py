@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import NamedTuple
 
-from models.types import Link
+from models.base.types import Link
 
 
 class GoldLinks(NamedTuple):

@@ -19,11 +19,11 @@ from torch import Tensor
 
 from models.alignment.encoded import Encoded, as_batch, batched, encode
 from models.alignment.weights import teacher_forced_weights
-from models.bundle.shortlist import Shortlist
-from models.config import MAX_BATCH_TOKENS, SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
-from models.inference.batching import windows
+from models.config.tables import MAX_BATCH_TOKENS, SHORTLIST_COMMON, SHORTLIST_PER_TOKEN
+from models.inference.search.batching import windows
 from models.inference.translator import Translator
-from models.tokenizer import END, PAD, Tokenizer
+from models.storage.shortlist import Shortlist
+from models.text.tokenizer import END, PAD, Tokenizer
 
 LEAST = 0.02  # weight that counts
 WINDOW = 5000  # sentence pairs whose counts are added at a time

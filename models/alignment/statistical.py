@@ -16,7 +16,7 @@ from torch import Tensor
 from models.alignment.chain import forward_backward, steps_of, widths
 from models.alignment.hmm import SMALLEST
 from models.alignment.word_pairs import normalised, same_lengths
-from models.bundle.statistical import MAX_WORDS, HmmTables, StatisticalTables
+from models.storage.statistical import MAX_WORDS, HmmTables, StatisticalTables
 
 LIKELY = 1e-4  # probability of a pair of words, in either direction, that is stored
 

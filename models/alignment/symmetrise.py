@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from models.alignment.links import Links
-from models.config import SYMMETRISE, AlignConfig
-from models.errors import unknown_name
-from models.settings import limits_of, within
-from models.types import Link
+from models.base.errors import unknown_name
+from models.base.settings import limits_of, within
+from models.base.types import Link
+from models.config.tables import SYMMETRISE, AlignConfig
 
 METHODS = SYMMETRISE
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]

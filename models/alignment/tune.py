@@ -22,8 +22,8 @@ from models.alignment.links import EXTRACTS, THRESHOLDED, least, mutual, strengt
 from models.alignment.score import GoldLinks
 from models.alignment.tuning_weights import tuning_weights
 from models.alignment.weights import UnitWeights, attention_shape
-from models.config import AlignConfig
-from models.errors import InputError
+from models.base.errors import InputError
+from models.config.tables import AlignConfig
 from models.inference.translator import Translator
 
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)

@@ -13,7 +13,7 @@ from models.alignment.encoded import ALL_HEADS, as_batch, batched, both_units, e
 from models.alignment.score import GoldLinks
 from models.alignment.statistical import link_probabilities, mixed
 from models.alignment.weights import UnitWeights, every_head, pooled, shifted
-from models.config import MAX_BATCH_TOKENS
+from models.config.tables import MAX_BATCH_TOKENS
 from models.inference.translator import Translator
 
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment.units import Units
-from models.config import AlignConfig
+from models.base.errors import ConfigurationError
+from models.base.types import Batch
+from models.config.tables import AlignConfig
 from models.decoders.base import Decoder
-from models.errors import ConfigurationError
-from models.loss import LossSum
-from models.model import EncoderDecoder, TeacherForcingOutput
-from models.types import Batch
+from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.losses.losses import LossSum
+from models.text.units import Units
 
 
 class UnitWeights(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.bundle.statistical import MAX_WORDS  # longer sentence pairs have no links
+from models.storage.statistical import MAX_WORDS  # longer sentence pairs have no links
 
 MARKS = re.compile(r"^\W+|\W+$")
 CELLS = 2**20  # of one group

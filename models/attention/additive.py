@@ -10,12 +10,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.attention.additive_energy import AdditiveEnergy
 from models.attention.base import History, Score
 from models.attention.search_keys import SearchKeys
-from models.config import AttentionConfig
-from models.deferred import DeferredLinear
-from models.linear import Linear
+from models.config.tables import AttentionConfig
+from models.numerics.additive_energy import AdditiveEnergy
+from models.numerics.deferred import DeferredLinear
+from models.numerics.linear import Linear
 
 
 class Additive(Score):

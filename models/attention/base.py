@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.config import AttentionConfig
-from models.errors import ConfigurationError, InputError
-from models.registry import find
-from models.settings import check_limits
-from models.types import AttentionOutput, Memory
+from models.base.errors import ConfigurationError, InputError
+from models.base.registry import find
+from models.base.settings import check_limits
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import AttentionConfig
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
 SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
@@ -79,7 +79,8 @@ class Score(nn.Module):
     def prepare_steps(self, keys: Tensor) -> Any:
         """Prepare the keys for many steps without gradients; more may be computed in advance.
 
-        The result is a tensor (B, S, ..), or has `select` and `joined`; see models/join.py.
+        The result is a tensor (B, S, ..), or has `select` and `joined`; see
+        models/numerics/join.py.
         """
         return keys
 

@@ -6,8 +6,8 @@ score(s, h) = v^T tanh(W [s; h])         Luong, Pham and Manning 2015, section 3
 from __future__ import annotations
 
 from models.attention.additive import Additive
-from models.config import AttentionConfig
-from models.linear import Linear
+from models.config.tables import AttentionConfig
+from models.numerics.linear import Linear
 
 
 class Concat(Additive):

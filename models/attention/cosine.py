@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from models.attention.base import Score
-from models.config import AttentionConfig
-from models.deferred import DeferredLinear
-from models.linear import Linear
+from models.config.tables import AttentionConfig
+from models.numerics.deferred import DeferredLinear
+from models.numerics.linear import Linear
 
 FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.join import join
+from models.numerics.join import join
 
 MOST = 16  # queries per row, up to which this is faster than the fused kernel
 FEWEST_PRODUCTS = 400  # per row; torch.bmm computes fewer with a plain loop, three times as slow

@@ -8,10 +8,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.attention.base import Score
-from models.attention.ffn_energy import FeedForwardEnergy
-from models.config import AttentionConfig
-from models.deferred import DeferredLinear
-from models.linear import Linear
+from models.config.tables import AttentionConfig
+from models.numerics.deferred import DeferredLinear
+from models.numerics.ffn_energy import FeedForwardEnergy
+from models.numerics.linear import Linear
 
 
 class FeedForwardScore(Score):

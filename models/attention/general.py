@@ -8,8 +8,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from models.attention.base import Score
-from models.config import AttentionConfig
-from models.linear import Linear
+from models.config.tables import AttentionConfig
+from models.numerics.linear import Linear
 
 
 class General(Score):

@@ -2,8 +2,8 @@
 
 context = value_s,  s ~ Categorical(weights)        Xu et al. 2015, section 4.1
 
-Sampling has no gradient. The score learns by REINFORCE (models.loss) from the log-probability of
-the sampled slot.
+Sampling has no gradient. The score learns by REINFORCE (models.losses.losses) from the
+log-probability of the sampled slot.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from models.attention.base import History, Read
-from models.config import AttentionConfig
-from models.settings import check_limits, limits_of, within
-from models.types import AttentionOutput
+from models.base.settings import check_limits, limits_of, within
+from models.base.types import AttentionOutput
+from models.config.tables import AttentionConfig
 
 TINY = 1e-38
 LOW = 0xFFFFFFFF  # the low 32 bits

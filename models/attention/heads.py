@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention, History, PreparedMemory
-from models.config import AttentionConfig
-from models.deferred import DeferredLinear
-from models.errors import ConfigurationError
-from models.linear import Linear
-from models.types import AttentionOutput, Memory
+from models.base.errors import ConfigurationError
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import AttentionConfig
+from models.numerics.deferred import DeferredLinear
+from models.numerics.linear import Linear
 
 
 def attention(query_size: int, value_size: int, config: AttentionConfig) -> Attention | Heads:

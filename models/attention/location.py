@@ -8,9 +8,9 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.attention.base import Score
-from models.config import AttentionConfig
-from models.errors import InputError
-from models.linear import Linear
+from models.base.errors import InputError
+from models.config.tables import AttentionConfig
+from models.numerics.linear import Linear
 
 
 class Location(Score):

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.additive import Additive
-from models.attention.additive_energy import AdditiveEnergy
 from models.attention.base import History
 from models.attention.search_keys import SearchKeys
-from models.config import AttentionConfig
-from models.errors import ConfigurationError
-from models.linear import Linear
+from models.base.errors import ConfigurationError
+from models.config.tables import AttentionConfig
+from models.numerics.additive_energy import AdditiveEnergy
+from models.numerics.linear import Linear
 
 
 class LocationAware(Additive):

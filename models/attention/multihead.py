@@ -16,9 +16,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from models.attention.base import masked_softmax
 from models.attention.few_queries import KeyValue, attend_few, padding_bias, suits
 from models.attention.prefix import Cache, Prefix
-from models.dropout import Dropout
-from models.errors import ConfigurationError
-from models.linear import Linear
+from models.base.errors import ConfigurationError
+from models.numerics.dropout import Dropout
+from models.numerics.linear import Linear
 
 
 class MultiHead(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from models.attention.base import Read
-from models.types import AttentionOutput
+from models.base.types import AttentionOutput
 
 
 class Soft(Read):

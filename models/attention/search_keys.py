@@ -16,14 +16,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.attention.additive_energy import (
+from models.numerics.additive_energy import (
     CLAMPABLE,
     AdditiveEnergy,
     exponential,
     largest,
     sentence_groups,
 )
-from models.join import join
+from models.numerics.join import join
 
 
 class SearchKeys(NamedTuple):

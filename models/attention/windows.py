@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from models.attention.base import History, Window, WindowOutput
-from models.config import AttentionConfig
-from models.deferred import DeferredLinear
-from models.linear import Linear
+from models.config.tables import AttentionConfig
+from models.numerics.deferred import DeferredLinear
+from models.numerics.linear import Linear
 
 
 class Global(Window):

@@ -18,9 +18,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from models.bundle.settings import FORMAT, read_settings, task_of, write_alignment
     from models.bundle.store import Bundle, build, read, save, sizes_of
-    from models.bundle.weights import fill_from, load_weights, stored_tensors, weights_of
+    from models.storage.settings import FORMAT, read_settings, task_of, write_alignment
+    from models.storage.weights import fill_from, load_weights, stored_tensors, weights_of
 
 __all__ = [
     "FORMAT",
@@ -39,9 +39,9 @@ __all__ = [
 ]
 
 PARTS = {
-    "settings": ("FORMAT", "read_settings", "task_of", "write_alignment"),
-    "store": ("Bundle", "build", "read", "save", "sizes_of"),
-    "weights": ("fill_from", "load_weights", "stored_tensors", "weights_of"),
+    "models.storage.settings": ("FORMAT", "read_settings", "task_of", "write_alignment"),
+    "models.bundle.store": ("Bundle", "build", "read", "save", "sizes_of"),
+    "models.storage.weights": ("fill_from", "load_weights", "stored_tensors", "weights_of"),
 }
 
 
@@ -49,5 +49,5 @@ def __getattr__(name: str) -> Any:
     """Import a name from the module that defines it."""
     for module, names in PARTS.items():
         if name in names:
-            return getattr(importlib.import_module(f"models.bundle.{module}"), name)
+            return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'models.bundle' has no attribute '{name}'")

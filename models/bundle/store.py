@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.bundle.digests import add_digest, check_digests, write_files
-from models.bundle.precision import stored_as
-from models.bundle.settings import (
+from models.base.errors import DamagedError
+from models.base.registry import find, source_name
+from models.base.settings import from_dict, to_dict
+from models.base.types import VocabularySizes
+from models.config.tables import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.sources import vocabulary_sizes
+from models.storage.digests import add_digest, check_digests, write_files
+from models.storage.precision import stored_as
+from models.storage.settings import (
     CARD,
     FORMAT,
     SHORTLIST,
@@ -20,10 +27,10 @@ from models.bundle.settings import (
     read_settings,
     to_text,
 )
-from models.bundle.settings import NAME as CONFIG
-from models.bundle.shortlist import Shortlists, read_shortlists, shortlist_bytes
-from models.bundle.statistical import StatisticalTables, read_statistical, statistical_bytes
-from models.bundle.weights import (
+from models.storage.settings import NAME as CONFIG
+from models.storage.shortlist import Shortlists, read_shortlists, shortlist_bytes
+from models.storage.statistical import StatisticalTables, read_statistical, statistical_bytes
+from models.storage.weights import (
     Unfilled,
     bundle_weights,
     fill,
@@ -31,15 +38,8 @@ from models.bundle.weights import (
     weights_of,
     without_shared,
 )
-from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.errors import DamagedError
-from models.labels import read_tokenizer
-from models.model import EncoderDecoder
-from models.registry import find, source_name
-from models.settings import from_dict, to_dict
-from models.sources import vocabulary_sizes
-from models.tokenizer import Tokenizer
-from models.types import VocabularySizes
+from models.text.labels import read_tokenizer
+from models.text.tokenizer import Tokenizer
 
 
 class Bundle(NamedTuple):
@@ -81,7 +81,7 @@ def save(
     """Write a bundle into an existing folder; each file is written completely or not at all.
 
     weights: precision in which they are stored. about: facts for `attn models`; see
-    models.bundle.about. shared: weights that are not stored, because another bundle in the same
+    models.storage.about. shared: weights that are not stored, because another bundle in the same
     folder has them; a ModelError if its weights differ.
     """
     from safetensors.torch import save as to_bytes

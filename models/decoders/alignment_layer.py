@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import masked_softmax
-from models.linear import Linear
+from models.numerics.linear import Linear
 
 
 class AlignmentLayer(nn.Module):

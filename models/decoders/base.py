@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from torch import Tensor, nn
 
-from models.types import Memory
+from models.base.types import Memory
 
 
 class Selectable(Protocol):

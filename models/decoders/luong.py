@@ -11,16 +11,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.config import ModelConfig
+from models.config.tables import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,
     RecurrentState,
     RecurrentStep,
 )
-from models.deferred import DeferredLinear
-from models.layers import Embedding, tanh
-from models.token_map import EmbeddedTokens, TokenMap
+from models.layers.blocks import Embedding, tanh
+from models.numerics.deferred import DeferredLinear
+from models.numerics.token_map import EmbeddedTokens, TokenMap
 
 
 class LuongDecoder(RecurrentDecoder):

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.config import ModelConfig
+from models.base.registry import find
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
-from models.dropout import Dropout
+from models.numerics.dropout import Dropout
 from models.pooling.base import Pooling
-from models.registry import find
-from models.types import AttentionOutput, Memory
 
 
 class Pooled(NamedTuple):

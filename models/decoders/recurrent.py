@@ -15,15 +15,15 @@ from torch import Tensor
 from models.attention.base import Attention, History
 from models.attention.heads import Heads, HeadsHistory, attention
 from models.attention.read import Soft
-from models.cells import Bridge, Recurrence
-from models.config import ModelConfig
+from models.base.errors import ConfigurationError
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
-from models.dropout import Dropout
-from models.errors import ConfigurationError
-from models.layers import Embedding
-from models.linear import linear
-from models.token_map import EmbeddedTokens, TokenMap
-from models.types import AttentionOutput, Memory
+from models.layers.blocks import Embedding
+from models.layers.cells import Bridge, Recurrence
+from models.numerics.dropout import Dropout
+from models.numerics.linear import linear
+from models.numerics.token_map import EmbeddedTokens, TokenMap
 
 
 class RecurrentMemory(NamedTuple):

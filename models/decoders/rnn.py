@@ -11,18 +11,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.config import ModelConfig
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,
     RecurrentState,
     RecurrentStep,
 )
-from models.deferred import DeferredLinear
-from models.layers import Embedding
-from models.linear import Linear
-from models.token_map import EmbeddedTokens, TokenMap
-from models.types import AttentionOutput, Memory
+from models.layers.blocks import Embedding
+from models.numerics.deferred import DeferredLinear
+from models.numerics.linear import Linear
+from models.numerics.token_map import EmbeddedTokens, TokenMap
 
 
 class RnnDecoder(RecurrentDecoder):

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from models.attention.few_queries import KeyValue
 from models.attention.multihead import CrossAttention, SelfAttention
 from models.attention.prefix import Cache, Prefix
-from models.config import ModelConfig
+from models.base.types import Memory
+from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
 from models.decoders.beam_state import BeamState
-from models.dropout import Dropout
-from models.layers import Embedding, FeedForward, positions
-from models.types import Memory
+from models.layers.blocks import Embedding, FeedForward, positions
+from models.numerics.dropout import Dropout
 
 
 class TransformerMemory(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.config import ImageConfig
+from models.config.tables import ImageConfig
 
 
 class Normalisation(NamedTuple):

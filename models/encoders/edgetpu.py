@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-from models.config import ImageConfig
+from models.base.errors import DamagedError, unknown_name
+from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
 from models.encoders.shipped import shipped_network
-from models.errors import DamagedError, unknown_name
 
 LAYERS = ("expand", "depthwise", "project")
 

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from models.config import ImageConfig, ModelConfig
-from models.dropout import Dropout
+from models.base.errors import ConfigurationError, unknown_name
+from models.base.registry import find, names
+from models.base.types import Memory
+from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
-from models.encoders.image_labels import ImageLabels
 from models.encoders.pretrained import PretrainedEncoder
+from models.encoders.shipped import shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES
-from models.errors import unknown_name
-from models.registry import find, names
-from models.types import Memory
+from models.images.labels import ImageLabels, quantised
+from models.numerics.dropout import Dropout
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
-PREPROCESSING = 2  # version of the preprocessing in models.images; part of the cache key
+PREPROCESSING = 2  # version of the preprocessing in models.images.opening; part of the cache key
 
 
 class ImageEncoder(PretrainedEncoder):
@@ -69,7 +71,7 @@ class ImageEncoder(PretrainedEncoder):
         if self.config.weights != "none":
             self.body.load(self.config.weights)
             if self.labels is not None:
-                self.labels.load(self.config.weights)
+                load_classifier(self.labels, self.config.weights)
 
     def train(self, mode: bool = True) -> ImageEncoder:
         """Set training mode; the image network stays in evaluation mode."""
@@ -96,6 +98,24 @@ class ImageEncoder(PretrainedEncoder):
             # one mask for all cells, because a mean over cells would average out a mask per cell
             values = values * self.feature_dropout(values.new_ones(len(values), 1, self.value_size))
         return Memory(values, mask, cell_mean(values, mask), self.grid, tokens=tokens)
+
+
+@torch.no_grad()
+def load_classifier(labels: ImageLabels, weights: str) -> None:
+    """Load the classifier of labels: from an npz file or its folder, or the shipped captioner's."""
+    if weights not in ("", "DEFAULT"):
+        weight, bias = quantised(Path(weights))
+    elif stored := shipped_tensors("encoder.labels."):
+        weight, bias = stored["weight"], stored["bias"]
+    else:
+        raise ConfigurationError(
+            "model.image.labels with the image network of the shipped captioner, which has no "
+            "classifier",
+            "weights with a classifier",
+            "give mobilenet_edgetpu_uint8.npz with --encoder-weights",
+        )
+    labels.weight.copy_(weight)
+    labels.bias.copy_(bias)
 
 
 def cell_mean(values: Tensor, mask: Tensor) -> Tensor:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.dropout import Dropout
+from models.base.errors import InputError
+from models.base.types import Memory
+from models.config.tables import ModelConfig
 from models.encoders.image import ImageEncoder
 from models.encoders.transformer import EncoderLayer
-from models.errors import InputError
-from models.linear import Linear
-from models.types import Memory
+from models.numerics.dropout import Dropout
+from models.numerics.linear import Linear
 
 
 class ImageTransformerEncoder(ImageEncoder):

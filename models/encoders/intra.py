@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.additive import Additive
-from models.config import AttentionConfig, ModelConfig
-from models.dropout import Dropout
-from models.layers import Embedding
-from models.types import Memory
+from models.base.types import Memory
+from models.config.tables import AttentionConfig, ModelConfig
+from models.layers.blocks import Embedding
+from models.numerics.dropout import Dropout
 
 CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
 

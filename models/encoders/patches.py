@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pixel_unshuffle
 
-from models.config import ImageConfig
+from models.base.errors import ConfigurationError
+from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
-from models.errors import ConfigurationError
 
 SIZE = 8  # default side of a patch in pixels
 

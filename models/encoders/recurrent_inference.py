@@ -1,7 +1,8 @@
 """GRU and LSTM layers over a batch of padded sentences in inference, with the products of oneDNN.
 
-torch computes them with MKL (see models/linear.py). For one sentence, its loop is the faster one.
-GRU and LSTM are those of models/cells.py; torch stacks the gates of an LSTM as i, f, g, o.
+torch computes them with MKL (see models/numerics/linear.py). For one sentence, its loop is the
+faster one. GRU and LSTM are those of models/layers/cells.py; torch stacks the gates of an LSTM as
+i, f, g, o.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from models.cells import next_gru_state
-from models.layers import tanh
-from models.linear import linear, prefers_onednn
-from models.packed import PackedMap
-from models.products import suits as pays
+from models.layers.blocks import tanh
+from models.layers.cells import next_gru_state
+from models.numerics.linear import linear, prefers_onednn
+from models.numerics.packed import PackedMap
+from models.numerics.products import suits as pays
 
 States = tuple[Tensor, ...]  # hidden state, and the memory cell of an LSTM; (B, H) each
 

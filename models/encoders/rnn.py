@@ -8,11 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.dropout import Dropout
+from models.base.types import Memory
+from models.config.tables import ModelConfig
 from models.encoders.padded_rnn import CELLS
-from models.layers import Embedding
-from models.types import Memory
+from models.layers.blocks import Embedding
+from models.numerics.dropout import Dropout
 
 
 class RnnEncoder(nn.Module):

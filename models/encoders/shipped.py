@@ -6,8 +6,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from models.errors import NotFoundError
-from models.installed import BOX, DEFAULTS, is_bundle
+from models.base.errors import NotFoundError
+from models.catalogue.installed import BOX, DEFAULTS, is_bundle
 from models.sources.image import ImageSource
 
 PREFIX = ImageSource.shared_weights  # of the names of an image network's weights in a bundle
@@ -32,9 +32,9 @@ def shipped_network() -> dict[str, Tensor]:
 
 def shipped_tensors(prefix: str) -> dict[str, Tensor]:
     """Return the shipped captioner's weights whose names begin with a prefix, which is removed."""
-    from models.bundle.digests import check_digests
-    from models.bundle.settings import WEIGHTS
-    from models.bundle.weights import read_tensors
+    from models.storage.digests import check_digests
+    from models.storage.settings import WEIGHTS
+    from models.storage.weights import read_tensors
 
     folder = shipped_captioner()
     found = read_tensors(folder / WEIGHTS, lambda name: name.startswith(prefix))

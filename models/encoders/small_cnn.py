@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from models.config import ImageConfig
+from models.base.errors import ConfigurationError
+from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation, Usual
 from models.encoders.edgetpu import Convolution
-from models.errors import ConfigurationError
 
 CHANNELS = (32, 48, 64)
 

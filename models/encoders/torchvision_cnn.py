@@ -9,10 +9,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from models.config import ImageConfig
+from models.base.errors import DamagedError, NotFoundError, unknown_name
+from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
 from models.encoders.torchvision_import import torchvision_models
-from models.errors import DamagedError, NotFoundError, unknown_name
 
 FAMILIES = (
     "resnet",

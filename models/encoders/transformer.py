@@ -9,10 +9,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.attention.multihead import SelfAttention
-from models.config import ModelConfig
-from models.dropout import Dropout
-from models.layers import Embedding, FeedForward, positions
-from models.types import Memory
+from models.base.types import Memory
+from models.config.tables import ModelConfig
+from models.layers.blocks import Embedding, FeedForward, positions
+from models.numerics.dropout import Dropout
 
 
 class TransformerEncoder(nn.Module):

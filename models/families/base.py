@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from models.config import ModelConfig
+from models.base.errors import ConfigurationError
+from models.base.registry import find
+from models.base.settings import limits_of, within
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
-from models.errors import ConfigurationError
-from models.layers import Embedding
-from models.registry import find
-from models.settings import limits_of, within
-from models.types import VocabularySizes
+from models.layers.blocks import Embedding
 
 SETTING = "model.encoder_attention"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from models.config import ModelConfig
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig
 from models.decoders.show_attend_tell import ShowAttendTellDecoder
 from models.encoders.image import ImageEncoder
-from models.layers import Embedding
-from models.model import EncoderDecoder, Output
-from models.types import VocabularySizes
+from models.families.encoder_decoder import EncoderDecoder, Output
+from models.layers.blocks import Embedding
 
 
 class ShowAttendTell(EncoderDecoder):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from models.config import ModelConfig
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image_transformer import ImageTransformerEncoder
+from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.transformer import initialise, refuse_attention_settings
-from models.layers import Embedding
-from models.model import EncoderDecoder, Output
-from models.types import VocabularySizes
+from models.layers.blocks import Embedding
 
 
 class CaptionerTransformer(EncoderDecoder):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from models.config import ModelConfig
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig
 from models.decoders.pooling import PoolingDecoder
 from models.encoders.transformer import TransformerEncoder
 from models.families.base import recurrent_encoder, source_embedding
+from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.transformer import initialise
-from models.model import EncoderDecoder, Output
-from models.types import VocabularySizes
 
 
 class RecurrentClassifier(EncoderDecoder):

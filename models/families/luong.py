@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from models.config import ModelConfig
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig
 from models.decoders.luong import LuongDecoder
 from models.families.base import embeddings, recurrent_encoder
-from models.model import EncoderDecoder, Output
-from models.types import VocabularySizes
+from models.families.encoder_decoder import EncoderDecoder, Output
 
 
 class Luong(EncoderDecoder):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from torch import nn
 
-from models.config import AttentionConfig, ModelConfig
+from models.base.errors import ConfigurationError
+from models.base.types import VocabularySizes
+from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.pretrained import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder
-from models.errors import ConfigurationError
 from models.families.base import embeddings
-from models.model import EncoderDecoder, Output
-from models.types import VocabularySizes
+from models.families.encoder_decoder import EncoderDecoder, Output
 
 
 class Transformer(EncoderDecoder):

@@ -12,22 +12,22 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from models.config import BATCH_IMAGES, SearchConfig
+from models.base.errors import ConfigurationError
+from models.base.types import Hypothesis, Memory
+from models.config.tables import BATCH_IMAGES, SearchConfig
 from models.encoders.image import ImageEncoder
-from models.errors import ConfigurationError
-from models.images import rgb_tensor, to_square, to_tensor
-from models.inference.batching import pad, teacher_forcing_batch, windows
-from models.inference.hypotheses import Finished, caption_limit
-from models.inference.minimum_bayes_risk import candidate_search
+from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.images.opening import rgb_tensor, to_square, to_tensor
+from models.images.views import ONE_SIZE, VIEWS, View
 from models.inference.parts import in_parts
-from models.inference.search import search
+from models.inference.search.batching import pad, teacher_forcing_batch, windows
+from models.inference.search.beam import search
+from models.inference.search.hypotheses import Finished, caption_limit
+from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TorchModel
 from models.inference.views import ViewFeatures, joined
-from models.model import EncoderDecoder, TeacherForcingOutput
-from models.packed import PackedWeights
-from models.tokenizer import END, SPACE
-from models.types import Hypothesis, Memory
-from models.views import ONE_SIZE, VIEWS, View
+from models.numerics.packed import PackedWeights
+from models.text.tokenizer import END, SPACE
 
 NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
@@ -129,7 +129,7 @@ class Captioner(TorchModel):
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
 
     def view_features(self, images: Sequence[ImageInput], count: int) -> list[ViewFeatures]:
-        """Return features of the first `count` views of images; see models/views.py.
+        """Return features of the first `count` views of images; see models/images/views.py.
 
         Pixels and features have one view. Raises ConfigurationError if the model cannot read a
         view.

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment.units import units
-from models.config import MAX_BATCH_TOKENS
-from models.errors import InputError
-from models.inference.batching import in_order, length_batches, pad, windows
+from models.base.errors import InputError
+from models.base.types import Classification, LabelProbability, WordWeight
+from models.config.tables import MAX_BATCH_TOKENS
+from models.inference.search.batching import in_order, length_batches, pad, windows
 from models.inference.trained import TorchModel
-from models.labels import LabelTokenizer
-from models.tokenizer import START
-from models.types import Classification, LabelProbability, WordWeight
+from models.text.labels import LabelTokenizer
+from models.text.tokenizer import START
+from models.text.units import units
 
 WINDOW = 2000  # texts that are read ahead and batched by length
 

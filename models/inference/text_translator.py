@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from models.config import (
+from models.base.errors import ConfigurationError, InputError
+from models.base.types import EMPTY, Translation
+from models.config.tables import (
     MAX_BATCH_TOKENS,
     AlignConfig,
     ModelConfig,
     SearchConfig,
     TokenizerConfig,
 )
-from models.errors import ConfigurationError, InputError
-from models.inference.batching import in_order, length_batches, windows
-from models.inference.glossary import Glossary
-from models.inference.hypotheses import Finished, beam_width
-from models.inference.minimum_bayes_risk import candidate_search
+from models.inference.search.batching import in_order, length_batches, windows
+from models.inference.search.hypotheses import Finished, beam_width
+from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TrainedModel
-from models.languages import check_direction, is_zero_shot
-from models.tokenizer import Tokenizer
-from models.types import EMPTY, Translation
+from models.text.glossary import Glossary
+from models.text.languages import check_direction, is_zero_shot, pivot
+from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,6 +47,7 @@ class TextTranslator(TrainedModel):
     """A trained text model ready for use: texts in, translations with scores out."""
 
     to = ""  # target language of a multilingual model; see `for_direction`
+    through = ""  # language between source and target, for a direction without training data
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     tokenizer_config: TokenizerConfig
     alignment: AlignConfig
@@ -125,11 +127,13 @@ class TextTranslator(TrainedModel):
     def for_direction(self, to: str = "", source: str = "") -> Self:
         """Return this model with a fixed target language, so that `to` need not be given again.
 
-        source: language of the sources, only checked. Raises ModelError for an unknown language, a
-        missing `to`, and for any language if the model has a single direction.
+        source: language of the sources. If the training data had no pairs of the direction, texts
+        are translated through a third language where that is possible. Raises ModelError for an
+        unknown language, a missing `to`, and for any language if the model has a single direction.
         """
         other = copy.copy(self)
         other.to = check_direction(self.tokenizer_config, to or self.to, source)
+        other.through = pivot(self.tokenizer_config, source, other.to)
         return other
 
     def is_zero_shot(self, source: str = "") -> bool:
@@ -203,6 +207,8 @@ class TextTranslator(TrainedModel):
         for group in windows(zip(texts, targets, strict=False), window):
             sources = self._encoded(group, first=done + 1)
             report = partial(_report, on_batch, done)
+            if self.through:
+                sources = self._in_pivot(sources, config, max_batch_tokens)
             yield from in_order(self._translated(sources, config, max_batch_tokens, report))
             done += len(group)
 
@@ -223,6 +229,24 @@ class TextTranslator(TrainedModel):
                 )
             sources.append(EncodedText(text, languages[to], ids))
         return sources
+
+    def _in_pivot(
+        self, sources: Sequence[EncodedText], config: SearchConfig, max_batch_tokens: int
+    ) -> list[EncodedText]:
+        """Return the sources with the ids of their translations into the language `through`."""
+        first = copy.copy(self)
+        first.to, first.through, first.glossary = self.through, "", None
+        config = replace(config, nbest=1)
+        texts = [source.text for source in sources]
+        found = first.translate(texts, search=config, max_batch_tokens=max_batch_tokens)
+        again = [
+            (each.hypotheses[0].text, source.to)
+            for each, source in zip(found, sources, strict=True)
+        ]
+        encoded = self._encoded(again, first=1)
+        return [
+            source._replace(ids=each.ids) for source, each in zip(sources, encoded, strict=True)
+        ]
 
     def _translated(
         self,

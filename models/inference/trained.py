@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from models.config import ModelConfig, SearchConfig
-from models.inference.minimum_bayes_risk import by_expected_similarity
+from models.base.types import Hypothesis
+from models.config.tables import ModelConfig, SearchConfig
+from models.inference.search.minimum_bayes_risk import by_expected_similarity
 from models.sources import check_source
-from models.tokenizer import Tokenizer
-from models.types import Hypothesis
+from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
     from models.bundle import Bundle
-    from models.inference.hypotheses import Finished
-    from models.model import EncoderDecoder
+    from models.families.encoder_decoder import EncoderDecoder
+    from models.inference.search.hypotheses import Finished
 
 
 class TrainedModel:
@@ -71,7 +71,7 @@ class TorchModel(TrainedModel):
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
         """Read the model of a bundle folder; a ModelError if it reads another kind of input."""
         from models.bundle import read
-        from models.bundle.settings import family_of, read_settings
+        from models.storage.settings import family_of, read_settings
 
         folder = Path(folder)
         check_source(family_of(read_settings(folder)), cls.source, folder.name)

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
+from models.base.errors import ConfigurationError
+from models.base.types import Memory
 from models.bundle import Bundle
-from models.bundle.shortlist import Shortlist
-from models.config import SearchConfig
-from models.errors import ConfigurationError
-from models.inference import rounded_output
-from models.inference.backend import Backend
-from models.inference.batching import pad
-from models.inference.constrained import constrained_search, with_phrases
-from models.inference.hypotheses import Finished, length_limit
-from models.inference.joined_search import JoinedSearch
-from models.inference.search import search
-from models.inference.shortlist import ShortlistBackend, TokensOfColumns
+from models.config.tables import SearchConfig
+from models.inference.search import rounded_output
+from models.inference.search.backend import Backend
+from models.inference.search.batching import pad
+from models.inference.search.beam import search
+from models.inference.search.constrained import constrained_search, with_phrases
+from models.inference.search.hypotheses import Finished, length_limit
+from models.inference.search.joined_search import JoinedSearch
+from models.inference.search.shortlist import ShortlistBackend, TokensOfColumns
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
-from models.packed import PackedWeights, packed_weights
-from models.types import Memory
+from models.numerics.packed import PackedWeights, packed_weights
+from models.storage.shortlist import Shortlist
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,7 +56,7 @@ class Translator(TorchModel, TextTranslator):
         """Return this model with an output layer in bf16 for search; the weights are shared.
 
         The model must be on a processor for which `has_fast_bf16` is true; see
-        models/inference/rounded_output.py. Raises ConfigurationError if the default search settings
+        search/rounded_output.py. Raises ConfigurationError if the default search settings
         are for samples or a shortlist.
         """
         rounded_output.check_search(self.search)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.types import Memory
+from models.base.types import Memory
 
 
 class ViewFeatures(NamedTuple):

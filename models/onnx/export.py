@@ -18,21 +18,21 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from models.base.errors import ConfigurationError
+from models.base.files import check_new_folder, write_new_folder
+from models.base.places import imported
 from models.bundle import Bundle, read
-from models.bundle.settings import CARD
-from models.bundle.settings import NAME as CONFIG
 from models.encoders.intra import IntraEncoder
-from models.errors import ConfigurationError
-from models.files import check_new_folder, write_new_folder
-from models.inference.engines import ExportPrecision
-from models.model import EncoderDecoder
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.ctranslate2.engines import ExportPrecision
 from models.onnx.graphs import MEMORY, NEXT, STATE, EncoderGraph, StepGraph, WholeGraph
 from models.onnx.inputs import GraphInputs
 from models.onnx.recurrence import with_onnx_recurrence
 from models.onnx.trace import Traced, check_packages, traced
-from models.places import imported
 from models.sources import source_of
-from models.tokenizer import END, NEVER_OUTPUT, PAD, START, UNKNOWN
+from models.storage.settings import CARD
+from models.storage.settings import NAME as CONFIG
+from models.text.tokenizer import END, NEVER_OUTPUT, PAD, START, UNKNOWN
 
 FORMAT = 1
 

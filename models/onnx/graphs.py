@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.model import EncoderDecoder
+from models.base.types import DecodingStep
+from models.families.encoder_decoder import EncoderDecoder
 from models.onnx.inputs import GraphInputs
 from models.onnx.state import named_tensors, with_tensors
-from models.tokenizer import START
-from models.types import DecodingStep
+from models.text.tokenizer import START
 
 MEMORY, STATE, NEXT = "memory", "state", "next"  # prefixes of the names of tensors
 

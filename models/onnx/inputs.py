@@ -11,16 +11,16 @@ from typing import Any, ClassVar, cast
 import torch
 from torch import Tensor
 
+from models.base.limits import OUTPUT_TOKENS
+from models.base.types import Memory
 from models.bundle import Bundle
-from models.config import ModelConfig
+from models.config.tables import ModelConfig
 from models.encoders.image import ImageEncoder
-from models.inference.hypotheses import caption_limit
-from models.inference.normalise import REPLACEMENTS
-from models.labels import LABELS
-from models.limits import OUTPUT_TOKENS
-from models.model import EncoderDecoder
-from models.tokenizer import END
-from models.types import Memory
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.hypotheses import caption_limit
+from models.text.labels import LABELS
+from models.text.normalise import REPLACEMENTS
+from models.text.tokenizer import END
 
 
 class GraphInputs:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.attention.few_queries import KeyValue
 from models.attention.prefix import Prefix
-from models.errors import ConfigurationError
+from models.base.errors import ConfigurationError
 
 
 def named_tensors(structure: Any, prefix: str) -> dict[str, Tensor]:

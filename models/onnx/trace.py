@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.errors import ConfigurationError, NotFoundError
+from models.base.errors import ConfigurationError, NotFoundError
 from models.onnx.graphs import Graph, Sizes
 
 FIRST, SECOND = Sizes(batch=2, length=5, past=3), Sizes(batch=3, length=7, past=5)

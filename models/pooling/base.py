@@ -8,8 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.types import AttentionOutput, Memory
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import ModelConfig
 
 
 class Pooling(nn.Module):

@@ -6,9 +6,9 @@ c = Attention([->h_S; <-h_1], h)
 from __future__ import annotations
 
 from models.attention.heads import attention
-from models.config import ModelConfig
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import ModelConfig
 from models.pooling.base import Pooling, final_state
-from models.types import AttentionOutput, Memory
 
 
 class FinalState(Pooling):

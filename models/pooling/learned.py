@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from models.attention.heads import attention
-from models.config import ModelConfig
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import ModelConfig
 from models.pooling.base import Pooling
-from models.types import AttentionOutput, Memory
 
 
 class LearnedQuery(Pooling):

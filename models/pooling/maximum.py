@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from models.base.types import AttentionOutput, Memory
 from models.pooling.base import Pooling
-from models.types import AttentionOutput, Memory
 
 
 class Maximum(Pooling):

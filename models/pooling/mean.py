@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from models.base.types import AttentionOutput, Memory
 from models.pooling.base import Pooling
-from models.types import AttentionOutput, Memory
 
 
 class Mean(Pooling):

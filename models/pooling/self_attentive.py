@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention, History
-from models.config import ModelConfig
-from models.linear import Linear
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import ModelConfig
+from models.numerics.linear import Linear
 from models.pooling.base import Pooling
-from models.types import AttentionOutput, Memory
 
 
 class SelfAttentive(Pooling):

@@ -1,4 +1,4 @@
-"""Kinds of input: one class per kind, registered in models.registry under "source".
+"""Kinds of input: one class per kind, registered in models.base.registry under "source".
 
 A family names the kind that it reads in its class body: `source = "image"`; the default is text.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from models.errors import ConfigurationError
-from models.registry import find, source_name
+from models.base.errors import ConfigurationError
+from models.base.registry import find, source_name
+from models.base.types import VocabularySizes
 from models.sources.base import Source
-from models.types import VocabularySizes
 
 __all__ = ["Source", "check_source", "find_source", "source_of", "vocabulary_sizes"]
 

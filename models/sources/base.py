@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from models.errors import ConfigurationError
-from models.places import imported
-from models.types import VocabularySizes
+from models.base.errors import ConfigurationError
+from models.base.places import imported
+from models.base.types import VocabularySizes
 
 
 class Source:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from models.base.types import VocabularySizes
 from models.sources.base import Source
-from models.types import VocabularySizes
 
 
 class ImageSource(Source):
@@ -17,7 +17,7 @@ class ImageSource(Source):
     runner = "models.inference.captioner:Captioner"
     graph_inputs = "models.onnx.inputs:Pixels"
     shared_weights = "encoder.body."
-    ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
+    ensemble = "models.inference.ensemble.captioner:EnsembleCaptioner"
     unused_settings = (
         *("search.max_ratio", "search.max_extra", "search.split_above", "search.shortlist"),
         *("tokenizer.joint", "tokenizer.target_kind"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from models.base.types import VocabularySizes
 from models.sources.base import Source
-from models.types import VocabularySizes
 
 
 class LabelledTextSource(Source):
@@ -16,7 +16,7 @@ class LabelledTextSource(Source):
     ability = "classifies texts"
     runner = "models.inference.classifier:Classifier"
     graph_inputs = "models.onnx.inputs:LabelledTokenIds"
-    ensemble = "models.inference.ensemble_classifier:EnsembleClassifier"
+    ensemble = "models.inference.ensemble.classifier:EnsembleClassifier"
     unused_settings = (
         *("search", "tokenizer.joint", "tokenizer.target_kind"),
         *("model.decoder_layers", "model.tied"),

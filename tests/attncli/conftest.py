@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.training import finish
+from attncli.training.run import final_model as finish
 
 
 @pytest.fixture

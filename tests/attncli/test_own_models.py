@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 COMMANDS = {
-    "attncli": "from attncli import load; import models.errors; print(load.__module__)",
+    "attncli": "from attncli import load; import models.base.errors; print(load.__module__)",
     "the other first": "import models; import attncli",
 }
 

@@ -114,7 +114,7 @@ def run_program(words: list[str], files: tuple[int, int, int]) -> int:
 
 def forked(arguments: list[str], files: tuple[int, int, int]) -> int:
     """Run attn in a fork of this process; return its exit status."""
-    from attncli import app
+    from attncli.shell import app
 
     child = os.fork()
     if child:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from models.installed import BOX
+from models.catalogue.installed import BOX
 from tests.attncli.labels import write_toy
 from tests.docs.pages import MISSING
 from tests.fixtures.before_restructuring import make
@@ -110,7 +110,7 @@ def write_shortlist(bundle: Path) -> None:
     import torch
 
     from models.bundle import read_settings
-    from models.bundle.shortlist import Shortlist, write_shortlists
+    from models.storage.shortlist import Shortlist, write_shortlists
 
     sizes = read_settings(bundle)["vocabulary"]
     every, none = torch.arange(sizes["target"]), torch.zeros(sizes["source"], 1)

@@ -18,8 +18,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from attncli import app
 from attncli.embedded.grammar import generate
+from attncli.shell import app
 from tests.fixtures.before_restructuring import make
 
 RECORDED = Path(make.__file__).parent

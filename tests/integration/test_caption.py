@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attncli import app
+from attncli.shell import app
 from models import load_captioner
-from models.config import SearchConfig
-from models.images import open_image
+from models.config.tables import SearchConfig
+from models.images.opening import open_image
 
 ROOT = Path(__file__).parents[2]
 SHORT = ["--max-caption", "7", "--device", "cpu"]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli import app
+from attncli.shell import app
 from models import load_translator
 from models.bundle import Bundle, build, save, sizes_of
-from models.config import AttentionConfig, SearchConfig, TokenizerConfig
-from models.tokenizer import Tokenizer
-from models.zoo import model_config
+from models.catalogue.presets import model_config
+from models.config.tables import AttentionConfig, SearchConfig, TokenizerConfig
+from models.text.tokenizer import Tokenizer
 
 TEXT = "The old dog sees a small house."
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
 from attncli.embedded.grammar import Pair
-from models.tokenizer import train
-from tests.models.test_languages import CONFIG, multilingual
+from attncli.shell import app
+from models.text.tokenizer import train
+from tests.models.text.test_languages import CONFIG, multilingual
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -54,9 +54,11 @@ def test_translate_to_a_language(run: Run, bundle: str) -> None:
         assert repeated.startswith("attn: line 1: the output repeats ")
 
 
-def test_a_zero_shot_direction_is_reported_once(run: Run, bundle: str) -> None:
+def test_a_direction_without_training_data_is_translated_through_a_third_language(
+    run: Run, bundle: str
+) -> None:
     status, out, err = run("translate", "-m", bundle, "--to", "fr", "--from", "de", text="A\nB\n")
-    assert status == 0 and out.count("\n") == 2 and err.count("zero-shot") == 1
+    assert status == 0 and out.count("\n") == 2 and err.count("translated through en") == 1
 
 
 def test_a_model_of_one_direction_refuses_a_language(run: Run, tiny_bundle: Path) -> None:

@@ -286,7 +286,7 @@ def test_a_real_model_answers_as_in_python_and_imports_nothing_idle(tiny_bundle:
 
     texts = ["The old dog sees a small house.", "A man sleeps.", "The old dog sees a small house."]
     expected = [result.text for result in load_translator(tiny_bundle).translate(texts)]
-    code = "import sys; from attncli.app import run; run(sys.argv[1:]);"
+    code = "import sys; from attncli.shell.app import run; run(sys.argv[1:]);"
     code += "print({'rich', 'sacrebleu', 'matplotlib', 'pygments'} & set(sys.modules))"
     ended = subprocess.run(
         [sys.executable, "-c", code, "translate", "-m", str(tiny_bundle), "--device", "cpu"],

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
-from attncli.training.settings import settings
+from attncli.shell import app
+from attncli.training.run.command_line import settings
 from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run, write_texts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training.settings import ImageOptions, settings
+from attncli.training.run.command_line import ImageOptions, settings
 from tests.attncli.training.small import assert_same, outcome, run
 from tests.attncli.training.small_captions import PATCHES, SMALL, Files, write_images
 from tests.integration.test_train import ended, has, wait_until

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from models.attention.base import History
+from models.base.errors import ModelError
+from models.base.registry import find, names
+from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config import AttentionConfig, ModelConfig
-from models.errors import ModelError
-from models.model import EncoderDecoder
-from models.registry import find, names
-from models.types import VocabularySizes
+from models.config.tables import AttentionConfig, ModelConfig
+from models.families.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, pairs, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}

@@ -8,13 +8,13 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from models.base.registry import source_name
+from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.config import ImageConfig, ModelConfig
-from models.model import EncoderDecoder
-from models.registry import source_name
-from models.tokenizer import END, PAD, START
-from models.types import Batch, VocabularySizes
-from models.zoo import PRESETS, model_config
+from models.catalogue.presets import PRESETS, model_config
+from models.config.tables import ImageConfig, ModelConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.text.tokenizer import END, PAD, START
 
 VOCABULARY = 30
 FIRST_WORD = END + 1

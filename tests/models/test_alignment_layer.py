@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from models.base.types import Batch, VocabularySizes
 from models.bundle import build
+from models.catalogue.presets import model_config
 from models.decoders.transformer import TransformerDecoder
-from models.inference.batching import pad_pairs
+from models.families.encoder_decoder import EncoderDecoder
 from models.inference.ctranslate2.convert import converted
-from models.model import EncoderDecoder
-from models.types import Batch, VocabularySizes
-from models.zoo import model_config
+from models.inference.search.batching import pad_pairs
 
 SIZES = VocabularySizes(30, 30, True)
 CONFIG = replace(model_config("transformer-nano"), alignment_layer=True)

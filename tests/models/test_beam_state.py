@@ -11,9 +11,9 @@ from torch import Tensor
 
 from models.decoders.base import for_beams
 from models.decoders.beam_state import BLOCK, BeamState
-from models.join import join
-from models.model import EncoderDecoder
-from models.tokenizer import START
+from models.families.encoder_decoder import EncoderDecoder
+from models.numerics.join import join
+from models.text.tokenizer import START
 from tests.models.small import VOCABULARY, small_model, sources
 
 

@@ -17,13 +17,13 @@ import torch
 
 from attncli.embedded.grammar import Pair
 from models import load
+from models.base.errors import ModelError
+from models.base.files import write_bytes, write_folder, write_text
+from models.base.types import Batch
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config import SearchConfig, TokenizerConfig
-from models.errors import ModelError
-from models.files import write_bytes, write_folder, write_text
+from models.config.tables import SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
-from models.tokenizer import Tokenizer, train
-from models.types import Batch
+from models.text.tokenizer import Tokenizer, train
 from tests.models.small import pairs, small_config
 
 SEARCH = SearchConfig(beam=3, length_penalty=0.7)

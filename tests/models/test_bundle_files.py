@@ -14,17 +14,17 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models import load, load_translator
+from models.base.errors import ModelError
+from models.base.registry import source_name
 from models.bundle import Bundle, build, read, save, sizes_of, weights_of, write_alignment
-from models.bundle.digests import NAME as SUMS
-from models.bundle.digests import read_digests
-from models.bundle.precision import quantised, restored, stored_as
-from models.bundle.settings import PRECISIONS, Precision, Shared
-from models.config import AlignConfig, SearchConfig, TokenizerConfig
+from models.catalogue.presets import PRESETS, model_config
+from models.config.tables import AlignConfig, SearchConfig, TokenizerConfig
 from models.encoders.pretrained import pretrained_parameters
-from models.errors import ModelError
-from models.registry import source_name
-from models.tokenizer import Tokenizer
-from models.zoo import PRESETS, model_config
+from models.storage.digests import NAME as SUMS
+from models.storage.digests import read_digests
+from models.storage.precision import quantised, restored, stored_as
+from models.storage.settings import PRECISIONS, Precision, Shared
+from models.text.tokenizer import Tokenizer
 from tests.models.small import small_model
 
 NETWORK = Shared("photos", "encoder.body.")
@@ -92,7 +92,7 @@ def test_a_bundle_in_fewer_bits_is_small_and_translates_alike(
 def test_a_model_is_built_within_the_room_of_its_weights(
     preset: str, tiny_tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from models.bundle import weights
+    from models.storage import weights
 
     config = model_config(preset)
     if source_name(config.family) == "image":

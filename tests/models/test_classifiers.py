@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.base.errors import ModelError
+from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.config import AttentionConfig, AttentionLossConfig
-from models.errors import ModelError
-from models.loss import AttentionLoss
-from models.model import EncoderDecoder, TeacherForcingOutput
-from models.tokenizer import START
-from models.types import Batch, VocabularySizes
+from models.config.tables import AttentionConfig, AttentionLossConfig
+from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.losses.losses import AttentionLoss
+from models.text.tokenizer import START
 from tests.models.small import CLASSIFIERS, VOCABULARY, small_config, small_model, sources
 
 LABELS = 5

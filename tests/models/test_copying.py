@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
+from models.base.errors import ModelError
+from models.base.types import Batch, VocabularySizes
 from models.bundle import Bundle, build, read, save
-from models.config import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.copying import Copying, mixture_loss
-from models.encoders.image_labels import LABELS, TOKENS, nouns
-from models.errors import ModelError
+from models.config.tables import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.decoders.copying import Copying, mixture_loss
+from models.encoders.image import ImageEncoder
+from models.families.encoder_decoder import EncoderDecoder
+from models.images.labels import LABELS, TOKENS, ImageLabels, nouns
 from models.inference.captioner import Captioner
-from models.inference.search import search
-from models.model import EncoderDecoder
+from models.inference.search.beam import search
 from models.onnx.export import inputs_of
-from models.tokenizer import PAD, Tokenizer
-from models.types import Batch, VocabularySizes
+from models.text.tokenizer import PAD, Tokenizer
 from tests.models.small import VOCABULARY, pairs, small_config
 
 FEATURES = 1280  # of the last grid
@@ -29,6 +31,12 @@ LABELLED = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, lab
 
 def config() -> ModelConfig:
     return replace(small_config("show-attend-tell-soft-nano"), image=LABELLED)
+
+
+def labels_of(model: EncoderDecoder) -> ImageLabels:
+    """Return the labels of a captioner's encoder."""
+    assert isinstance(model.encoder, ImageEncoder) and model.encoder.labels is not None
+    return model.encoder.labels
 
 
 @cache
@@ -40,11 +48,11 @@ def model() -> EncoderDecoder:
         with torch.no_grad():
             for parameter in made.parameters():
                 parameter.add_(torch.randn_like(parameter), alpha=0.1)
-            labels = made.encoder.labels  # type: ignore[union-attr]
-            labels.noun.copy_(torch.randint(LABELS, (LABELS,)))  # type: ignore[union-attr]
+            labels = labels_of(made)
+            labels.noun.copy_(torch.randint(LABELS, (LABELS,)))
             ids = torch.randint(5, VOCABULARY, (LABELS, TOKENS))
             lengths = torch.randint(1, 4, (LABELS, 1))
-            labels.tokens.copy_(ids.where(torch.arange(TOKENS) < lengths, PAD))  # type: ignore[union-attr]
+            labels.tokens.copy_(ids.where(torch.arange(TOKENS) < lengths, PAD))
     return made.eval()
 
 
@@ -78,7 +86,7 @@ def test_an_image_alone_equals_an_image_in_a_batch() -> None:
     made, given = model(), batch()
     whole = made.log_probs(made.teacher_force(given))
     for row in range(3):
-        alone = given.map(lambda part, row=row: part[row : row + 1])
+        alone = given.map(itemgetter(slice(row, row + 1)))
         found = made.log_probs(made.teacher_force(alone))
         torch.testing.assert_close(found, whole[row : row + 1], atol=1e-4, rtol=1e-4)
 
@@ -158,11 +166,11 @@ def test_labels_need_the_grid_that_their_classifier_reads() -> None:
 def test_a_bundle_keeps_labels_and_their_nouns(tmp_path: Path, tiny_tokenizer: Tokenizer) -> None:
     tokenizer = tiny_tokenizer
     made = build(config(), VocabularySizes(0, len(tokenizer.target), False))
-    made.encoder.labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])  # type: ignore[union-attr,operator]
+    labels_of(made).set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
     save(Bundle(made, tokenizer, TokenizerConfig(), SearchConfig()), tmp_path, weights="int8")
     again = read(tmp_path).model
-    for name, tensor in made.encoder.labels.named_buffers():  # type: ignore[union-attr]
-        assert torch.equal(again.encoder.labels.get_buffer(name), tensor)  # type: ignore[union-attr,operator]
+    for name, tensor in labels_of(made).named_buffers():
+        assert torch.equal(labels_of(again).get_buffer(name), tensor)
     captioner = Captioner.read(tmp_path)
     random = torch.Generator().manual_seed(1)
     [caption] = captioner.caption([torch.rand(1, FEATURES, generator=random)], attention=True)

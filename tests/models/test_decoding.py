@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config import SearchConfig
-from models.inference.hypotheses import Finished
-from models.inference.search import search
-from models.model import EncoderDecoder
-from models.tokenizer import PAD
-from models.types import Batch
+from models.base.types import Batch
+from models.config.tables import SearchConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.beam import search
+from models.inference.search.hypotheses import Finished
+from models.text.tokenizer import PAD
 from tests.models.small import (
     FIRST_WORD,
     TEXT_PRESETS,

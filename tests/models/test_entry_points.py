@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.models import show
-from models import load, registry
+from models import load
 from models.attention.base import Attention
-from models.config import AttentionConfig
-from models.errors import ConfigurationError, ModelError
+from models.base import registry
+from models.base.errors import ConfigurationError, ModelError
+from models.config.tables import AttentionConfig
 
 MODULE = '''
 from models.attention.dot import Dot

@@ -8,8 +8,8 @@ import pytest
 
 from attncli.jobs.installed import verify
 from models import load_translator
-from models.bundle.about import read_card, read_facts
-from models.installed import BOX, Installed, Place, is_bundle
+from models.catalogue.installed import BOX, Installed, Place, is_bundle
+from models.storage.about import read_card, read_facts
 
 SHIPPED = [
     Installed(folder.name, Place("box", BOX)) for folder in BOX.iterdir() if is_bundle(folder)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from models.base.errors import ModelError
+from models.base.registry import TABLES, find, names, source_name
+from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config import ModelConfig
-from models.errors import ModelError
+from models.config.tables import ModelConfig
 from models.families.captioner import ShowAttendTell
-from models.registry import TABLES, find, names, source_name
 from models.sources import check_source, find_source, source_of, vocabulary_sizes
-from models.types import VocabularySizes
 
 
 @pytest.mark.parametrize("family", names("family"))

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.config import AttentionConfig, ModelConfig
+from models.base.errors import ModelError
+from models.base.types import VocabularySizes
+from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
-from models.errors import ModelError
 from models.families.transformer import Transformer
-from models.layers import positions
-from models.types import VocabularySizes
+from models.layers.blocks import positions
 from tests.models.small import pairs, small_config
 
 CONFIG = dataclasses.replace(small_config("transformer-nano"), decoder_layers=3)

@@ -42,9 +42,9 @@ def small_bundle(folder: Path) -> Path:
     """Save a small model with random weights."""
     from attncli.embedded.grammar import generate
     from models.bundle import Bundle, build, save, sizes_of
-    from models.config import SearchConfig, TokenizerConfig
-    from models.tokenizer import train
-    from models.zoo import model_config
+    from models.catalogue.presets import model_config
+    from models.config.tables import SearchConfig, TokenizerConfig
+    from models.text.tokenizer import train
 
     pairs = list(generate(240))
     texts = [pair.source for pair in pairs], [pair.target for pair in pairs]

@@ -15,14 +15,14 @@ from typing import Any
 import numpy
 
 import models
-from attncli.data.features import FeatureCache, RowKind
-from attncli.data.image_index import content_hash
+from attncli.data.images.features import FeatureCache, RowKind
+from attncli.data.images.index import content_hash
 from attncli.data.streams import open_output
 from attncli.documents.document import DocumentOptions, reassemble
 from attncli.documents.registry import FORMATS, read_document
-from models.errors import ModelError
-from models.files import write_bytes, write_folder
-from models.types import Translation
+from models.base.errors import ModelError
+from models.base.files import write_bytes, write_folder
+from models.base.types import Translation
 from tests.attncli.documents.generated import document as made_document
 from tests.fixtures.before_restructuring import make
 from tests.torture.inputs import kinds
@@ -262,7 +262,7 @@ def _line(random: Random) -> bytes:
 
 def _translate_tagged(given: Path, out: Path, random: Random) -> None:
     """Translate with a model of capitals, sometimes with tags."""
-    from attncli.jobs import engines
+    from attncli.tasks.translate import engine as engines
     from tests.upper_model import opened_text_model
 
     engines.open_text_model = opened_text_model  # type: ignore[assignment]
@@ -276,7 +276,7 @@ def _classify(given: Path, out: Path, random: Random) -> None:
 
 
 def _run(command: str, given: Path, out: Path, *options: str) -> None:
-    from attncli import app
+    from attncli.shell import app
 
     status = app.run([command, "-i", str(given), "-o", str(out), *options])
     assert status in (0, 1), status
@@ -285,7 +285,7 @@ def _run(command: str, given: Path, out: Path, *options: str) -> None:
 
 
 def _list_and_prune(run: Path) -> None:
-    from attncli import app
+    from attncli.shell import app
 
     os.dup2(2, 1)  # its tables are no part of the campaign's
     model = (run / "model.safetensors").read_bytes()

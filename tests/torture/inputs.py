@@ -17,13 +17,13 @@ import numpy
 import zstandard
 from PIL import Image
 
-from attncli.data import text_files
-from attncli.data.captions import read_captions
-from attncli.data.external_alignments import read_external_alignments
-from attncli.data.image_index import open_images
-from attncli.data.links import read_links
-from models.errors import ModelError
-from models.images import open_image
+from attncli.data.alignments.external import read_external_alignments
+from attncli.data.alignments.links import read_links
+from attncli.data.images.captions import read_captions
+from attncli.data.images.index import open_images
+from attncli.data.text import text_files
+from models.base.errors import ModelError
+from models.images.opening import open_image
 from tests.torture.mutate import mutate_json
 
 

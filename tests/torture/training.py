@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from models.errors import DamagedError, ModelError
+from models.base.errors import DamagedError, ModelError
 from tests.attncli.training.small import outcome
 from tests.torture.power import power_failures
 from tests.torture.worker import Result, Workers
@@ -67,7 +67,7 @@ class Training:
         import torch
 
         from attncli.jobs.train import train
-        from attncli.training.settings import settings
+        from attncli.training.run.command_line import settings
 
         torch.set_num_threads(1)
         files = [self.place / "train.tsv"], [self.place / "dev.tsv"]
@@ -109,8 +109,8 @@ class Training:
         return self._difference()
 
     def _has_ended(self) -> bool:
-        from attncli.training.finished import finished_run
-        from attncli.training.folder import RunFolder
+        from attncli.training.storage.folder import RunFolder
+        from attncli.training.storage.run_progress import finished_run
 
         return finished_run(RunFolder(self.folder)) is not None
 
@@ -126,7 +126,7 @@ class Training:
 
 def _damage(path: Path, random: Random) -> None:
     """Change a byte of the last checkpoint, if there is a previous one."""
-    from attncli.training.folder import RunFolder
+    from attncli.training.storage.folder import RunFolder
 
     folder = RunFolder(path)
     if folder.checkpoint.exists() and folder.previous.exists():
@@ -139,7 +139,7 @@ def _damage(path: Path, random: Random) -> None:
 def _load(folder: Path) -> None:
     """Load the model of a run folder, if there is one."""
     from models.bundle import read
-    from models.installed import is_bundle
+    from models.catalogue.installed import is_bundle
 
     if is_bundle(folder):
         read(folder)

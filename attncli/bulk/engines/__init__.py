@@ -11,7 +11,7 @@ from typing import Protocol
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Part, Shard
-from models.places import imported
+from models.base.places import imported
 
 Parts = Generator[Part, None, None]
 

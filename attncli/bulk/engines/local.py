@@ -23,8 +23,8 @@ from attncli.bulk.engines.gpus import VISIBLE, gpus
 from attncli.bulk.engines.local_worker import read_frame, write_frame
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Part, Shard, shard_to_bytes
-from models.errors import ResourceError
-from models.processors import processors
+from models.base.errors import ResourceError
+from models.base.processors import processors
 
 WAITING = 4  # parts per worker that may wait to be written
 

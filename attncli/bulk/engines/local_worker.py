@@ -53,8 +53,8 @@ def _receive(frames: queue.SimpleQueue[bytes]) -> None:
 
 
 def _answer_all(frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
-    from attncli import console
     from attncli.bulk.answers import AnsweringWorker
+    from attncli.terminal import console
 
     console.be_quiet()  # remarks about the model would be repeated by each worker
     worker = AnsweringWorker(frames.get().decode())

@@ -18,7 +18,7 @@ from attncli.bulk.answers import AnsweringWorker, part_of
 from attncli.bulk.engines import DEATHS, Parts
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard, shard_to_bytes
-from models.errors import NotFoundError, ResourceError
+from models.base.errors import NotFoundError, ResourceError
 
 AHEAD = 2  # shards that an actor has: one that it processes, one that waits
 SHARE = 0.5  # of the processors, for which the actors ask together

@@ -22,8 +22,8 @@ from attncli.bulk.answers import AnsweringWorker, part_of
 from attncli.bulk.engines import DEATHS, Parts
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard, shard_to_bytes
-from models.errors import NotFoundError, ResourceError
-from models.processors import processors
+from models.base.errors import NotFoundError, ResourceError
+from models.base.processors import processors
 
 GROUPS = 2  # groups of shards under way
 THIS_MACHINE = "local[*]"  # master without any setting

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult
-from models.places import imported
+from models.base.places import imported
 
 INPUTS = {  # name: module:class
     "lines": "attncli.bulk.inputs.lines:Lines",

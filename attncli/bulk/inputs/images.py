@@ -13,8 +13,8 @@ from attncli.bulk.inputs import Cut, ShardReading, rows_of
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard
 from attncli.bulk.tasks import BulkTask
-from attncli.data.image_index import FileRange
-from attncli.data.named_images import ImageFile, named_images
+from attncli.data.images.index import FileRange
+from attncli.data.images.named import ImageFile, named_images
 
 
 class Images:

@@ -17,8 +17,8 @@ from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.lines import Line
-from attncli.escapes import one_cell
 from attncli.render.json import as_json_line
+from attncli.terminal.escapes import one_cell
 
 
 class JsonObjects(Lines):

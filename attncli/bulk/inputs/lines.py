@@ -14,7 +14,7 @@ from attncli.bulk.tasks import BulkTask
 from attncli.data.compression import decompressed
 from attncli.data.lines import Line, decode
 from attncli.data.streams import open_input
-from attncli.data.text_files import byte_lines
+from attncli.data.text.text_files import byte_lines
 
 
 class Lines:

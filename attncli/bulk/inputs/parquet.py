@@ -15,8 +15,8 @@ from attncli.bulk.inputs import Cut, ShardReading
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard
 from attncli.bulk.tasks import BulkTask, RecordResult
-from attncli.escapes import one_cell
-from models.errors import InputError, NotFoundError, unknown_name
+from attncli.terminal.escapes import one_cell
+from models.base.errors import InputError, NotFoundError, unknown_name
 
 
 class Parquet:

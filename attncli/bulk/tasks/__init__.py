@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from attncli.bulk.job import BulkJob
-from models.places import imported
+from models.base.places import imported
 
 TASKS = {  # name: module:class
-    "translate": "attncli.bulk.tasks.translate:TranslateTask",
-    "classify": "attncli.bulk.tasks.classify:ClassifyTask",
-    "caption": "attncli.bulk.tasks.caption:CaptionTask",
-    "align": "attncli.bulk.tasks.align:AlignTask",
+    "translate": "attncli.tasks.translate.bulk:TranslateTask",
+    "classify": "attncli.tasks.classify.bulk:ClassifyTask",
+    "caption": "attncli.tasks.caption.bulk:CaptionTask",
+    "align": "attncli.tasks.align.bulk:AlignTask",
 }
 
 

@@ -16,7 +16,7 @@ from attncli.embedded.grammar import english, french, german
 from attncli.embedded.grammar.draw import draw
 from attncli.embedded.grammar.meaning import Sentence
 from attncli.embedded.grammar.words import Word, linked, written
-from models.errors import ModelError, unknown_name
+from models.base.errors import ModelError, unknown_name
 
 
 class Pair(NamedTuple):

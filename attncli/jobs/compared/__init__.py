@@ -9,14 +9,14 @@ from __future__ import annotations
 from functools import cache
 
 from attncli.jobs.compared.base import ComparedSource
-from models.errors import ConfigurationError
-from models.places import imported
-from models.registry import source_name
+from models.base.errors import ConfigurationError
+from models.base.places import imported
+from models.base.registry import source_name
 
 COMPARED = {  # kind of input (models/sources): module:Class
-    "text": "attncli.jobs.compared.text:ComparedTexts",
-    "image": "attncli.jobs.compared.image:ComparedImages",
-    "labelled_text": "attncli.jobs.compared.labels:ComparedLabels",
+    "text": "attncli.tasks.translate.comparison.runs:ComparedTexts",
+    "image": "attncli.tasks.caption.comparison.runs:ComparedImages",
+    "labelled_text": "attncli.tasks.classify.comparison:ComparedLabels",
 }
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.scoring.comparison import QualityScore
-from attncli.training.settings import ImageOptions, LabelFiles
+from attncli.training.run.command_line import ImageOptions, LabelFiles
 
 if TYPE_CHECKING:
-    from attncli.data.links import PairLinks
-    from attncli.training.config import DataConfig, RunConfig
-    from attncli.training.data import Progress, Report
+    from attncli.data.alignments.links import PairLinks
     from attncli.training.events import FinalModel
+    from attncli.training.interfaces import Progress, Report
+    from attncli.training.settings.config import DataConfig, RunConfig
 
 
 class ComparedFiles(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from attncli.data import corpus
-from models.errors import ModelError
-from models.files import write_errors, write_text
+from attncli.data.text import corpus
+from models.base.errors import ModelError
+from models.base.files import write_errors, write_text
 
 
 def write_tables(folder: Path, tables: Mapping[str, str]) -> list[Path]:

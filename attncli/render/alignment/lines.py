@@ -13,7 +13,7 @@ from typing import Any
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.json import as_json_line
-from models.types import Link
+from models.base.types import Link
 
 DIGITS = 4
 

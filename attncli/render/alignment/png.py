@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.shades import LINK, shade
 from attncli.render.figures import fonts, label_of, saved, undrawable
-from attncli.render.width import without_controls
+from attncli.terminal.width import without_controls
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

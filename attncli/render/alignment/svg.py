@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.shades import LINK, shade
-from attncli.render.width import width, without_controls
+from attncli.terminal.width import width, without_controls
 
 CELL, FONT, LETTER = 26, 13, 7.4  # pixels: cell, height of a letter, its usual width
 TURN = 55  # rotation of source words in degrees

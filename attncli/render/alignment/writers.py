@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from attncli.data.panels import AlignedPair
 from attncli.render.alignment import arrays, html, lines, svg
 from attncli.render.alignment.terminal import SCREEN, heat_maps
-from attncli.render.screen import Screen
-from models.errors import ModelError, unknown_name
+from attncli.terminal.screen import Screen
+from models.base.errors import ModelError, unknown_name
 
 
 class Style(NamedTuple):

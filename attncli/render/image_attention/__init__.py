@@ -10,7 +10,7 @@ from attncli.render.image_attention.film import gif
 from attncli.render.image_attention.maps import AttentionMaps
 from attncli.render.image_attention.page import html_page
 from attncli.render.image_attention.panels import png
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
     ".png": png,

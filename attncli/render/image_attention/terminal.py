@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attncli.render.image_attention.maps import AttentionMaps, highlighted, smooth
-from attncli.render.screen import GROUND, LETTER, Screen, colour_code
+from attncli.terminal.screen import GROUND, LETTER, Screen, colour_code
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

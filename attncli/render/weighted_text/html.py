@@ -7,7 +7,7 @@ from html import escape
 
 from attncli.data.weighted_text import WeightedText, WeightRow
 from attncli.render.alignment.shades import shade
-from attncli.render.width import without_controls
+from attncli.terminal.width import without_controls
 
 HEAD = """<!doctype html>
 <html lang="en">

@@ -11,7 +11,7 @@ from attncli.data.weighted_text import WeightedText, WeightRow
 from attncli.render.alignment.shades import shade
 from attncli.render.alignment.svg import safe
 from attncli.render.weighted_text.layout import line_count, placed
-from attncli.render.width import width, without_controls
+from attncli.terminal.width import width, without_controls
 
 LETTER, LINE, ROOM = 8.4, 24, 760  # pixels: width of a letter, height and width of a line
 MARGIN, NAME = 16, 72  # pixels: around the text, and for the name of a head

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from attncli.data.weighted_text import WeightedText, WeightRow
 from attncli.render.alignment.terminal import coloured
-from attncli.render.screen import Screen
-from attncli.render.width import without_controls
+from attncli.terminal.screen import Screen
+from attncli.terminal.width import without_controls
 
 SMALLEST = 0.01  # of a weight that is written as a number
 

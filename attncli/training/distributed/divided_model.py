@@ -20,8 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.multihead import CrossAttention, SelfAttention
-from models.layers import FeedForward
-from models.model import EncoderDecoder
+from models.families.encoder_decoder import EncoderDecoder
+from models.layers.blocks import FeedForward
 
 UNITS: dict[type[nn.Module], tuple[str, ...]] = {  # and methods that compute, besides `forward`
     SelfAttention: (),

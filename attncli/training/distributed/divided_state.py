@@ -14,14 +14,14 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from attncli.training.config import TrainConfig
 from attncli.training.distributed.divided_model import divide, own_part, undivided_copy, whole
 from attncli.training.distributed.order import STATE, WEIGHTS, Order
 from attncli.training.distributed.world import World
 from attncli.training.optimisers import optimiser
-from attncli.training.state import State, content, fill
-from attncli.training.tensor_file import from_bytes
-from models.model import EncoderDecoder
+from attncli.training.settings.config import TrainConfig
+from attncli.training.storage.state import State, content, fill
+from attncli.training.storage.tensor_file import from_bytes
+from models.families.encoder_decoder import EncoderDecoder
 
 
 def joined(

@@ -12,15 +12,15 @@ import torch
 from torch import nn
 
 from attncli.data.batching import gather
-from attncli.training.config import TrainConfig
-from attncli.training.data import UpdateBatches
 from attncli.training.distributed.divided_model import whole
 from attncli.training.distributed.order import Order
 from attncli.training.distributed.shards import blocks, seed_of, split
 from attncli.training.distributed.stepper import ShardedStepper, ShardSums
 from attncli.training.distributed.world import World
-from attncli.training.state import State
-from models.types import Batch
+from attncli.training.interfaces import UpdateBatches
+from attncli.training.settings.config import TrainConfig
+from attncli.training.storage.state import State
+from models.base.types import Batch
 
 
 class DividedModelStepper(ShardedStepper):

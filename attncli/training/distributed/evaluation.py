@@ -16,16 +16,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attncli.training.config import RunConfig
-from attncli.training.data import DevSet, Report
 from attncli.training.distributed.order import EVALUATE, RECEIVE, ROUND, Order
 from attncli.training.distributed.world import World
-from attncli.training.evaluation import batch_loss, dev_scores, device_of
 from attncli.training.events import Scores
-from attncli.training.tensor_file import to_bytes
+from attncli.training.interfaces import DevSet, Report
+from attncli.training.settings.config import RunConfig
+from attncli.training.storage.tensor_file import to_bytes
+from attncli.training.updates.evaluation import batch_loss, dev_scores, device_of
 from models.bundle import Bundle
-from models.model import EncoderDecoder
-from models.tokenizer import Tokenizer
+from models.families.encoder_decoder import EncoderDecoder
+from models.text.tokenizer import Tokenizer
 
 UNIT = 128  # sources that a process decodes in a round
 

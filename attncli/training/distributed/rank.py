@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 NAMES = {"number": "RANK", "size": "WORLD_SIZE", "local": "LOCAL_RANK"}
 

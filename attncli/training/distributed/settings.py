@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.distributed.shards import usual_shards
-from attncli.training.folder import RunFolder, read_config
-from models.errors import ConfigurationError
+from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.storage.folder import RunFolder, read_config
+from models.base.errors import ConfigurationError
 
 
 def with_shards(folder: RunFolder, config: RunConfig, processes: int) -> RunConfig:

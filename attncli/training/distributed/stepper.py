@@ -17,18 +17,18 @@ import torch
 from torch import Tensor, autograd
 
 from attncli.data.batching import gather
-from attncli.training.clock import time_share
-from attncli.training.config import TrainConfig
-from attncli.training.data import UpdateBatches
 from attncli.training.distributed.order import UPDATE, Order
 from attncli.training.distributed.overlap import OverlappedSum
 from attncli.training.distributed.shards import blocks, seed_of, split
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Stepped
-from attncli.training.schedule import learning_rate
-from attncli.training.state import State
-from attncli.training.stepper import Stepper
+from attncli.training.interfaces import UpdateBatches
+from attncli.training.settings.config import TrainConfig
+from attncli.training.settings.schedule import learning_rate
+from attncli.training.storage.state import State
+from attncli.training.updates.clock import time_share
+from attncli.training.updates.stepper import Stepper
 
 
 class ShardSums(NamedTuple):

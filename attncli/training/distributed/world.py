@@ -18,7 +18,7 @@ from torch import Tensor
 
 from attncli.training.distributed.order import END, WAIT, Order, decoded
 from attncli.training.distributed.rank import Rank
-from models.errors import ResourceError
+from models.base.errors import ResourceError
 
 
 class ProcessLost(ResourceError):

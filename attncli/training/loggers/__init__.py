@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from attncli.training.loggers.base import LoggedRun, Logger
-from models.errors import ModelError
-from models.places import imported
+from models.base.errors import ModelError
+from models.base.places import imported
 
 
 class LoggerEntry(NamedTuple):

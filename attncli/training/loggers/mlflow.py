@@ -10,8 +10,8 @@ import os
 import time
 from typing import Any
 
-from attncli.training.differences import flat
 from attncli.training.loggers.base import LoggedRun, numbers
+from models.base.settings import flat
 
 EXPERIMENT = "attn"
 FOLDER = "attn.folder"  # tag by which the run of a folder is found again

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 
 from torch import nn
 
-from attncli.training.config import TrainConfig
 from attncli.training.optimisers.adam import adam, adamw
-from attncli.training.optimisers.base import Group, Optimiser
+from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.optimisers.muon import muon
 from attncli.training.optimisers.rmsprop import rmsprop
+from attncli.training.settings.config import TrainConfig
 from models.encoders.pretrained import pretrained_parameters
-from models.model import EncoderDecoder
+from models.families.encoder_decoder import EncoderDecoder
 
-Builder = Callable[[list[Group], TrainConfig, EncoderDecoder], Optimiser]
+Builder = Callable[[list[ParameterGroup], TrainConfig, EncoderDecoder], Optimiser]
 OPTIMISERS: dict[str, Builder] = {"adam": adam, "adamw": adamw, "muon": muon, "rmsprop": rmsprop}
 
 
@@ -30,7 +30,7 @@ def optimiser(
     parts: dict[bool, list[nn.Parameter]] = {False: [], True: []}
     for parameter in learned:
         parts[id(parameter) in separate].append(parameter)
-    groups = [Group(parts[False], 1.0)]
+    groups = [ParameterGroup(parts[False], 1.0)]
     if parts[True]:
-        groups.append(Group(parts[True], config.encoder_lr / config.lr))
+        groups.append(ParameterGroup(parts[True], config.encoder_lr / config.lr))
     return OPTIMISERS[config.optimiser](groups, config, model)

@@ -6,24 +6,28 @@ from collections.abc import Sequence
 
 import torch
 
-from attncli.training.config import TrainConfig
-from attncli.training.optimisers.base import Group, Optimiser
-from models.model import EncoderDecoder
+from attncli.training.optimisers.base import Optimiser, ParameterGroup
+from attncli.training.settings.config import TrainConfig
+from models.families.encoder_decoder import EncoderDecoder
 
 EPSILON = 1e-9  # Vaswani et al. 2017, section 5.3
 
 
-def adam(groups: Sequence[Group], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
+def adam(groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
     """Return Adam; weight decay is added to the gradient."""
     return _fused(torch.optim.Adam, groups, config)
 
 
-def adamw(groups: Sequence[Group], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
+def adamw(
+    groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder
+) -> Optimiser:
     """Return AdamW; weight decay shrinks the weights directly."""
     return _fused(torch.optim.AdamW, groups, config)
 
 
-def _fused(kind: type[torch.optim.Adam], groups: Sequence[Group], config: TrainConfig) -> Optimiser:
+def _fused(
+    kind: type[torch.optim.Adam], groups: Sequence[ParameterGroup], config: TrainConfig
+) -> Optimiser:
     device = groups[0].parameters[0].device
     return kind(
         [group.options() for group in groups],

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from torch import nn
 
 
-class Group(NamedTuple):
+class ParameterGroup(NamedTuple):
     """Parameters and their share of the scheduled learning rate."""
 
     parameters: list[nn.Parameter]

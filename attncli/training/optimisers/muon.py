@@ -20,16 +20,16 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import nn
 
-from attncli.training.config import TrainConfig
 from attncli.training.optimisers.adam import adam
-from attncli.training.optimisers.base import Group, Optimiser
-from models.layers import Embedding
-from models.model import EncoderDecoder, Output
+from attncli.training.optimisers.base import Optimiser, ParameterGroup
+from attncli.training.settings.config import TrainConfig
+from models.families.encoder_decoder import EncoderDecoder, Output
+from models.layers.blocks import Embedding
 
 MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
 
 
-def muon(groups: Sequence[Group], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
+def muon(groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
     """Return Muon for the hidden matrices and Adam for the other parameters, at one rate."""
     hidden = {id(matrix) for matrix in hidden_matrices(model)}
     matrices = _chosen(groups, lambda parameter: id(parameter) in hidden)
@@ -72,7 +72,7 @@ class MuonWithAdam:
             part.zero_grad(set_to_none)
 
 
-def _muon(groups: Sequence[Group], config: TrainConfig) -> torch.optim.Optimizer:
+def _muon(groups: Sequence[ParameterGroup], config: TrainConfig) -> torch.optim.Optimizer:
     return torch.optim.Muon(
         [group.options() for group in groups],
         lr=config.lr,
@@ -82,7 +82,9 @@ def _muon(groups: Sequence[Group], config: TrainConfig) -> torch.optim.Optimizer
     )
 
 
-def _chosen(groups: Sequence[Group], is_wanted: Callable[[nn.Parameter], bool]) -> list[Group]:
+def _chosen(
+    groups: Sequence[ParameterGroup], is_wanted: Callable[[nn.Parameter], bool]
+) -> list[ParameterGroup]:
     """Return the groups with the wanted parameters only, without those that have none."""
     found = [
         group._replace(parameters=list(filter(is_wanted, group.parameters))) for group in groups

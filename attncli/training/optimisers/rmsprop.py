@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import torch
 
-from attncli.training.config import TrainConfig
-from attncli.training.optimisers.base import Group, Optimiser
-from models.model import EncoderDecoder
+from attncli.training.optimisers.base import Optimiser, ParameterGroup
+from attncli.training.settings.config import TrainConfig
+from models.families.encoder_decoder import EncoderDecoder
 
 
-def rmsprop(groups: Sequence[Group], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
+def rmsprop(
+    groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder
+) -> Optimiser:
     """Return RMSProp; its decay is train.beta2."""
     return torch.optim.RMSprop(
         [group.options() for group in groups],

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from functools import cache
 
 from attncli.training.sources.base import TrainingSource
-from models.places import imported
-from models.registry import source_name
+from models.base.places import imported
+from models.base.registry import source_name
 
 SOURCES = {  # kind of input (models/sources): module:Class
-    "text": "attncli.training.sources.text:TextTraining",
-    "image": "attncli.training.sources.image:ImageTraining",
-    "labelled_text": "attncli.training.sources.labels:LabelTraining",
+    "text": "attncli.tasks.translate.training.source:TextTraining",
+    "image": "attncli.tasks.caption.training.source:ImageTraining",
+    "labelled_text": "attncli.tasks.classify.training.source:LabelTraining",
 }
 
 

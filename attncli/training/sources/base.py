@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
-    from attncli.training.config import DataConfig, RunConfig
-    from attncli.training.data import Data, DevSet, Progress
-    from models.config import SearchConfig
-    from models.types import VocabularySizes
+    from attncli.training.interfaces import Data, DevSet, Progress
+    from attncli.training.settings.config import DataConfig, RunConfig
+    from models.base.types import VocabularySizes
+    from models.config.tables import SearchConfig
+
+CAPTION_SETTINGS = ("encoder_from", "self_critical_from")  # of [train], for captioners only
+LABEL_METRICS = ("accuracy", "macro_f1")  # of classifiers
 
 
 class TrainingSource:

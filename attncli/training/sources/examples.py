@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from attncli.data.corpus import read_pairs
-from attncli.data.image_index import open_images
-from attncli.data.named_images import SUFFIXES
-from attncli.data.text_files import open_text
-from attncli.training.config import DataConfig, RunConfig
+from attncli.data.images.index import open_images
+from attncli.data.images.named import SUFFIXES
+from attncli.data.text.corpus import read_pairs
+from attncli.data.text.text_files import open_text
+from attncli.training.settings.config import DataConfig, RunConfig
 
 READ = 50  # pairs among which a short one is chosen
 SHORT = 60  # characters

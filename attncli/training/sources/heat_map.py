@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.svg import svg
-from models.types import Link
+from models.base.types import Link
 
 LONGEST = 30  # words on a side
 

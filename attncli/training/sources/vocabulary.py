@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from models.interruptible import interruptible
+from models.base.interruptible import interruptible
 
 if TYPE_CHECKING:
-    from attncli.training.data import Progress
+    from attncli.training.interfaces import Progress
 
 LARGEST, SMALLEST = 32_000, 400  # tokens
 

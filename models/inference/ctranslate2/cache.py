@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from models.bundle.digests import matches, read_digests, write_digests
-from models.errors import DamagedError, ModelError
-from models.files import write_folder
+from models.base.errors import DamagedError, ModelError
+from models.base.files import write_folder
+from models.storage.digests import matches, read_digests, write_digests
 
 LAYOUT = 1  # version of the conversion; increase it if convert.py writes other files
 MODEL = "model.bin"

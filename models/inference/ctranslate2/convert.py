@@ -18,12 +18,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from models.config import ModelConfig
-from models.errors import DamagedError
+from models.base.errors import DamagedError
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig
 from models.inference.ctranslate2.model_file import to_bytes
 from models.inference.ctranslate2.weights import Weights
-from models.tokenizer import END, START, UNKNOWN
-from models.types import VocabularySizes
+from models.text.tokenizer import END, START, UNKNOWN
 
 NAME, REVISION = "TransformerSpec", 7
 LINEAR = (  # name in CTranslate2, name in a bundle; each has weight and bias
@@ -105,7 +105,7 @@ def _settings(config: ModelConfig) -> Variables:
 
 
 def _positions(count: int, size: int) -> Variables:
-    """Return the table of position codes, (count, size); see models.layers.positions."""
+    """Return the table of position codes, (count, size); see models.layers.blocks.positions."""
     half = size // 2
     rates = numpy.exp(
         numpy.arange(half, dtype="f4") * numpy.float32(-math.log(10000.0) / max(1, half - 1))

@@ -14,11 +14,11 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from models.bundle.digests import NAME as SUMS
-from models.bundle.digests import check_digests, file_digest, read_digests
-from models.errors import ModelError
-from models.files import write_text
+from models.base.errors import ModelError
+from models.base.files import write_text
 from models.inference.ctranslate2.cache import LAYOUT, cache_folder
+from models.storage.digests import NAME as SUMS
+from models.storage.digests import check_digests, file_digest, read_digests
 
 SETTLED = 5_000_000_000  # nanoseconds after which a file's time tells every change
 LENGTH = 32  # characters of a digest

@@ -13,17 +13,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from models.bundle.digests import check_digests
-from models.bundle.settings import CARD, WEIGHTS, read_settings
-from models.bundle.settings import NAME as CONFIG
-from models.config import ModelConfig, SearchConfig
-from models.errors import ConfigurationError
-from models.files import check_new_folder, write_new_folder
+from models.base.errors import ConfigurationError
+from models.base.files import check_new_folder, write_new_folder
+from models.base.settings import from_dict
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig, SearchConfig
+from models.inference.ctranslate2.engines import ExportPrecision, unsuitable
 from models.inference.ctranslate2.translator import table_size
-from models.inference.engines import ExportPrecision, unsuitable
-from models.settings import from_dict
-from models.tokenizer import Tokenizer
-from models.types import VocabularySizes
+from models.storage.digests import check_digests
+from models.storage.settings import CARD, WEIGHTS, read_settings
+from models.storage.settings import NAME as CONFIG
+from models.text.tokenizer import Tokenizer
 
 
 def export(bundle: Path, folder: Path, precision: ExportPrecision = "fp32") -> None:

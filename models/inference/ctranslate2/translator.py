@@ -16,13 +16,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.bundle.settings import NAME as CONFIG
-from models.bundle.settings import WEIGHTS, read_settings
-from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.errors import DamagedError
+from models.base.errors import DamagedError
+from models.base.interruptible import interruptible
+from models.base.processors import processors
+from models.base.settings import from_dict
+from models.base.types import VocabularySizes
+from models.config.tables import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.inference.ctranslate2.cache import cached
 from models.inference.ctranslate2.digest import checked_digest
-from models.inference.hypotheses import (
+from models.inference.search.hypotheses import (
     Finished,
     beam_width,
     check_search,
@@ -30,12 +32,10 @@ from models.inference.hypotheses import (
     length_penalty,
 )
 from models.inference.text_translator import EncodedText, TextTranslator
-from models.interruptible import interruptible
-from models.languages import control_tokens
-from models.processors import processors
-from models.settings import from_dict
-from models.tokenizer import END, NEVER_OUTPUT, Tokenizer
-from models.types import VocabularySizes
+from models.storage.settings import NAME as CONFIG
+from models.storage.settings import WEIGHTS, read_settings
+from models.text.languages import control_tokens
+from models.text.tokenizer import END, NEVER_OUTPUT, Tokenizer
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator

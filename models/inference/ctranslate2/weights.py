@@ -1,4 +1,4 @@
-"""Weights of a bundle as numpy arrays, read without torch. See models/bundle/weights.py."""
+"""Weights of a bundle as numpy arrays, read without torch. See models/storage/weights.py."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from models.errors import DamagedError
+from models.base.errors import DamagedError
 
 Weights = dict[str, NDArray[numpy.float32]]
-SCALE = ".scale"  # NAME is int8, NAME.scale its scale; see models/bundle/precision.py
+SCALE = ".scale"  # NAME is int8, NAME.scale its scale; see models/storage/precision.py
 TYPES = {"F32": "<f4", "F16": "<f2", "I8": "i1", "BF16": "<u2"}  # bfloat16 as its bits
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from attncli import app
 from attncli.bulk.engines import local
 from attncli.bulk.job import BulkJob
 from attncli.bulk.parts import PartFolder, part_name
@@ -23,7 +22,8 @@ from attncli.bulk.shards import Part, RecordNote, Shard, part_from_bytes, part_t
 from attncli.bulk.tasks import RecordResult
 from attncli.bulk.work import results_of
 from attncli.embedded.grammar import generate
-from models.errors import ResourceError
+from attncli.shell import app
+from models.base.errors import ResourceError
 
 SHARD = ["--shard", "7", "--processes", "1"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
 from attncli.bulk.engines import ENGINES
 from attncli.embedded.grammar import generate
+from attncli.shell import app
 
 PACKAGES = {"ray": "ray", "spark": "pyspark"}
 CLUSTERS = [name for name in ENGINES if name in PACKAGES]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli import app
 from attncli.bulk.pipelines import BatchMapper, frame_mapper
-from models.errors import ModelError
+from attncli.shell import app
+from models.base.errors import ModelError
 from models.inference.translator import Translator
 
 TEXTS = ["The dog sees a house.", "", "The old cat sleeps.", "A girl reads."]

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from attncli.app import run
 from attncli.embedded.grammar import Pair
-from models import installed, load_translator
-from models.bundle.settings import SHORTLIST
-from models.tokenizer import train
-from tests.models.test_languages import CONFIG, multilingual
+from attncli.shell.app import run
+from models import load_translator
+from models.catalogue import installed
+from models.storage.settings import SHORTLIST
+from models.text.tokenizer import train
+from tests.models.text.test_languages import CONFIG, multilingual
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from attncli import app
-from models.inference import rounded_output
-from models.inference.rounded_output import RoundedBackend, has_fast_bf16
+from attncli.shell import app
+from models.inference.search import rounded_output
+from models.inference.search.rounded_output import RoundedBackend, has_fast_bf16
 
 BF16 = ["--precision", "bf16", "A dog sees a house."]
 

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("ctranslate2")
 
-from attncli.app import run
-from models.installed import BOX
+from attncli.shell.app import run
+from models.catalogue.installed import BOX
 
 LINES = [
     b"The old dog sees a small house.",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from attncli.data.corpus import read_pairs
 from attncli.data.dev_split import LEAST, MOST, held_out
-from attncli.training.config import DataConfig
-from attncli.training.sources.text_data import sampled_lines
-from attncli.training.sources.text_split import split_dev
+from attncli.data.text.corpus import read_pairs
+from attncli.tasks.translate.training.data import sampled_lines
+from attncli.tasks.translate.training.split import split_dev
+from attncli.training.settings.config import DataConfig
 
 
 def test_a_share_of_the_distinct_sources_is_held_out() -> None:

@@ -14,17 +14,17 @@ import pytest
 import zstandard
 from PIL import Image
 
-from attncli.data.captions import read_captions
-from attncli.data.external_alignments import read_external_alignments
-from attncli.data.image_index import open_images
-from attncli.data.links import read_links
-from attncli.data.named_images import named_images
+from attncli.data.alignments.external import read_external_alignments
+from attncli.data.alignments.links import read_links
+from attncli.data.images.captions import read_captions
+from attncli.data.images.index import open_images
+from attncli.data.images.named import named_images
 from attncli.data.split import split
-from attncli.data.text_files import open_text, read_content
+from attncli.data.text.text_files import open_text, read_content
 from attncli.tags import parse, project_tags
-from models.errors import ModelError
-from models.images import open_image
-from models.limits import LINE_TAGS
+from models.base.errors import ModelError
+from models.base.limits import LINE_TAGS
+from models.images.opening import open_image
 
 
 @pytest.fixture(autouse=True)
@@ -153,7 +153,7 @@ def test_a_frame_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
 def test_a_file_read_as_a_whole_has_a_ceiling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.data.text_files.FILE_BYTES", 1 << 20)
+    monkeypatch.setattr("attncli.data.text.text_files.FILE_BYTES", 1 << 20)
     with pytest.raises(ModelError, match="longer than"):
         read_content(written(tmp_path, gzip.compress(b"x" * (1 << 21))))
 
@@ -186,7 +186,7 @@ def test_a_pattern_follows_no_links_in_a_circle(tmp_path: Path) -> None:
 def test_an_image_of_many_bytes_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.images.IMAGE_BYTES", 100)
+    monkeypatch.setattr("models.images.opening.IMAGE_BYTES", 100)
     content = io.BytesIO()
     Image.new("RGB", (99, 99)).save(content, "BMP")
     with pytest.raises(ModelError, match="at most 100"):

@@ -14,7 +14,7 @@ import zstandard
 
 from attncli.data import lines
 from attncli.data.lines import Line, read_chunks
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 
 def read(data: bytes) -> list[Line]:

@@ -8,12 +8,12 @@ from attncli.data.lines import TranslatedLine
 from attncli.documents import po
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import FORMATS, read_document
-from attncli.jobs import documents
-from attncli.jobs.line_plans import LineOptions
-from attncli.jobs.translate import translate_lines
 from attncli.tags import TokenWeights, words
-from models.config import SearchConfig
-from models.types import Hypothesis, Translation
+from attncli.tasks.translate import documents
+from attncli.tasks.translate.line_plans import LineOptions
+from attncli.tasks.translate.lines import translate_lines
+from models.base.types import Hypothesis, Translation
+from models.config.tables import SearchConfig
 from tests.attncli.documents import generated
 from tests.upper_model import Upper
 

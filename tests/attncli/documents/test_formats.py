@@ -8,8 +8,8 @@ import pytest
 
 from attncli.documents.document import DocumentOptions, reassemble
 from attncli.documents.registry import format_of, read_document
-from attncli.jobs.documents import decoded
-from models.errors import ConfigurationError, InputError, UnknownNameError
+from attncli.tasks.translate.documents import decoded
+from models.base.errors import ConfigurationError, InputError, UnknownNameError
 
 
 def in_capitals(name: str, content: str, **options: tuple[str, ...]) -> str:

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
 from attncli.jobs import compare
-from attncli.jobs.compared.text import ComparedTexts
 from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import QualityScore, RunScores
-from attncli.training.config import RunConfig, run_config
+from attncli.shell import app
+from attncli.tasks.translate.comparison.runs import ComparedTexts
+from attncli.training.run.configuration import run_config
+from attncli.training.settings.config import RunConfig
 from models.alignment import diagonal
-from models.errors import ModelError
+from models.base.errors import ModelError
 from tests.attncli.training.small import SMALL, write_texts
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])

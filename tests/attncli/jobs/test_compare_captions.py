@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from attncli import app
-from attncli.commands import compare_run
-from attncli.commands.compare_settings import base_config
+from attncli.commands.compare import run as compare_run
+from attncli.commands.compare.settings import base_config
 from attncli.jobs import compare
 from attncli.jobs.compare import check_all
 from attncli.jobs.compared.base import ComparedFiles
-from attncli.jobs.evaluate_captions import evaluate_captions
 from attncli.jobs.variants import find
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
-from attncli.training.config import run_config
+from attncli.shell import app
+from attncli.tasks.caption.evaluation import evaluate_captions
+from attncli.tasks.caption.training import demo as image_demo
 from attncli.training.events import Interrupted
-from attncli.training.sources import image_demo
+from attncli.training.run.configuration import run_config
+from models.base.errors import ModelError
 from models.bundle import read
-from models.errors import ModelError
 from tests.attncli.training.small import after
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL, Files, small_config, write_images

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
 from attncli.jobs.variants import find
-from attncli.training.config import run_config
-from models.errors import ModelError
+from attncli.shell import app
+from attncli.training.run.configuration import run_config
+from models.base.errors import ModelError
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import SMALL
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli import app
+from attncli.shell import app
 from models import load_ensemble
 from models.bundle import build, read, save, sizes_of
-from models.config import SearchConfig
-from models.inference.ensemble_translator import EnsembleTranslator
-from models.labels import LabelTokenizer
+from models.config.tables import SearchConfig
+from models.inference.ensemble.translator import EnsembleTranslator
+from models.text.labels import LabelTokenizer
 
 TEXT = "The old dog sees a small house."
 LABELLED = ("play some jazz", "book a table for two")

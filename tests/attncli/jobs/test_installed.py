@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
 from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
-from models import installed, load, load_translator
-from models.bundle.about import About, read_facts
-from models.errors import ModelError
+from attncli.shell import app
+from models import load, load_translator
+from models.base.errors import ModelError
+from models.catalogue import installed
+from models.storage.about import About, read_facts
 
 TEXTS = ["The old dog sees a house.", "He sleeps."]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
+from attncli.shell import app
 from models import load_captioner, load_translator
 from models.bundle import read, save
-from models.config import SearchConfig
-from models.images import open_image
+from models.config.tables import SearchConfig
+from models.images.opening import open_image
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

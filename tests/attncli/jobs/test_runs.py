@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from attncli import app
 from attncli.jobs import runs as job
 from attncli.render.columns import size
-from attncli.training.config import RunConfig
+from attncli.shell import app
 from attncli.training.events import AlreadyFinished
-from attncli.training.folder import RunFolder
-from attncli.training.lock import locked
-from models import installed, load_translator
-from models.errors import ModelError
-from models.settings import from_dict
+from attncli.training.settings.config import RunConfig
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.lock import locked
+from models import load_translator
+from models.base.errors import ModelError
+from models.base.settings import from_dict
+from models.catalogue import installed
 from tests.attncli.training.small import SMALL, run, small_config, write_texts
 from tests.fixtures.before_restructuring import make
 

@@ -8,6 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from attncli.tasks.translate.training.data import read_dev
+from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.events import (
     AlreadyFinished,
     Ended,
@@ -17,13 +19,11 @@ from attncli.training.events import (
     Started,
     Stepped,
 )
-from attncli.training.folder import RunFolder, read_config
-from attncli.training.log import read_log
-from attncli.training.settings import settings
-from attncli.training.sources.text import TextTraining
-from attncli.training.sources.text_data import read_dev
+from attncli.training.run.command_line import settings
+from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.log import read_log
 from models import load_translator
-from models.errors import ModelError
+from models.base.errors import ModelError
 from tests.attncli.training.small import (
     SMALL,
     Texts,

@@ -11,15 +11,15 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from attncli import app
 from attncli.jobs.train import dry_run
+from attncli.shell import app
+from attncli.tasks.caption.training import features as image_features
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started, Stepped
-from attncli.training.settings import settings
-from attncli.training.sources import image_features
+from attncli.training.run.command_line import settings
+from models.base.errors import ModelError
 from models.bundle import read
 from models.encoders.small_cnn import SmallCnn
-from models.errors import ModelError
-from models.images import open_image
+from models.images.opening import open_image
 from models.inference.captioner import Captioner
 from tests.attncli.training.small import after, assert_same, run, run_with_stops
 from tests.attncli.training.small_captions import (

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attncli.training.log import read_log
+from attncli.training.storage.log import read_log
 from tests.attncli.training import small_captions
 from tests.attncli.training.process_runs import FEW, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts

@@ -16,10 +16,10 @@ from attncli.training.events import (
     Interrupted,
     Started,
 )
-from attncli.training.folder import RunFolder
-from attncli.training.settings import settings
-from attncli.training.tensor_file import read_metadata
-from models.errors import ModelError
+from attncli.training.run.command_line import settings
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.tensor_file import read_metadata
+from models.base.errors import ModelError
 from tests.attncli.training.small import (
     Texts,
     after,

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.labels import LabelledText, read_labelled, set_aside
+from attncli.data.text.labels import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar.tenses import split_tenses
-from attncli.training.config import RunConfig
+from attncli.tasks.classify.training.data import LabelSplits, learn
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started
-from attncli.training.settings import LabelFiles, settings
-from attncli.training.sources.label_data import LabelSplits, learn
+from attncli.training.run.command_line import LabelFiles, settings
+from attncli.training.settings.config import RunConfig
 from models import load_classifier
-from models.config import TokenizerConfig
-from models.errors import ModelError
-from models.labels import LabelTokenizer
+from models.base.errors import ModelError
+from models.config.tables import TokenizerConfig
+from models.text.labels import LabelTokenizer
 from tests.attncli.labels import toy_rows, write_toy
 from tests.attncli.training.small import SMALL, assert_same, run
 

@@ -11,10 +11,10 @@ import pytest
 
 from attncli.training import loggers
 from attncli.training.events import Interrupted
-from attncli.training.log import read_log
 from attncli.training.loggers import LOGGERS, LoggerEntry
 from attncli.training.loggers.base import LoggedRun, numbers
-from models.errors import ConfigurationError, ModelError
+from attncli.training.storage.log import read_log
+from models.base.errors import ConfigurationError, ModelError
 from tests.attncli.training.small import Texts, after, assert_same, run, small_config
 
 RECEIVED: list[tuple[str, Any]] = []  # by Recorder

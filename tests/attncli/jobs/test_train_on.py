@@ -9,18 +9,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from attncli import app
-from attncli.training import clock
-from attncli.training.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.continuation import is_over, reopen
-from attncli.training.corpora import CorpusConfig
+from attncli.shell import app
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
-from attncli.training.folder import RunFolder, read_config
-from attncli.training.settings import settings
+from attncli.training.run.command_line import settings
+from attncli.training.run.raised_limits import is_over, reopen
+from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources import training_source
-from attncli.training.state import Counters, read_counters
-from attncli.training.stepper import Stepper
-from models.errors import ModelError
+from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.state import Counters, read_counters
+from attncli.training.updates import clock
+from attncli.training.updates.stepper import Stepper
+from models.base.errors import ModelError
 from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.links import read_links
+from attncli.data.alignments.links import read_links
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.training.events import (
@@ -19,12 +19,12 @@ from attncli.training.events import (
     Started,
     Stepped,
 )
-from attncli.training.folder import RunFolder
-from attncli.training.settings import settings
+from attncli.training.run.command_line import settings
+from attncli.training.storage.folder import RunFolder
 from models import load_translator
 from models.alignment import AlignConfig, mutual_trials
+from models.base.errors import ModelError
 from models.bundle import read
-from models.errors import ModelError
 from tests.attncli.training.small import (
     SMALL,
     Texts,

@@ -13,13 +13,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attncli import app
-from attncli.training import snapshots
-from attncli.training.config import RunConfig
+from attncli.shell import app
+from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.distributed import evaluation, overlap
-from attncli.training.log import read_log
-from attncli.training.sources.text_dev import DevTexts
-from models.errors import ModelError, ResourceError
+from attncli.training.run import snapshots
+from attncli.training.settings.config import RunConfig
+from attncli.training.storage.log import read_log
+from models.base.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
 from tests.attncli.training.process_runs import FEW, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
@@ -185,7 +185,9 @@ def test_a_usage_error_is_printed_by_process_0_while_the_others_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong, waits = ["train", "--seeed", "1"], tmp_path / "waits"
-    monkeypatch.setattr("attncli.app.time.sleep", lambda seconds: waits.write_text(str(seconds)))
+    monkeypatch.setattr(
+        "attncli.shell.app.time.sleep", lambda seconds: waits.write_text(str(seconds))
+    )
     assert processes.run(2, lambda number: app.run(wrong), tmp_path / "said") == [2, 2]
     assert (tmp_path / "said").read_text("utf-8").count("No such option") == 1
     assert float(waits.read_text()) == app.WAIT_FOR_FIRST

@@ -9,15 +9,15 @@ import torch
 
 from attncli.data.training_samples import SampledEvaluation, ShownExample
 from attncli.render.training_samples import samples_page
-from attncli.training.samples import (
+from attncli.tasks.translate.training.dev import DevTexts
+from attncli.training.run.command_line import LabelFiles, settings
+from attncli.training.run.samples import (
     KEPT,
     LETTERS,
     add_evaluation,
     read_evaluations,
     shortened,
 )
-from attncli.training.settings import LabelFiles, settings
-from attncli.training.sources.text_dev import DevTexts
 from models.bundle import Bundle
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import (

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes.grammar import COLOURS, SHAPES, SIDE, Box
+from attncli.tasks.caption.training.demo import DEV_SCENES
 from attncli.training.events import Started
-from attncli.training.settings import settings
-from attncli.training.sources.image_demo import DEV_SCENES
-from models.images import open_image
+from attncli.training.run.command_line import settings
+from models.images.opening import open_image
 from models.inference.captioner import Captioner
 from tests.attncli.training.small import run
 from tests.attncli.training.small_captions import SMALL

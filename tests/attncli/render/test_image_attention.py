@@ -24,8 +24,8 @@ from attncli.render.image_attention.maps import (
 )
 from attncli.render.image_attention.page import Other, fault, figure
 from attncli.render.image_attention.terminal import SHADES, maps_as_text
-from attncli.render.screen import Screen
-from models.errors import ModelError
+from attncli.terminal.screen import Screen
+from models.base.errors import ModelError
 
 WORDS = ("a", "<b>red</b>", "円", "on")
 

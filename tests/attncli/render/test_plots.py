@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attncli.render.plots import Bar, Curve, bleu_by_length, curves
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 HISTORY: list[dict[str, Any]] = [
     {"event": "start", "parameters": 10},

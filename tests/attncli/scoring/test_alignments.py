@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.data.links import PairLinks
+from attncli.data.alignments.links import PairLinks
 from attncli.scoring.alignments import score_alignments
 
 SURE = frozenset({(0, 0), (1, 2)})

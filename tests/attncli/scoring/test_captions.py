@@ -18,7 +18,7 @@ from attncli.scoring import meteor
 from attncli.scoring.caption_words import words
 from attncli.scoring.captions import bleu4, caption_scores, cider
 from attncli.scoring.reward import Reward
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 OUTPUTS = [
     "A red circle above a blue square.",

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from attncli.jobs.train import train
-from attncli.training.config import RunConfig
-from attncli.training.distributed.follower import LeaderLost, follow
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Interrupted
-from models.errors import ModelError
+from attncli.training.run.follower import LeaderLost, follow
+from attncli.training.settings.config import RunConfig
+from models.base.errors import ModelError
 from tests.attncli.training import processes
 
 FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss", "train.shards=4")

@@ -12,12 +12,12 @@ from safetensors.torch import load_file
 
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import train
-from attncli.training.config import RunConfig
 from attncli.training.events import Interrupted, RunEvent
-from attncli.training.folder import RunFolder
-from attncli.training.log import read_log
-from attncli.training.settings import settings
-from attncli.training.tensor_file import read_metadata
+from attncli.training.run.command_line import settings
+from attncli.training.settings.config import RunConfig
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.log import read_log
+from attncli.training.storage.tensor_file import read_metadata
 
 TIMES = {"seconds", "tokens_per_second", "elapsed"}
 SMALL = (

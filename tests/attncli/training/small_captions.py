@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from PIL import Image, ImageDraw
 
-from attncli.training.config import RunConfig
-from attncli.training.settings import ImageOptions, settings
+from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.settings.config import RunConfig
 
 COLOURS = ("red", "green", "blue", "yellow", "black")
 PLACES = ("left", "right")

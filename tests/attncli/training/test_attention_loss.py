@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.training import state as checkpoints
-from attncli.training.config import TrainConfig, run_config
-from attncli.training.state import State
-from attncli.training.stepper import Stepper
+from attncli.training.run.configuration import run_config
+from attncli.training.settings.config import TrainConfig
+from attncli.training.storage import state as checkpoints
+from attncli.training.storage.state import State
+from attncli.training.updates.stepper import Stepper
+from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config import AttentionConfig, AttentionLossConfig
-from models.types import VocabularySizes
+from models.config.tables import AttentionConfig, AttentionLossConfig
 from tests.models.small import VOCABULARY, pairs, small_config
 
 BATCH = pairs([4, 7, 2], [5, 3, 6])

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from attncli.tasks.translate.training.dev import DevTexts
+from attncli.tasks.translate.training.dev_directions import DevDirections
 from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.world import ALONE
-from attncli.training.evaluation import dev_scores
 from attncli.training.events import Scores
-from attncli.training.run import completed, fresh_state
+from attncli.training.run.run import completed, fresh_state
 from attncli.training.sources import training_source
-from attncli.training.sources.text_dev import DevTexts
-from attncli.training.sources.text_dev_directions import DevDirections
+from attncli.training.updates.evaluation import dev_scores
 from tests.attncli.training.small import small_config, write_texts
 
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from attncli.training.config import RunConfig, run_config
 from attncli.training.distributed.divided_model import (
     gathered_bytes,
     parameter_bytes,
@@ -20,11 +19,13 @@ from attncli.training.distributed.divided_state import DividedState
 from attncli.training.distributed.order import STATE, WEIGHTS
 from attncli.training.distributed.settings import divided
 from attncli.training.distributed.world import ProcessGroup
-from attncli.training.state import State
-from attncli.training.stepper import Stepper
+from attncli.training.run.configuration import run_config
+from attncli.training.settings.config import RunConfig
+from attncli.training.storage.state import State
+from attncli.training.updates.stepper import Stepper
+from models.base.errors import ConfigurationError
+from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.errors import ConfigurationError
-from models.types import Batch, VocabularySizes
 from tests.attncli.training.processes import group_of
 
 SIZES = VocabularySizes(30, 30, True)

@@ -8,17 +8,17 @@ import pytest
 import torch
 
 from attncli.embedded.grammar import generate
-from attncli.training.config import TrainConfig
-from attncli.training.state import State
-from attncli.training.stepper import Stepper
+from attncli.training.settings.config import TrainConfig
+from attncli.training.storage.state import State
+from attncli.training.updates.stepper import Stepper
 from models import load_translator
 from models.alignment import AlignConfig
+from models.base.errors import ModelError
+from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.config import AttentionLossConfig
-from models.errors import ModelError
-from models.loss import AttentionLoss, guide_loss, guide_targets
-from models.tokenizer import END
-from models.types import Batch, VocabularySizes
+from models.config.tables import AttentionLossConfig
+from models.losses.losses import AttentionLoss, guide_loss, guide_targets
+from models.text.tokenizer import END
 from tests.attncli.training.small import run, write_texts
 from tests.attncli.training.small import small_config as minute_config
 from tests.models.small import VOCABULARY, pairs, small_config

@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 from torch import Tensor
 
-from attncli.data.features import FeatureCache, RowKind, verify_cache
-from attncli.data.image_index import content_hash
-from attncli.training.sources.image_features import FeatureStore, add_missing
-from models.config import ImageConfig
-from models.errors import ModelError
+from attncli.data.images.features import FeatureCache, RowKind, verify_cache
+from attncli.data.images.index import content_hash
+from attncli.tasks.caption.training.features import FeatureStore, add_missing
+from models.base.errors import ModelError
+from models.config.tables import ImageConfig
 
 CONFIG = ImageConfig(size=8)
 

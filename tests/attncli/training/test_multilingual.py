@@ -8,22 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli import app
-from attncli.data.mixture import Mixture
+from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
-from attncli.training.config import DataConfig, RunConfig
-from attncli.training.corpora import CorpusConfig, parse_corpus
+from attncli.shell import app
+from attncli.tasks.translate.training.corpora import load
 from attncli.training.events import Evaluated, Interrupted, Started
-from attncli.training.folder import RunFolder, read_config
-from attncli.training.log import read_log
-from attncli.training.settings import settings, with_languages
-from attncli.training.sources.text_corpora import load
-from attncli.training.toml import from_toml, to_toml
+from attncli.training.run.command_line import settings, with_languages
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.corpora import CorpusConfig, parse_corpus
+from attncli.training.settings.toml import from_toml, to_toml
+from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.log import read_log
 from models import load_translator
-from models.config import TokenizerConfig
-from models.errors import ModelError
-from models.settings import from_dict
+from models.base.errors import ModelError
+from models.base.settings import from_dict
+from models.config.tables import TokenizerConfig
 from tests.attncli.training.small import SMALL, after, assert_same, run
 
 VARIED = (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training.folder import RunFolder
-from attncli.training.log import read_log
-from models import products
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.log import read_log
+from models.numerics import products
 from tests.attncli.training.small import (
     assert_same,
     outcome,

@@ -17,8 +17,8 @@ from attncli.training.distributed.settings import with_shards
 from attncli.training.distributed.shards import blocks, seed_of, split, usual_shards
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
 from attncli.training.distributed.world import ALONE, ProcessGroup, World
-from attncli.training.folder import RunFolder
-from models.errors import ModelError
+from attncli.training.storage.folder import RunFolder
+from models.base.errors import ModelError
 from tests.attncli.training.processes import group_of
 from tests.attncli.training.small import Texts, small_config, write_texts
 

@@ -9,18 +9,19 @@ from pathlib import Path
 import pytest
 import torch
 
+from attncli.tasks.caption.training import features as image_features
 from attncli.training.events import Interrupted
-from attncli.training.folder import RunFolder
-from attncli.training.log import read_log
-from attncli.training.precision import decided
-from attncli.training.run import open_run
-from attncli.training.settings import ImageOptions, settings
-from attncli.training.sources import image_features, training_source
+from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.run import open_run
+from attncli.training.settings.precision import decided
+from attncli.training.sources import training_source
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.log import read_log
+from models.base.errors import ModelError
 from models.bundle import read, weights_of
+from models.catalogue.installed import BOX
 from models.encoders.image import ImageEncoder
 from models.encoders.small_cnn import SmallCnn
-from models.errors import ModelError
-from models.installed import BOX
 from tests.attncli.training.small import assert_same, run, small_config, write_texts
 from tests.attncli.training.small_captions import PRETRAINED, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner

@@ -16,11 +16,11 @@ from models.alignment import (
     symmetrise,
     translation_head_weights,
 )
+from models.base.errors import ModelError
 from models.bundle import Bundle
-from models.config import SearchConfig, TokenizerConfig
-from models.errors import ModelError
+from models.config.tables import SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
-from models.tokenizer import Tokenizer
+from models.text.tokenizer import Tokenizer
 from tests.models.small import small_model
 
 PAIRS = [

@@ -8,7 +8,7 @@ from attncli.embedded.grammar import generate
 from models.alignment import agreed_links, diagonal, error_rate
 from models.alignment.joint_hmm import HMM, MODEL1, JointHmm
 from models.alignment.word_pairs import normalised, word_pairs
-from models.bundle.statistical import MAX_WORDS
+from models.storage.statistical import MAX_WORDS
 
 PAIRS = list(generate(300))
 TEXTS = [(pair.source, pair.target) for pair in PAIRS]

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from models.alignment.links import coupling, extract
-from models.config import AlignConfig
-from models.errors import ModelError
+from models.base.errors import ModelError
+from models.config.tables import AlignConfig
 
 WEIGHTS = torch.tensor([[0.6, 0.3, 0.0], [0.7, 0.1, 0.1], [0.0, 0.3, 0.3]])  # (J, I)
 NULL = torch.tensor([0.1, 0.1, 0.4])

@@ -17,13 +17,13 @@ from models import load_translator
 from models.alignment.encoded import as_batch, encode
 from models.alignment.shortlist import LEAST, shortlist
 from models.alignment.weights import teacher_forced_weights
+from models.base.errors import ConfigurationError, DamagedError
+from models.base.types import VocabularySizes
 from models.bundle import Bundle, read, save
-from models.bundle.settings import SHORTLIST
-from models.bundle.shortlist import Shortlist, read_shortlists, write_shortlists
-from models.errors import ConfigurationError, DamagedError
 from models.inference.translator import Translator
-from models.tokenizer import END, PAD
-from models.types import VocabularySizes
+from models.storage.settings import SHORTLIST
+from models.storage.shortlist import Shortlist, read_shortlists, write_shortlists
+from models.text.tokenizer import END, PAD
 from tests.models.test_bundle_files import flip
 
 SIZES = VocabularySizes(6, 9, False)

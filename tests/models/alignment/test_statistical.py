@@ -11,8 +11,9 @@ from torch import Tensor
 from attncli.embedded.grammar import generate
 from models.alignment.joint_hmm import HMM, MODEL1, JointHmm, trained
 from models.alignment.statistical import link_probabilities, turned
-from models.bundle.settings import STATISTICAL
-from models.bundle.statistical import (
+from models.base.errors import DamagedError
+from models.storage.settings import STATISTICAL
+from models.storage.statistical import (
     MAX_WORDS,
     StatisticalTables,
     as_tensor,
@@ -20,7 +21,6 @@ from models.bundle.statistical import (
     read_statistical,
     write_statistical,
 )
-from models.errors import DamagedError
 
 TEXTS = [(pair.source, pair.target) for pair in generate(120)]
 WORDS = [(source.split(), target.split()) for source, target in TEXTS]

@@ -8,9 +8,9 @@ import pytest
 
 from models.alignment import symmetrise
 from models.alignment.symmetrise import METHODS
-from models.config import AlignConfig
-from models.errors import ModelError
-from models.settings import from_dict, limits_of
+from models.base.errors import ModelError
+from models.base.settings import from_dict, limits_of
+from models.config.tables import AlignConfig
 
 FLAVOURS = limits_of(AlignConfig, "flavour").choices
 FORWARD = {(0, 1), (1, 0)}  # (source, target)

@@ -22,8 +22,8 @@ from models.alignment import (
     trials,
     tune,
 )
+from models.base.errors import ModelError
 from models.bundle import read, write_alignment
-from models.errors import ModelError
 from models.inference.translator import Translator
 
 

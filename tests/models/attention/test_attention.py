@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention
-from models.config import AttentionConfig
-from models.errors import ModelError
-from models.registry import names
-from models.types import Memory
+from models.base.errors import ModelError
+from models.base.registry import names
+from models.base.types import Memory
+from models.config.tables import AttentionConfig
 from tests.models.mechanisms import EQUAL_SIZES
 
 PARTIAL = {"local_p"}  # windows whose weights may sum to less than one

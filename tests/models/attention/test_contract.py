@@ -13,11 +13,11 @@ from torch import Tensor
 
 from models.attention.base import Attention
 from models.attention.heads import Heads, PreparedHeads, attention
+from models.base.registry import names
+from models.base.settings import from_dict, to_dict
+from models.base.types import AttentionOutput, Batch, Memory
 from models.bundle import build, load_weights, weights_of
-from models.config import ModelConfig
-from models.registry import names
-from models.settings import from_dict, to_dict
-from models.types import AttentionOutput, Batch, Memory
+from models.config.tables import ModelConfig
 from tests.models.mechanisms import (
     BATCH,
     SIZES,

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from models.bundle import build
-from models.config import AttentionLossConfig
-from models.loss import AttentionLoss, coverage_penalty
-from models.model import TeacherForcingOutput
+from models.config.tables import AttentionLossConfig
+from models.families.encoder_decoder import TeacherForcingOutput
+from models.losses.losses import AttentionLoss, coverage_penalty
 from tests.models.mechanisms import BATCH, FAMILIES, SIZES
 from tests.models.small import pairs, small_config, small_model
 

@@ -14,11 +14,11 @@ from torch import Tensor
 from models.attention import hard
 from models.attention.base import History
 from models.attention.hard import Hard
+from models.base.settings import limits_of
+from models.base.types import AttentionOutput, Batch
 from models.bundle import build
-from models.config import AttentionConfig
-from models.model import EncoderDecoder
-from models.settings import limits_of
-from models.types import AttentionOutput, Batch
+from models.config.tables import AttentionConfig
+from models.families.encoder_decoder import EncoderDecoder
 from tests.models.mechanisms import (
     BATCH,
     FAMILIES,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.multihead import CrossAttention, MultiHead, SelfAttention
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 
 def head_by_head(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from models.bundle import build
-from models.config import AttentionConfig, AttentionLossConfig
-from models.loss import AttentionLoss
+from models.config.tables import AttentionConfig, AttentionLossConfig
+from models.losses.losses import AttentionLoss
 from tests.models.mechanisms import (
     FAMILIES,
     SIZES,

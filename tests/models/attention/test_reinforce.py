@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from models.attention import hard
-from models.config import AttentionConfig, AttentionLossConfig
-from models.loss import AttentionLoss, LossSum
-from models.model import EncoderDecoder
-from models.types import Batch
+from models.base.types import Batch
+from models.config.tables import AttentionConfig, AttentionLossConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.losses.losses import AttentionLoss, LossSum
 from tests.models.mechanisms import BATCH, FAMILIES, hard_model, model_of
 from tests.models.small import pairs
 

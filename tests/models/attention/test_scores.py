@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from models.attention.additive import Additive
-from models.attention.additive_energy import AdditiveEnergy, _can_factorise
 from models.attention.concat import Concat
-from models.attention.ffn_energy import FeedForwardEnergy
-from models.config import AttentionConfig
-from models.registry import find, names
+from models.base.registry import find, names
+from models.config.tables import AttentionConfig
+from models.numerics.additive_energy import AdditiveEnergy, _can_factorise
+from models.numerics.ffn_energy import FeedForwardEnergy
 from tests.models.attention.formulas import FORMULAS
 from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of, refused
 
@@ -69,7 +69,7 @@ def test_the_chunks_and_the_recomputation_of_ffn_change_nothing(
         found.append((scores, *grads))
 
     for size in (1, 2**20):
-        monkeypatch.setattr("models.attention.ffn_energy.CHUNK_ELEMENTS", size)
+        monkeypatch.setattr("models.numerics.ffn_energy.CHUNK_ELEMENTS", size)
         add(score(query, score.prepare(values)))
     hidden = (score.query(query).unsqueeze(2) + score.prepare(values).unsqueeze(1)).tanh()
     for layer in score.layers:
@@ -100,7 +100,7 @@ def test_additive_energy_is_its_formula_in_blocks_of_any_size(
     direct = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh() @ energy
     expected = (direct, *torch.autograd.grad((direct * aim).sum(), inputs))
     for size in (1, 50, 2**18):
-        monkeypatch.setattr("models.attention.additive_energy.BLOCK_ELEMENTS", size)
+        monkeypatch.setattr("models.numerics.additive_energy.BLOCK_ELEMENTS", size)
         scores = AdditiveEnergy.apply(*inputs)  # type: ignore[no-untyped-call]
         found = (scores, *torch.autograd.grad((scores * aim).sum(), inputs))
         torch.testing.assert_close(found, expected)

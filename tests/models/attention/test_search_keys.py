@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.attention.additive_energy import CLAMPABLE
 from models.attention.search_keys import SearchKeys
-from models.join import join
+from models.numerics.additive_energy import CLAMPABLE
+from models.numerics.join import join
 
 
 @pytest.mark.parametrize("key_scale", [1.0, 10.0, 100.0])  # 100: some are clamped

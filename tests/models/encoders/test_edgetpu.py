@@ -12,7 +12,8 @@ import numpy
 import pytest
 import torch
 
-from models.config import ImageConfig
+from models.base.errors import ModelError
+from models.config.tables import ImageConfig
 from models.encoders import edgetpu
 from models.encoders.cnn import Cnn
 from models.encoders.edgetpu import (
@@ -24,7 +25,6 @@ from models.encoders.edgetpu import (
     same,
     stages,
 )
-from models.errors import ModelError
 
 TINY = Architecture(
     stem=4,

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
+from models.base.errors import ModelError
+from models.base.registry import names
+from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config import ModelConfig
+from models.config.tables import ModelConfig
 from models.encoders.image import ImageEncoder, identity, kind_of
-from models.errors import ModelError
-from models.registry import names
-from models.types import VocabularySizes
 from tests.models.small import IMAGES, small_config
 
 

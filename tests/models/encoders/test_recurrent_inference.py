@@ -8,7 +8,7 @@ import torch
 from models.encoders import padded_rnn
 from models.encoders.padded_rnn import CELLS
 from models.encoders.recurrent_inference import read_padded, suits
-from models.linear import prefers_onednn
+from models.numerics.linear import prefers_onednn
 from tests.models.small import sources
 
 

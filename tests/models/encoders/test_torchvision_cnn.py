@@ -14,13 +14,13 @@ import torch
 from safetensors.torch import save as to_bytes
 from safetensors.torch import save_file
 
+from models.base.errors import ModelError
+from models.base.types import VocabularySizes
 from models.bundle import build, load_weights, weights_of
-from models.config import ImageConfig
+from models.config.tables import ImageConfig
 from models.encoders.image import ImageEncoder
 from models.encoders.torchvision_cnn import TorchvisionCnn
 from models.encoders.torchvision_import import torchvision_models
-from models.errors import ModelError
-from models.types import VocabularySizes
 from tests.models.small import IMAGES, small_config
 
 

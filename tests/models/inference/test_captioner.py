@@ -16,8 +16,12 @@ from torch import Tensor, nn
 
 import models
 from models.attention import hard
+from models.base.errors import ModelError
+from models.base.registry import names
+from models.base.types import Batch, VocabularySizes
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config import (
+from models.catalogue.presets import PRESETS
+from models.config.tables import (
     AttentionConfig,
     AttentionLossConfig,
     ModelConfig,
@@ -25,16 +29,12 @@ from models.config import (
     TokenizerConfig,
 )
 from models.encoders.pretrained import pretrained_encoder
-from models.errors import ModelError
+from models.families.encoder_decoder import EncoderDecoder
 from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
-from models.loss import AttentionLoss, LossSum
-from models.model import EncoderDecoder
-from models.packed import PackedWeights
-from models.registry import names
-from models.tokenizer import Tokenizer
-from models.types import Batch, VocabularySizes
-from models.zoo import PRESETS
+from models.losses.losses import AttentionLoss, LossSum
+from models.numerics.packed import PackedWeights
+from models.text.tokenizer import Tokenizer
 from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, reads_images, small_config
 
 SIZES = VocabularySizes(0, VOCABULARY, False)

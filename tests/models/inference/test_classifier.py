@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from models import load, load_classifier, load_translator
-from models.bundle.archive import extract_archive, write_archive
-from models.errors import DamagedError, InputError, ModelError
+from models.base.errors import DamagedError, InputError, ModelError
 from models.inference.classifier import Classifier
-from models.labels import LABELS, LabelTokenizer, read_tokenizer
+from models.storage.archive import extract_archive, write_archive
+from models.text.labels import LABELS, LabelTokenizer, read_tokenizer
 from tests.attncli.labels import toy_rows
 
 TEXTS = [

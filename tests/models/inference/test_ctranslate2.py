@@ -19,24 +19,24 @@ pytest.importorskip("ctranslate2")
 
 from attncli.embedded.grammar import Pair, generate
 from models import load, load_translator
+from models.base.errors import ConfigurationError, DamagedError, ModelError
+from models.base.types import Translation, VocabularySizes
 from models.bundle import Bundle, build, read, save
-from models.bundle.digests import file_digest
-from models.bundle.settings import Precision
-from models.bundle.weights import read_tensors
-from models.config import SearchConfig, TokenizerConfig
-from models.errors import ConfigurationError, DamagedError, ModelError
-from models.inference.batching import pad_pairs
+from models.catalogue.installed import BOX
+from models.catalogue.presets import model_config
+from models.config.tables import SearchConfig, TokenizerConfig
 from models.inference.ctranslate2 import cache, digest
 from models.inference.ctranslate2.convert import converted
+from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.ctranslate2.weights import read_weights
-from models.inference.engines import Engine, obstacle
+from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
-from models.installed import BOX
-from models.layers import positions
-from models.tokenizer import train
-from models.types import Translation, VocabularySizes
-from models.zoo import model_config
+from models.layers.blocks import positions
+from models.storage.digests import file_digest
+from models.storage.settings import Precision
+from models.storage.weights import read_tensors
+from models.text.tokenizer import train
 
 GRAMMAR = BOX / "grammar-en-de"
 SENTENCES = [pair.source for pair in generate(200, seed=7)]
@@ -328,7 +328,7 @@ def test_what_ctranslate2_cannot_do_has_a_reason(tiny_bundle: Path, tmp_path: Pa
 
 PROGRAM = """
 import sys
-from attncli.app import run
+from attncli.shell.app import run
 status = run(sys.argv[1:])
 for name in ("torch", "pydantic", "numpy", "importlib.metadata", "zstandard", "matplotlib"):
     assert name not in sys.modules, f"{name} was imported"
@@ -353,8 +353,8 @@ def test_translate_imports_nothing_large() -> None:
 
 
 def test_engine_options_that_cannot_be_combined_are_refused() -> None:
-    from attncli.jobs.engines import EngineOptions, open_text_model
     from attncli.jobs.loading import OpenOptions
+    from attncli.tasks.translate.engine import EngineOptions, open_text_model
 
     options = OpenOptions()
     with pytest.raises(ConfigurationError, match="an alignment"):

@@ -11,13 +11,13 @@ pytest.importorskip("ctranslate2")
 import ctranslate2
 import sentencepiece
 
-from attncli.app import run
 from attncli.embedded.grammar import generate
+from attncli.shell.app import run
 from models import load_translator
-from models.config import SearchConfig
-from models.errors import ConfigurationError
+from models.base.errors import ConfigurationError
+from models.catalogue.installed import BOX
+from models.config.tables import SearchConfig
 from models.inference.ctranslate2.export import export
-from models.installed import BOX
 
 SENTENCES = [pair.source for pair in generate(40, seed=9)]
 

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from models.attention.additive_energy import AdditiveEnergy
-from models.config import SearchConfig
-from models.inference.search import beam_search, candidates, ended, is_done, search
-from models.model import EncoderDecoder
-from models.tokenizer import FIRST_OUTPUT
-from models.transfer import to_device
-from models.types import Memory
+from models.base.types import Memory
+from models.config.tables import SearchConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.beam import beam_search, candidates, ended, is_done, search
+from models.numerics.additive_energy import AdditiveEnergy
+from models.numerics.transfer import to_device
+from models.text.tokenizer import FIRST_OUTPUT
 from tests.models.small import TEXT_PRESETS, imaged, reads_images, small_model, sources
 
 META = torch.device("meta")

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 import torch
 
+from models.base.interruptible import at_once
 from models.inference.parts import FEWEST, divided, in_parts, number_of_parts
-from models.interruptible import at_once
 
 CPU = torch.device("cpu")
 MANY = list(range(2 * FEWEST + 1))

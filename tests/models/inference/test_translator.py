@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from attncli.embedded.grammar import Pair
-from models.config import SearchConfig
-from models.errors import ModelError
-from models.inference.batching import length_batches
+from models.base.errors import ModelError
+from models.base.types import Translation
+from models.config.tables import SearchConfig
+from models.inference.search.batching import length_batches
 from models.inference.translator import Translator
-from models.tokenizer import END
-from models.types import Translation
+from models.text.tokenizer import END
 
 SAMPLE = SearchConfig(method="sample", nbest=3)
 

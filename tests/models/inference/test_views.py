@@ -12,14 +12,14 @@ import torch
 from PIL import Image
 
 from models import load_captioner
-from models.config import MAX_VIEWS, SearchConfig
-from models.errors import ConfigurationError
+from models.base.errors import ConfigurationError
+from models.base.types import Memory
+from models.catalogue.installed import BOX
+from models.config.tables import MAX_VIEWS, SearchConfig
+from models.images.views import ONE_SIZE, VIEWS, centre, whole
 from models.inference.captioner import Captioner
-from models.inference.ensemble_captioner import EnsembleCaptioner
+from models.inference.ensemble.captioner import EnsembleCaptioner
 from models.inference.views import joined
-from models.installed import BOX
-from models.types import Memory
-from models.views import ONE_SIZE, VIEWS, centre, whole
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 ONE_SIZE_MODEL = FIXTURES / "before_restructuring" / "bundles" / "captioner-transformer"

@@ -9,10 +9,10 @@ import numpy
 import torch
 from torch import Tensor
 
-from models.model import EncoderDecoder
+from models.families.encoder_decoder import EncoderDecoder
 from models.onnx.graphs import MEMORY, NEXT, STATE, Graph
 from models.onnx.inputs import GraphInputs
-from models.tokenizer import START
+from models.text.tokenizer import START
 
 Arrays = dict[str, numpy.ndarray]
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}

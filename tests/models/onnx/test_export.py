@@ -14,9 +14,9 @@ from PIL import Image
 pytest.importorskip("onnxscript", reason="the extra attn[onnx] is not installed")
 pytest.importorskip("onnxruntime", reason="the extra attn[onnx] is not installed")
 
-from attncli.app import run
+from attncli.shell.app import run
 from models import load_captioner, load_classifier, load_translator
-from models.config import SearchConfig
+from models.config.tables import SearchConfig
 from models.onnx import trace
 from models.onnx.export import inputs_of
 from models.onnx.trace import Traced

@@ -13,18 +13,18 @@ from torch import Tensor, nn
 pytest.importorskip("onnxscript", reason="the extra attn[onnx] is not installed")
 pytest.importorskip("onnxruntime", reason="the extra attn[onnx] is not installed")
 
+from models.base.errors import ConfigurationError
+from models.base.registry import names
+from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config import AttentionConfig, ModelConfig
+from models.config.tables import AttentionConfig, ModelConfig
 from models.encoders.padded_rnn import CELLS, PaddedRnn
-from models.errors import ConfigurationError
-from models.model import EncoderDecoder
+from models.families.encoder_decoder import EncoderDecoder
 from models.onnx.export import graphs_of, inputs_of
 from models.onnx.graphs import EncoderGraph, Graph, Sizes, StepGraph, WholeGraph
 from models.onnx.inputs import GraphInputs
 from models.onnx.recurrence import OnnxRecurrence
 from models.onnx.trace import traced
-from models.registry import names
-from models.types import VocabularySizes
 from tests.models.onnx.running import check_label, check_steps, run
 from tests.models.small import FIRST_WORD, IMAGES, VOCABULARY, small_config, sources
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config import AttentionConfig, ModelConfig
-from models.errors import ModelError
+from models.base.errors import ModelError
+from models.base.registry import find, names
+from models.base.types import AttentionOutput, Memory
+from models.config.tables import AttentionConfig, ModelConfig
 from models.pooling.base import Pooling, final_state
-from models.registry import find, names
-from models.types import AttentionOutput, Memory
 from tests.models.attention.formulas import FORMULAS, times
 
 SIZE = 4
@@ -187,7 +187,7 @@ def test_gradients_reach_every_parameter() -> None:
 
 
 def test_the_penalty_is_zero_for_heads_that_read_one_slot_each() -> None:
-    from models.loss import redundancy
+    from models.losses.losses import redundancy
 
     assert redundancy(torch.eye(3)[None, :2]) == 0
     same = torch.tensor([[[1.0, 0.0], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]]])

@@ -7,7 +7,7 @@ from itertools import islice, permutations
 import pytest
 
 from attncli.embedded.grammar import LANGUAGES, Pair, generate, split
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
 

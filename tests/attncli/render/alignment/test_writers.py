@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.links import read_links
+from attncli.data.alignments.links import read_links
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.writers import FORMATS, Style, format_of, trouble, written
-from models.errors import ModelError
+from models.base.errors import ModelError
 
 WEIGHTS = numpy.array([[0.9, 0.1], [0.25, 0.75], [0.5, 0.0]])
 HEADS = numpy.stack([numpy.stack([WEIGHTS, 1 - WEIGHTS])] * 3)  # (3, 2, J, I)

@@ -1,0 +1,117 @@
+"""A job of `attn bulk` on the command line: its start, progress and report."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from attncli.bulk.job import BulkJob
+from attncli.bulk.joining import ERRORS, WARNINGS
+from attncli.bulk.parts import state_folder
+from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
+from attncli.bulk.sources import image_source, text_sources
+from attncli.commands.bulk.options import ImageWork, InputKind, TextWork
+from attncli.data.streams import check_output
+from attncli.jobs.loading import readable
+from attncli.terminal import console
+from attncli.terminal.duration import duration
+from attncli.terminal.plurals import counted
+from models.base.errors import InputError
+from models.catalogue.installed import chosen_model
+
+DOING = {
+    "translate": "translating",
+    "classify": "classifying",
+    "caption": "captioning",
+    "align": "aligning",
+}  # labels of the progress
+
+
+class BulkTaskCall(NamedTuple):
+    """A task with its models and settings."""
+
+    name: str  # a key of attncli.bulk.tasks.TASKS
+    models: Sequence[Path]
+    settings: Any  # a dataclass
+
+
+def models_for(given: Sequence[Path] | None, task: str) -> list[Path]:
+    """Return the folders of the models; refuse one that cannot be read before any work."""
+    models: Sequence[Path | None] = given or [None]
+    return [readable(chosen_model(model, task)) for model in models]
+
+
+def run(
+    task: BulkTaskCall,
+    paths: Sequence[Path],
+    kind: InputKind,
+    work: TextWork | ImageWork,
+) -> None:
+    """Run a job, show its progress and report its end. paths: inputs, and the output at the end."""
+    *inputs, out = paths
+    if not inputs:
+        raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
+    check_output(out)
+    job = BulkJob(
+        task.name,
+        tuple(str(model.resolve()) for model in task.models),
+        dataclasses.asdict(task.settings),
+        *kind,
+        device=work.device,
+        threads=work.threads,
+    )
+    sources = (image_source if kind.name == "images" else text_sources)(inputs, out)
+    check_own(out)
+    plan = BulkPlan(job, sources, out, work.shard, work.engine, work.processes)
+    try:
+        summary = _shown(plan)
+    except KeyboardInterrupt:
+        console.warn("interrupted; finished shards are kept, the same command continues")
+        raise
+    _report(summary)
+    if summary.counts.errors:
+        raise typer.Exit(1)
+
+
+def check_own(out: Path) -> None:
+    """Raise InputError for an output file that no bulk job wrote: OUT may have been forgotten."""
+    if out.is_file() and not state_folder(out).exists():
+        raise InputError(
+            f"{out} exists, and no earlier `attn bulk` wrote it",
+            "a new name for the output, after all inputs",
+            "remove it if it is to be replaced",
+        )
+
+
+def _shown(plan: BulkPlan) -> BulkSummary:
+    """Run a job and show its progress."""
+    with console.progress(DOING[plan.job.task], total=1) as advance:
+        for event in run_bulk(plan):
+            if isinstance(event, BulkSummary):
+                return event
+            advance(event.records / max(1, event.all_records), _note(event))
+    raise AssertionError("a job without a summary")
+
+
+def _note(event: BulkProgress) -> str:
+    """Return the progress over all shards, the rate and the time left."""
+    shards = f"{event.shards:,} of {counted(event.all_shards, 'shard')}"
+    if not event.new_records:
+        return shards
+    rate = event.new_records / max(event.seconds, 1e-9)
+    left = duration((event.all_records - event.records) / rate)
+    return f"{shards}, {rate:,.{0 if rate >= 10 else 1}f} records/s, {left} left"
+
+
+def _report(summary: BulkSummary) -> None:
+    records, errors, warnings = summary.counts
+    done = "finished before, unchanged" if summary.before else "finished"
+    console.say(f"{done}: {counted(records, 'record')}")
+    if warnings:
+        console.say(f"{counted(warnings, 'warning')}: {summary.state / WARNINGS}")
+    if errors:
+        console.warn(f"{counted(errors, 'record')} without a result: {summary.state / ERRORS}")

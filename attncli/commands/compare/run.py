@@ -1,0 +1,174 @@
+"""Runs of a comparison: planned, timed, trained; their tables and plots written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from attncli.commands.train.display import Display
+from attncli.commands.train.memory import memory_advice
+from attncli.commands.train.stop import Stop, stopping
+from attncli.data.streams import open_output
+from attncli.jobs.compared import compared_source
+from attncli.jobs.compared.base import ComparedFiles, Sets
+from attncli.jobs.variants import Variant
+from attncli.render.columns import columns
+from attncli.render.comparison import WRITERS, draw_comparison
+from attncli.render.plots import FORMATS
+from attncli.scoring.comparison import RunScores
+from attncli.terminal import console
+from attncli.terminal.duration import duration
+from attncli.terminal.plurals import counted
+from attncli.training.events import Interrupted
+from attncli.training.settings.config import RunConfig
+from models.base.files import write_text
+
+if TYPE_CHECKING:
+    from attncli.jobs.compare import Planned
+    from attncli.jobs.compare_time import PlannedTime
+
+
+class Work(NamedTuple):
+    """The runs of a comparison and what they are measured on."""
+
+    runs: list[Planned]
+    sets: Sets
+
+
+def prepare(
+    found: list[Variant],
+    base: RunConfig,
+    files: ComparedFiles,
+    output: Path,
+    seeds: int,
+    *,
+    data_folder: Path | None = None,
+) -> Work:
+    """Return the planned runs; check everything that can be checked before the first run.
+
+    data_folder: folder for data that are not named files; by default that of the output.
+    """
+    from attncli.jobs import compare as job  # imports torch
+
+    job.check_all(found)
+    data, sets = compared_source(base.model.family).prepare(base, files, data_folder or output)
+    return Work(job.plan(found, data, seeds, output), sets)
+
+
+def show_times(work: Work, best: int, output: Path, device: str) -> None:
+    """Write the runs that are not measured yet and their time, a row for each variant.
+
+    If all runs are measured, name the file of the results instead.
+    """
+    from attncli.jobs.compare_time import planned_times, total_seconds
+
+    with Display(work.runs[0].config.train) as display:
+        progress = display.progress
+        times = list(
+            planned_times(work.runs, work.sets, best=best, device=device, progress=progress)
+        )
+    if not times:
+        name_results(work, best, output)
+        return
+    table = [["variant", "runs", "parameters", "updates", "ms/update", "time"], *map(_row, times)]
+    known = all(time.updates for time in times)
+    total = duration(total_seconds(times, best)) if known else "unknown"
+    with open_output(None) as write:
+        write(columns([*table, ["total", *[""] * 4, total]]).encode())
+    if any(time.further for time in times):
+        console.say(
+            f"the best {counted(best, 'variant')} on the dev set will get the further seeds; "
+            "the total is that of the slowest"
+        )
+    console.say("training at most, without evaluations; early stopping shortens it")
+
+
+def _row(time: PlannedTime) -> list[str]:
+    """Return the cells of a variant; "1 to 3" runs if the further ones depend on the others."""
+    most = time.runs + time.further
+    spans = [str(time.runs), str(most)]
+    seconds = [duration(count * time.per_run) for count in (time.runs, most)]
+    return [
+        time.variant,
+        " to ".join(dict.fromkeys(spans)),
+        f"{time.parameters:,}",
+        f"{time.updates:,}" if time.updates else "no limit",
+        f"{1000 * time.per_update:,.1f}",
+        " to ".join(dict.fromkeys(seconds)) if time.updates else "unknown",
+    ]
+
+
+def name_results(work: Work, best: int, output: Path) -> None:
+    """Name the file of the results of a finished comparison."""
+    from attncli.jobs.compare import planned_count
+
+    results = output / "comparison.txt"
+    where = results if results.exists() else "the same command without --dry-run writes them"
+    count = planned_count(work.runs, best)
+    console.say(f"finished before: {counted(count, 'run')}; results: {where}")
+
+
+def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:
+    """Train the missing runs; return the rows, which are written after each run, and failures."""
+    from attncli.jobs import compare as job
+
+    rows: list[RunScores] = []
+    failed = 0
+    config = work.runs[0].config.train
+    with stopping() as stop, Display(config) as display, memory_advice(config):
+        try:
+            for event in job.compare(
+                work.runs,
+                work.sets,
+                best=best,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
+            ):
+                match event:
+                    case RunScores():
+                        display.close()
+                        rows.append(event)
+                        write_tables(output, rows)
+                    case job.Begun():
+                        display.close()
+                        stop.is_polled = False  # Ctrl-C ends its preparation at once
+                        seed = event.run.config.train.seed
+                        console.say(
+                            f"{event.number} of {event.total}: {event.run.variant}, seed {seed}"
+                        )
+                    case job.Failed():
+                        display.close()
+                        failed += 1
+                        console.warn(f"{event.run.variant} is left out: {event.error}")
+                    case _:
+                        display.take(event)
+        except (Interrupted, KeyboardInterrupt):
+            display.break_off()
+            stopped(stop, rows, work, output)
+        finally:
+            draw(output, rows)
+    return rows, failed
+
+
+def stopped(stop: Stop, rows: list[RunScores], work: Work, output: Path) -> None:
+    """Leave after an interruption."""
+    console.say(
+        f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
+        "the same command continues from here"
+    )
+    raise typer.Exit(stop.status or 130) from None
+
+
+def write_tables(output: Path, rows: list[RunScores]) -> None:
+    """Write the tables of the finished runs, one file for each format."""
+    for suffix, write in WRITERS.items():
+        write_text(output / f"comparison.{suffix}", write(rows))
+
+
+def draw(output: Path, rows: list[RunScores]) -> None:
+    """Draw the finished runs, if there are any."""
+    for suffix in FORMATS if rows else ():
+        draw_comparison(output / f"comparison{suffix}", rows)

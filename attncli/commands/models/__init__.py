@@ -1,0 +1,1 @@
+"""``attn models`` and its sub-commands."""

@@ -1,0 +1,181 @@
+"""``attn models`` and ``attn models show``: list models and parts; describe one."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from itertools import groupby
+from typing import Annotated
+
+import typer
+
+from attncli.data.streams import open_output
+from attncli.jobs import models as zoo
+from attncli.jobs.installed import Listed, listed
+from attncli.jobs.models import Entry, Shown
+from attncli.render.columns import columns, size, wrapped
+from attncli.terminal.screen import current_screen
+from attncli.training.sources import training_source
+from models.base.types import VocabularySizes
+from models.catalogue.installed import Installed
+from models.storage.about import Facts
+
+RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
+
+Name = Annotated[
+    str, typer.Argument(help="A model's name or folder, or a preset, family, score or other part.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="Presets: change a setting, section.key=value."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+
+
+def list_models(*, json: Json = False) -> None:
+    """List models, presets, families, scores and other parts.
+
+    Models on disk come first: in ./runs, newest first, in the user folder
+    $XDG_DATA_HOME/attn/models, in the folders of ATTN_MODELS, and shipped with attn ("box").
+    -m NAME finds a model in this order.
+
+    The score, window, normaliser and read of a recurrent family can be chosen, as in
+    `attn train --preset luong-small -s model.attention.score=dot`.
+
+    Example:
+      attn models show transformer-tiny
+      attn models
+    """
+    found, entries = list(listed()), zoo.catalogue()
+    if json:
+        _write(_list_as_json(found, entries))
+    else:
+        _write(_for_terminal(_models(found) + _list_as_text(entries)))
+
+
+def show(
+    name: Name,
+    *,
+    vocabulary: Annotated[
+        int, typer.Option(min=1, help="Presets: tokens per vocabulary, for the parameter count.")
+    ] = 8000,
+    set: Set = None,
+) -> None:
+    """Show a model's configuration, or a part's equation.
+
+    A model is shown with its data, score, size and card first, then with the settings that apply
+    to its family. A model or preset is shown as a file that `attn train` takes; a part with its
+    equation, source and settings. Write ./folder for a folder with the name of a part.
+
+    Example:
+      attn models show additive
+      attn models show runs/demo
+      attn models show transformer-tiny > run.toml
+    """
+    shown = zoo.show(name, vocabulary=vocabulary, assignments=set or [])
+    if isinstance(shown, Shown):
+        _write(_model(shown))
+    else:
+        _write(_for_terminal("\n".join(map(_part, shown))))
+
+
+def _for_terminal(table: str) -> str:
+    """Return a table with long lines wrapped if it is shown on a terminal."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return wrapped(table, current_screen().width) if is_terminal else table
+
+
+def _write(text: str) -> None:
+    with open_output(None) as write:
+        write(text.encode())
+
+
+def _models(found: list[Listed]) -> str:
+    """Return the table of models on disk, and a blank line; nothing if there are none."""
+    if not found:
+        return ""
+    rows = [[f"  {model.name}", model.place.name, *_facts(facts)] for model, facts in found]
+    head = ["Models", "where", "task", "languages", "size", "score", "licence"]
+    return columns([head, *rows], left=len(head)) + "\n"
+
+
+def _facts(facts: Facts | None) -> list[str]:
+    if facts is None:
+        return ["damaged", "", "", "", ""]
+    about, stored = facts.about, size(facts.bytes)
+    return [facts.task, " ".join(about.languages), stored, about.score, about.licence]
+
+
+def _list_as_text(entries: list[Entry]) -> str:
+    rows = [(f"  {entry.name}", _summary(entry)) for entry in entries]
+    lines = iter(columns(rows, left=2).splitlines(keepends=True))
+    parts = []
+    for kind, group in groupby(entries, key=lambda entry: entry.kind):
+        parts.append(f"{zoo.KINDS[kind].capitalize()}\n" + "".join(next(lines) for _ in group))
+    return "\n".join(parts)
+
+
+def _summary(entry: Entry) -> str:
+    """Return the summary in one line, with the paper; the summary of a preset names it already."""
+    named = entry.kind == "preset" or not entry.source
+    return entry.summary if named else f"{entry.summary.rstrip('.')} ({entry.source})"
+
+
+def _list_as_json(found: list[Listed], entries: list[Entry]) -> str:
+    record: dict[str, list[dict[str, object]]] = {"models": [_record(*model) for model in found]}
+    record |= {name: [] for name in zoo.KINDS.values()}
+    for entry in entries:
+        known = entry._asdict() | {"settings": [row._asdict() for row in entry.settings]}
+        record[zoo.KINDS[str(known.pop("kind"))]].append(known)
+    return json_format.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _record(model: Installed, facts: Facts | None) -> dict[str, object]:
+    record: dict[str, object] = {"name": model.name, "where": model.place.name}
+    record["folder"] = str(model.folder)
+    if facts:
+        record |= facts._asdict() | facts.about._asdict()
+        del record["about"]
+    return record
+
+
+def _part(entry: Entry) -> str:
+    usage = _usage(entry)
+    rows = [(f"{row.name} = {row.default}", row.doc) for row in entry.settings]
+    settings = ["", *columns(rows, left=2).splitlines()] if rows else []
+    return "".join(f"{line}\n" for line in [*_about(entry), *settings, "", usage])
+
+
+def _usage(entry: Entry) -> str:
+    """Return a command line that uses a part, or the presets of a family."""
+    match entry.kind:
+        case "family":
+            return f"presets: {', '.join(zoo.presets_of(entry.name))}"
+        case "image_encoder":
+            name = "resnet50" if entry.name == "torchvision" else entry.name
+            return f"attn train --preset show-attend-tell-soft -s model.image.encoder={name}"
+        case "pooling":
+            return f"attn train --preset bilstm-attention-small -s model.pooling={entry.name}"
+        case "source":
+            return "attn models lists the presets"
+    return f"attn train --preset {RECURRENT} -s model.attention.{entry.kind}={entry.name}"
+
+
+def _about(entry: Entry) -> list[str]:
+    """Return the lines of a part's docstring without its options, which are listed separately."""
+    said = [line for line in entry.detail.splitlines() if not line.startswith("Options:")]
+    return [f"{entry.kind} {entry.name}", entry.summary, *said]
+
+
+def _model(shown: Shown) -> str:
+    """Return the settings as TOML; size, facts and card are comments above them."""
+    sizes = VocabularySizes(*shown.vocabulary)
+    tokens = training_source(shown.family.name).describe_vocabulary(sizes)
+    about = [
+        shown.title,
+        *shown.facts,
+        f"{shown.parameters:,} parameters with {tokens}",
+    ]
+    about += ["", *shown.card.splitlines()] if shown.card else []
+    about += ["", *_about(shown.family)]
+    return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"

@@ -1,0 +1,166 @@
+"""``attn models pack``, ``export``, ``add``, ``remove`` and ``verify``: models on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli.jobs import installed as models
+from attncli.jobs.export import Program
+from attncli.jobs.export import export as write_export
+from attncli.jobs.installed import Packing
+from attncli.render.columns import size
+from attncli.terminal import console
+from models.base.errors import ModelError
+from models.catalogue.installed import find_model, installed
+from models.inference.ctranslate2.engines import ExportPrecision
+from models.storage.about import About
+from models.storage.settings import Precision
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
+Target = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
+]
+Weights = Annotated[
+    Precision, typer.Option(help="Precision of the stored weights; int8 has one scale per row.")
+]
+Share = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Captioners: take the image network from this model in the same folder, which must "
+        "have the same weights. Folders only.",
+    ),
+]
+Card = Annotated[
+    Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
+]
+Languages = Annotated[
+    str, typer.Option(metavar="de,en", help="Languages of the model, for `attn models`.")
+]
+Licence = Annotated[str, typer.Option(help="Licence of the model, for `attn models`.")]
+Score = Annotated[str, typer.Option(help="Score with its test set, for `attn models`.")]
+Summary = Annotated[str, typer.Option(help="One line about the model, for `attn models`.")]
+
+
+def pack(
+    model: Model,
+    target: Target,
+    *,
+    weights: Weights = "int8",
+    share: Share = "",
+    card: Card = None,
+    languages: Languages = "",
+    licence: Licence = "",
+    score: Score = "",
+    summary: Summary = "",
+) -> None:
+    """Write a model as one small file.
+
+    The file has everything that is needed to use the model. `attn models add` installs it. Weights
+    in int8 take about a quarter of the size of fp32; `python benchmarks/packing.py` measures the
+    loss of quality. Facts that are not given are those stored with the model.
+
+    Example:
+      attn models pack runs/en-de en-de.zip --languages en,de --licence "CC BY 2.0"
+      attn models pack runs/captions models/pretrained/photos --card card.md
+    """
+    names = tuple(name.strip() for name in languages.split(",") if name.strip())
+    about = About(summary, names, licence, score)
+    packed = models.pack(model, target, Packing(weights, share, card, about))
+    console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
+
+
+def export(
+    model: Model,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder to write.")],
+    *,
+    to: Annotated[Program, typer.Option(help="Program that will run the model.")],
+    precision: Annotated[
+        ExportPrecision, typer.Option(help="Precision of the weights; int8 for ctranslate2 only.")
+    ] = "fp32",
+) -> None:
+    """Write a model for another program.
+
+    ctranslate2 takes text Transformers; onnx every translator, captioner and classifier, with the
+    attention weights as an output (extra: pip install 'attn[onnx]'). The folder has the model, the
+    SentencePiece model of its tokens, and the model card; for onnx also a Python program that runs
+    it. docs/export.md describes both.
+
+    Example:
+      attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
+      attn models export photos photos-onnx --to onnx
+    """
+    write_export(find_model(model), folder, to, precision)
+    console.say(f"wrote {folder}, a model for {to}")
+
+
+def add(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File that `attn models pack` wrote.")
+    ],
+    *,
+    name: Annotated[
+        str, typer.Option(help="Name of the installed model. Default: that of the file.")
+    ] = "",
+) -> None:
+    """Install a packed model into the user folder.
+
+    The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). FILE may also be
+    the folder of a run or bundle, which is copied.
+
+    Example:
+      attn models add en-de.zip
+    """
+    folder = models.add(path, name)
+    console.say(f"installed {folder.name} in {folder.parent}")
+
+
+def remove(
+    name: Annotated[str, typer.Argument(help="Name of a model in the user folder.")],
+) -> None:
+    """Remove a model that `attn models add` installed.
+
+    Example:
+      attn models remove en-de
+    """
+    console.say(f"removed {models.remove(name)}")
+
+
+def verify(
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="MODEL", help="Model: its name or folder. Default: all models."),
+    ] = None,
+) -> None:
+    """Check models for damage: digests, settings, weights.
+
+    Every file is compared with its SHA-256 digest, and the model is loaded. The checkpoints and the
+    prepared data of a run are checked as well and, without MODEL, the caches of image features.
+    Exit status 1 if something is damaged.
+
+    Example:
+      attn models verify everyday
+      attn models verify
+    """
+    from attncli.data.images.features import verify_cache  # imports numpy
+
+    folders = [find_model(model)] if model else [found.folder for found in installed()]
+    checks: list[tuple[Path, Callable[[Path], str | None]]] = [(f, models.verify) for f in folders]
+    if model is None:
+        checks += [(folder, verify_cache) for folder in models.feature_caches()]
+    failed = 0
+    for folder, check in checks:
+        try:
+            remark = check(folder)
+        except ModelError as error:
+            console.fail(error)
+            failed += 1
+        else:
+            typer.echo(f"{folder}: ok{f' ({remark})' if remark else ''}")
+    if failed:
+        raise typer.Exit(1)

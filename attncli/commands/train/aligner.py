@@ -1,0 +1,157 @@
+"""``attn align train``: parse the options, do the stages, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli.commands.train.display import Display
+from attncli.commands.train.files import check_run_folder
+from attncli.commands.train.memory import memory_advice
+from attncli.commands.train.stop import stopping
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
+from attncli.options.shared import Device, PairFiles, Threads
+from attncli.tasks.align.pair_corpora import Also, pair_corpora
+from attncli.tasks.align.training.job import AlignerRun
+from attncli.terminal import console
+from attncli.training.events import Interrupted
+from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.corpora import CorpusConfig
+from models.catalogue.installed import find_model
+
+Languages = Annotated[
+    str,
+    typer.Option(
+        metavar="en-fr",
+        help="Languages of source and target. Default: the endings of two files, else a-b.",
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the run.")]
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="MODEL",
+        help="Translator to add the alignment to, such as everyday; its translations do not "
+        "change. Default: one is trained from the sentence pairs, in both directions.",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        "-s",
+        metavar="SECTION.KEY=VALUE",
+        help="Set a value for the translator that is trained, as in `attn train`.",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed of the alignment layer.", min=0)]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Name the stages that are left; write nothing.")
+]
+
+
+def align_train(
+    files: PairFiles,
+    *,
+    output: Output,
+    start: Start = None,
+    also: Also = None,
+    languages: Languages = "",
+    set: Set = None,
+    seed: Seed = 1,
+    dry_run: DryRun = False,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Train a word aligner from sentence pairs alone.
+
+    The result is one bundle that aligns and translates. Two statistical models, one for each
+    direction, learn word links on which they agree; RUN has them in alignment/statistical/links.
+    A translator is trained, or taken with --from. It gets a further attention layer, which learns
+    to align from the links; its translations stay the same. The bundle aligns by the mean of this
+    layer and the statistical models. No links made by people are needed.
+
+    The same command continues an interrupted run.
+
+    Example:
+      attn align train train.en train.de --from everyday -o runs/aligner
+      attn align train train.en train.de --also test.en,test.de -o runs/aligner
+    """
+    groups = [tuple(map(str, corpus)) for corpus in pair_corpora(files, also)]
+    named = languages or languages_of(files)
+    first, second = CorpusConfig(named).sides
+    if first == second:
+        raise typer.BadParameter("two different languages", param_hint="'--languages'")
+    check_run_folder(output)
+    translator = find_model(start) if start else None
+    run = AlignerRun(tuple(groups), named, tuple(set or ()), output, translator, seed)
+    if dry_run:
+        _dry_run(run)
+    else:
+        _train(run, loading.open_device(OpenOptions(device, threads)))
+
+
+def languages_of(files: list[Path]) -> str:
+    """Return the languages by the endings of two files; a-b if there are none."""
+    endings = [path.suffix[1:] for path in files]
+    known = len(endings) == 2 and all(end.isalpha() and len(end) <= 3 for end in endings)
+    return "-".join(endings) if known else "a-b"
+
+
+def _dry_run(run: AlignerRun) -> None:
+    from attncli.tasks.align.training import job
+
+    job.check(run)
+    stages = {
+        "statistical links": run.links.exists(),
+        f"translator, {run.start or 'to train'}": run.start is not None or run.result.exists(),
+        "alignment layer": job.finished(run) is not None,
+    }
+    print(f"languages   {run.languages}")
+    for number, (name, done) in enumerate(stages.items(), 1):
+        print(f"stage {number}     {name}: {'done' if done else 'to do'}")
+
+
+def _train(run: AlignerRun, device: str) -> None:
+    from attncli.tasks.align.training import job
+    from attncli.training.storage.lock import locked
+
+    with locked(run.path), Display(TrainConfig()) as display:
+        config = job.prepare(run, display.progress)
+    console.say(f"links of the training pairs: {run.links}")
+    if config:
+        _train_translator(config, run, device)
+    result = job.finished(run)
+    if result is None:
+        with locked(run.path), Display(TrainConfig()) as display:
+            result = job.finish(run, device, display.progress)
+    console.say(
+        f"aligns with threshold {result.threshold:g}; expected F of its links "
+        f"{100 * result.expected_f:.1f} %"
+    )
+    console.say(f"try: attn align -m {run.path}")
+
+
+def _train_translator(config: RunConfig, run: AlignerRun, device: str) -> None:
+    """Train the translator, or continue its training; finished, it stays as it is."""
+    from attncli.jobs import train as training  # imports torch
+
+    console.say(f"translator: {run.translator}; --from MODEL takes one that is trained")
+    with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
+        try:
+            for event in training.train(
+                config,
+                run.translator,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
+            ):
+                display.take(event)
+        except (Interrupted, KeyboardInterrupt):
+            display.break_off()
+            console.say("stopped; the same command continues from here")
+            raise typer.Exit(stop.status or 130) from None

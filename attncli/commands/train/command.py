@@ -1,0 +1,197 @@
+"""``attn train``: parse the options, run the job, show progress."""
+
+from __future__ import annotations
+
+import glob
+import shlex
+from pathlib import Path
+
+import typer
+
+from attncli.commands.train.display import Display
+from attncli.commands.train.files import (
+    TrainCommand,
+    check_run_folder,
+    run_folder,
+    train_files,
+)
+from attncli.commands.train.memory import memory_advice
+from attncli.commands.train.options import (
+    Captions,
+    Corpora,
+    Dev,
+    DevCaptions,
+    DevCorpora,
+    DevLabels,
+    DryRun,
+    Encoder,
+    EncoderWeights,
+    FastReduce,
+    Files,
+    From,
+    Images,
+    Labels,
+    Output,
+    Preset,
+    Processes,
+    Set,
+    ShardModel,
+    TaggedCorpora,
+)
+from attncli.commands.train.processes import compute_shards, open_device, start_processes
+from attncli.commands.train.stop import stopping
+from attncli.commands.train.time import described
+from attncli.data.streams import check_inputs
+from attncli.jobs.loading import OpenOptions
+from attncli.jobs.runs import worth_pruning
+from attncli.options.shared import Device, Threads
+from attncli.render.columns import size
+from attncli.terminal import console
+from attncli.training.distributed.rank import Rank, own_rank
+from attncli.training.events import AlreadyFinished, Interrupted
+from attncli.training.run.command_line import ImageOptions, LabelFiles, settings
+from attncli.training.settings.config import RunConfig
+from attncli.training.settings.corpora import parse_corpus
+from attncli.training.sources import training_source
+from attncli.training.storage.folder import RunFolder
+
+
+def train(
+    context: typer.Context,
+    files: Files = None,
+    *,
+    dev: Dev = None,
+    corpus: Corpora = None,
+    tagged_corpus: TaggedCorpora = None,
+    dev_corpus: DevCorpora = None,
+    images: Images = None,
+    captions: Captions = None,
+    dev_captions: DevCaptions = None,
+    labels: Labels = None,
+    dev_labels: DevLabels = None,
+    encoder: Encoder = "",
+    encoder_weights: EncoderWeights = "",
+    output: Output = None,
+    preset: Preset = None,
+    start: From = None,
+    set: Set = None,
+    dry_run: DryRun = False,
+    processes: Processes = 1,
+    fast_reduce: FastReduce = False,
+    shard_model: ShardModel = False,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Train a model on sentence pairs, images or labelled texts.
+
+    Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
+    (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same
+    command resumes an interrupted run, and the result is that of an uninterrupted one. A finished
+    run continues if train.steps, epochs, minutes or patience is raised.
+
+    Example:
+      attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
+      attn train -o runs/demo
+      attn train runs/demo -s train.steps=2000
+      attn train --corpus en-de=a.tsv --corpus en-fr=b.tsv --dev-corpus en-de=dev.tsv -o runs/multi
+      attn train mine.en mine.de --from runs/en-de -o runs/mine -s train.lr=0.0005
+      attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
+      attn train --labels intents.tsv -o runs/intents
+    """
+    rank = own_rank(processes)
+    if rank.number:  # process 0 reads all other options
+        compute_shards(rank, OpenOptions(device, threads))
+        return
+    given = ImageOptions(images, captions, dev_captions, encoder, encoder_weights)
+    own, files = run_folder(files or [])
+    named = train_files(files, dev or [])
+    corpora = [parse_corpus(text) for text in corpus or []]
+    corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
+    config = settings(
+        *named,
+        preset,
+        [
+            *(set or []),
+            *(["train.fast_reduce=true"] if fast_reduce else []),
+            *(["train.shard_model=true"] if shard_model else []),
+        ],
+        start=start,
+        images=given,
+        labels=LabelFiles(labels, dev_labels),
+        corpora=corpora,
+        dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
+    )
+    check_inputs(config.data.inputs)
+    check_run_folder(output)
+    if processes > 1 and rank.is_alone and not dry_run:
+        start_processes(processes, context)
+    where = open_device(rank, OpenOptions(device, threads))
+    if dry_run:
+        _dry_run(config, where, processes, rank)
+    else:
+        _train(config, output or own or default_folder(config), where, rank)
+
+
+train.command_class = TrainCommand  # type: ignore[attr-defined]
+
+
+def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None:
+    from attncli.jobs import train as job  # imports torch
+
+    with Display(config.train) as display, memory_advice(config.train):
+        found = job.dry_run(
+            config, device=device, progress=display.progress, processes=processes, rank=rank
+        )
+    print(described(found))
+
+
+def _train(config: RunConfig, folder: Path, device: str, rank: Rank) -> None:
+    from attncli.jobs import train as job  # imports torch
+
+    event = None
+    with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
+        try:
+            for event in job.train(
+                config,
+                folder,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
+                rank=rank,
+            ):
+                display.take(event)
+        except (Interrupted, KeyboardInterrupt) as interruption:
+            display.break_off()
+            saved = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
+            console.say(f"stopped; {saved}the same command continues from here")
+            raise typer.Exit(stop.status or 130) from None
+    if not isinstance(event, AlreadyFinished):
+        example = training_source(config.model.family).example(config, folder)
+        page = RunFolder(folder).samples_page
+        if page.exists():
+            console.say(f"samples of the dev set: {page}")
+        console.say(f"try: {example} -m {shlex.quote(str(folder))}")
+        offer_pruning(folder)
+
+
+def offer_pruning(folder: Path) -> None:
+    """Name the command that frees space, if a finished run needs much more than its model."""
+    if freed := worth_pruning(folder):
+        console.say(
+            f"`attn runs prune {shlex.quote(str(folder))}` frees {size(freed)} "
+            "(the run can then no longer continue)"
+        )
+
+
+def default_folder(config: RunConfig) -> Path:
+    """Return the folder of a run without `--output`."""
+    if config.data.corpora:
+        return Path("runs") / f"{'-'.join(config.tokenizer.languages)}-{config.preset}"
+    source = training_source(config.model.family)
+    files = source.files(config.data)
+    if not files:
+        return Path("runs") / source.demo_name
+    name = Path(files[0]).name.split(".")[0]
+    if glob.has_magic(name):  # a pattern of several files
+        name = Path(files[0]).absolute().parent.name
+    return Path("runs") / f"{name}-{config.preset}"

@@ -1,0 +1,91 @@
+"""Separation of training files and `--dev` files of `attn train`.
+
+``--dev`` takes all values up to the next option, as in ``attn train a b --dev c d -o x``. In
+``attn train --dev c d a b`` it takes the training files, too: these are the last two values, or the
+last one if it is a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from attncli.options.help_page import HelpPage
+from models.base.errors import ModelError
+
+DEV = "--dev"
+ARGUMENTS = "attn.arguments"  # of the context: the arguments as they were given
+TABLES = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zst")
+
+
+class TrainCommand(HelpPage):
+    """A command whose ``--dev`` takes all values that follow."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments with one ``--dev`` before each of its values."""
+        ctx.meta[ARGUMENTS] = list(args)
+        return super().parse_args(ctx, spread(args))
+
+
+class TrainFiles(NamedTuple):
+    """The files of a run."""
+
+    train: list[Path]
+    dev: list[Path]
+
+
+def run_folder(files: list[Path]) -> tuple[Path | None, list[Path]]:
+    """Return the run's folder if it is the only argument, and the files, its config.toml then."""
+    if len(files) != 1 or not files[0].is_dir():
+        return None, files
+    folder = files[0]
+    if not (folder / "config.toml").is_file():
+        raise ModelError(
+            f"{folder} is a folder without config.toml",
+            "files of sentence pairs, or the folder of a run",
+            "give images with --images and --captions",
+        )
+    return folder, [folder / "config.toml"]
+
+
+def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:
+    """Return the arguments with ``--dev a b`` written as ``--dev a --dev b``."""
+    found: list[str] = []
+    option = ""  # the option that takes the next value
+    for position, value in enumerate(args):
+        if value == "--":
+            return found + args[position:]
+        follows = option and not value.startswith("-")
+        if not follows:
+            option = value if value in options else ""
+        found += [option, value] if follows and found[-1] != option else [value]
+    return found
+
+
+def check_run_folder(path: Path | None) -> None:
+    """Raise ModelError if the folder of a run is a file."""
+    if path and path.exists() and not path.is_dir():
+        raise ModelError(f"{path} is a file", "a new folder, or that of the run")
+
+
+def train_files(files: list[Path], dev: list[Path]) -> TrainFiles:
+    """Separate training files from dev files if all of them follow ``--dev``."""
+    if files or not dev:
+        return TrainFiles(files, dev)
+    count = 1 if _is_alone(dev[-1]) else 2
+    found = TrainFiles(dev[-count:], dev[:-count])
+    if not found.dev or (len(found.dev) == 1 and not _is_alone(found.dev[0])):
+        raise typer.BadParameter(
+            f"{' '.join(map(str, dev))}: which are for training, which for dev? "
+            "Give the training files first: attn train SOURCE TARGET --dev SOURCE TARGET",
+            param_hint=f"'{DEV}'",
+        )
+    return found
+
+
+def _is_alone(path: Path) -> bool:
+    """Return True if a file is a table or a configuration, which needs no second file."""
+    return path.suffix == ".toml" or path.name.endswith(TABLES)

@@ -1,0 +1,1 @@
+"""Alignments as data: pairs, links, files of other programs."""

@@ -1,0 +1,1 @@
+"""Images as data: files named on a command line, captions, cached features."""

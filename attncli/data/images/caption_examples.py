@@ -1,0 +1,125 @@
+"""Training examples of captions; captions of one image share its row of image inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attncli.data.alignments.guides import guide_table
+from attncli.data.text.tokens import Side
+from models.base.types import Batch
+from models.inference.search.batching import teacher_forcing_batch
+
+Augment = Callable[[Tensor], Tensor]  # images (B, 3, h, w) to others of that shape
+
+
+@dataclass(frozen=True)
+class ImageInputs:
+    """Inputs of the model for images: features of a frozen encoder, or pixels."""
+
+    table: np.ndarray  # (rows, S, V) of floats, or (rows, 3, h, w) of bytes; memory-mapped
+    slots: int  # S: cells that the encoder leaves
+    augment: Augment | None = None  # of pixels
+
+    @property
+    def are_pixels(self) -> bool:
+        """Return True for pixels, which the encoder has not processed yet."""
+        return self.table.ndim == 4
+
+    def source(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return features (B, S, V) or pixels (B, 3, h, w) from 0 to 1, and the mask (B, S)."""
+        source = torch.from_numpy(np.ascontiguousarray(self.table[rows]))
+        if self.are_pixels:
+            source = source.float().div_(255)
+            source = self.augment(source) if self.augment else source
+        return source, torch.ones(len(rows), self.slots, dtype=torch.bool)
+
+
+@dataclass(frozen=True)
+class CaptionExamples:
+    """Captions and the image inputs of their images."""
+
+    target: Side
+    rows: np.ndarray  # (N,) row of the inputs for each caption's image
+    inputs: ImageInputs
+    links: Side | None = None  # of each caption: cell, target token, cell, target token, ..
+    together: bool = False  # True: captions of one image share a batch, so that it is encoded once
+
+    @property
+    def count(self) -> int:
+        """Number of captions."""
+        return len(self.rows)
+
+    @property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths (N,): 0 for every image, and the number of tokens of every caption."""
+        return np.zeros(self.count, np.int64), self.target.lengths
+
+    @property
+    def shared(self) -> np.ndarray | None:
+        """Image of each caption, if captions of one image share a batch; otherwise None."""
+        return self.rows if self.together else None
+
+    def at(self, epoch: int) -> CaptionExamples:
+        """Return the same examples in every epoch."""
+        return self
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Return the padded batch of some captions with their images."""
+        target = self.target.padded(numbers)
+        if not self.together:
+            batch = teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
+            return batch._replace(links=self.guide(numbers, batch))
+        images, rows = np.unique(self.rows[numbers], return_inverse=True)
+        batch = teacher_forcing_batch(*self.inputs.source(images), *target)
+        return batch._replace(rows=torch.from_numpy(rows), links=self.guide(numbers, batch))
+
+    def guide(self, numbers: np.ndarray, batch: Batch) -> Tensor | None:
+        """Return the target weights (B, T, S) of a guided head, if there are links."""
+        if self.links is None:
+            return None
+        shape = batch.target_out.shape[1], self.inputs.slots
+        return torch.from_numpy(guide_table([self.links[n] for n in numbers], shape))
+
+
+@dataclass(frozen=True)
+class CaptionStages:
+    """Captions whose inputs or grouping change at given epochs, counted from 0."""
+
+    first: CaptionExamples  # images as features of an encoder that is frozen
+    then: CaptionExamples  # images as pixels, from the epoch `turn` on
+    turn: int
+    together_from: int  # the epoch with which the captions of one image begin to share a batch
+
+    @property
+    def count(self) -> int:
+        """Number of captions."""
+        return self.first.count
+
+    @property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths (N,): 0 for every image, and the number of tokens of every caption."""
+        return self.first.lengths
+
+    @property
+    def shared(self) -> np.ndarray | None:
+        """Groups of the last stage, which needs the most memory."""
+        return self.last.shared
+
+    @property
+    def last(self) -> CaptionExamples:
+        """Stage that needs the most memory."""
+        return self.at(max(self.turn, self.together_from))
+
+    def at(self, epoch: int) -> CaptionExamples:
+        """Return the captions of an epoch, counted from 0."""
+        shown = self.first if epoch < self.turn else self.then
+        return replace(shown, together=epoch >= self.together_from)
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Return a batch of the last stage."""
+        return self.last.batch(numbers)

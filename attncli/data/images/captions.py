@@ -1,0 +1,190 @@
+r"""Captions of images, read from the usual file formats.
+
+table        image <TAB> caption, or several captions a row; an image may have many rows
+token file   image.jpg#0 <TAB> caption                                    (Flickr8k, Flickr30k)
+CSV          a first line `image,caption`, then a row for each                   (Flickr8k, Kaggle)
+Karpathy     {"images": [{"filename", "split", "sentences": [{"raw"}]}]}    with the usual splits
+COCO         {"images": [{"id", "file_name"}], "annotations": [{"image_id", "caption"}]}
+
+The content of a file determines its format. Files may be compressed. Decomposed accents are
+composed (Unicode NFC) in captions, but not in the names of images.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attncli.data.text import text_files
+from attncli.terminal.plurals import counted
+from models.base.errors import ModelError
+from models.base.parsing import parse_json
+from models.text.normalise import nfc
+
+NUMBERED = re.compile(r"(.+\.\w+)#\d+")  # a name in a token file
+PARTS = {  # names of the splits of a Karpathy file
+    "train": ("train", "restval"),
+    "dev": ("val", "dev", "valid", "validation"),
+    "test": ("test",),
+}
+INNER = re.compile(r"(?<=\w)['’-](?=\w)")  # punctuation that belongs to a word
+
+
+class Captioned(NamedTuple):
+    """An image and its captions."""
+
+    image: str  # file name, as in the file of captions
+    captions: tuple[str, ...]  # at least one
+
+
+def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
+    """Return the images of a file in the order in which they first appear.
+
+    part: the split to read, if the file has splits: train, dev or test; "" for all. Raises
+    ModelError, with the line number if there is one, for content that cannot be parsed.
+    """
+    rows = _records(_json(path), path, part) if _is_json(path) else _rows(path)
+    found: dict[str, list[str]] = {}
+    for image, caption in rows:
+        found.setdefault(image, []).append(nfc(caption))
+    if not found:
+        wanted = f"an image of its part '{part}'" if part else "an image with its caption"
+        raise ModelError(f"{path} has no captions", wanted)
+    return [Captioned(image, tuple(captions)) for image, captions in found.items()]
+
+
+def has_parts(path: Path | str) -> bool:
+    """Return True if a file contains its own splits, so that no dev file is needed."""
+    return bool(_splits(path))
+
+
+def has_part(path: Path | str, part: str) -> bool:
+    """Return True if a file has images of a split: train, dev or test."""
+    return not _splits(path).isdisjoint(PARTS[part])
+
+
+def _splits(path: Path | str) -> set[str]:
+    """Return the names of the splits of a file; empty for a file without splits."""
+    found = _json(path) if _is_json(path) else None
+    images = found.get("images") if isinstance(found, dict) else None
+    records = images if isinstance(images, list) else []
+    return {
+        str(image["split"]) for image in records if isinstance(image, dict) and "split" in image
+    }
+
+
+def styled(caption: str, style: str) -> str:
+    """Return a caption in the style that a model learns.
+
+    words: in lower case and without punctuation, as in the papers; plain: as written, with single
+    spaces.
+    """
+    if style == "words":
+        kept = INNER.sub(lambda inner: "\0" if inner[0] == "-" else "\1", caption.lower())
+        kept = "".join(" " if unicodedata.category(c)[0] in "PS" else c for c in kept)
+        caption = kept.replace("\0", "-").replace("\1", "'")
+    return " ".join(caption.split())
+
+
+def _is_json(path: Path | str) -> bool:
+    return text_files.read_head(path).lstrip()[:1] in (b"{", b"[")
+
+
+def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
+    """Yield name and caption of each row of a table, a token file or a CSV file."""
+    with text_files.open_text(path, as_written=True) as lines:
+        first = next(lines, "")
+    if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
+        yield from _comma_separated(path)
+        return
+    numbered = NUMBERED.fullmatch(first.partition("\t")[0])
+    with text_files.open_text(path, as_written=True) as lines:
+        for number, line in enumerate(lines, 1):
+            name, *captions = line.split("\t")
+            if not captions:
+                raise ModelError(
+                    f"{path}, line {number} has no tab",
+                    "image, tab, caption (or Karpathy's or COCO's JSON)",
+                )
+            if not name.strip():
+                raise ModelError(f"{path}, line {number} has no image's name before the tab")
+            if numbered:
+                name = _unnumbered(name, path, number)
+            yield from ((name.strip(), caption.strip()) for caption in captions)
+
+
+def _unnumbered(name: str, path: Path | str, number: int) -> str:
+    match = NUMBERED.fullmatch(name)
+    if match is None:
+        raise ModelError(f"{path}, line {number} begins with {name!r}", "image.jpg#0 as in line 1")
+    return match[1]
+
+
+def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
+    with text_files.open_text(path, as_written=True) as lines:
+        for number, row in enumerate(_csv_rows(path, lines), 1):
+            if len(row) != 2:
+                raise ModelError(
+                    f"{path}, row {number} has {counted(len(row), 'column')}", "image and caption"
+                )
+            if number > 1:
+                yield row[0].strip(), row[1].strip()
+
+
+def _csv_rows(path: Path | str, lines: Iterator[str]) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(lines)
+    except csv.Error as error:
+        raise ModelError(f"{path} is not a CSV file ({error})", "image and caption") from None
+
+
+def _json(path: Path | str) -> Any:
+    content = text_files.read_content(path)
+    try:
+        return parse_json(content)
+    except json.JSONDecodeError as error:
+        seen = f"{path}, line {error.lineno} is not JSON ({error.msg})"
+        raise ModelError(seen, "Karpathy's or COCO's JSON, whole") from None
+    except UnicodeDecodeError:
+        raise ModelError(f"{path} is not UTF-8", "Karpathy's or COCO's JSON") from None
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 2,000 brackets
+        raise ModelError(f"{path} is not JSON ({error})", "Karpathy's or COCO's JSON") from None
+
+
+def _records(found: Any, path: Path | str, part: str) -> Iterator[tuple[str, str]]:
+    """Yield name and caption of each record of a JSON file."""
+    expected = '"images" with "sentences" (Karpathy), or "images" and "annotations" (COCO)'
+    try:
+        coco = "annotations" in found
+        yield from _coco(found) if coco else _karpathy(found, PARTS.get(part, ()))
+    except (KeyError, TypeError, AttributeError) as error:
+        missing = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelError(f"{path} is JSON of another kind ({missing})", expected) from None
+
+
+def _karpathy(found: Any, splits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for image in found["images"]:
+        if splits and image.get("split", splits[0]) not in splits:
+            continue
+        folder, name = image.get("filepath", ""), _name(image["filename"])
+        name = f"{folder}/{name}" if folder else name
+        for sentence in image["sentences"]:
+            yield name, str(sentence.get("raw") or " ".join(sentence["tokens"])).strip()
+
+
+def _coco(found: Any) -> Iterator[tuple[str, str]]:
+    names = {image["id"]: _name(image["file_name"]) for image in found["images"]}
+    for annotation in found["annotations"]:
+        yield names[annotation["image_id"]], str(annotation["caption"]).strip()
+
+
+def _name(value: Any) -> str:
+    """Return the name of a file; a TypeError for a value of another type."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is not a file name")
+    return value

@@ -1,0 +1,194 @@
+"""Images named on a command line: files, folders, TAR files, patterns, lists of paths, bytes.
+
+Images are yielded in groups, and a group may be computed together. Paths from a pipe are yielded as
+they arrive. A path that is not a readable image keeps its position and has a `fault`.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from attncli.data.images.index import FileRange, open_images
+from attncli.data.lines import read_chunks
+from models.base.errors import ModelError, NotFoundError
+from models.base.limits import IMAGE_BYTES
+from models.images import heic
+
+TAR = ".tar"
+COMMON = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+SUFFIXES = (*COMMON, *heic.SUFFIXES)
+STDIN = "-"
+WILD = "*?["
+GROUP = 256  # images of one group
+
+
+class ImageFile(NamedTuple):
+    """A requested image."""
+
+    name: str  # as the user gave it, or as a folder has it
+    source: Path | bytes | FileRange = b""
+    fault: str = ""  # why the image cannot be opened; empty if it may
+
+    def content(self) -> Path | bytes:
+        """Return the image's path or its bytes; a ModelError if they cannot be read."""
+        return self.source.read() if isinstance(self.source, FileRange) else self.source
+
+    @property
+    def path(self) -> Path | None:
+        """The image's own file; None for bytes and for a member of an archive."""
+        return self.source if isinstance(self.source, Path) else None
+
+
+def is_alone(arguments: Sequence[str]) -> bool:
+    """Return True if the arguments name exactly one image, not a folder, TAR file or pattern."""
+    if len(arguments) != 1:
+        return False
+    [argument] = arguments
+    return not (os.path.isdir(argument) or is_archive(argument)) and (
+        os.path.exists(argument) or not _is_wild(argument)
+    )
+
+
+def check_image(argument: str) -> None:
+    """Raise NotFoundError if a single image does not exist; commands call it before the model."""
+    for file in [] if argument == STDIN else _expanded(argument, recursive=False):
+        if file.path and not file.path.exists():
+            raise NotFoundError(f"no file {file.name}", "an image")
+
+
+def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:
+    """Yield the images of the arguments in order; images of a folder are sorted by name."""
+    group: list[ImageFile] = []
+    for argument in arguments:
+        for file in _expanded(argument, recursive):
+            group.append(file)
+            if len(group) == GROUP:
+                yield group
+                group = []
+    if group:
+        yield group
+
+
+def count_images(arguments: Sequence[str], *, recursive: bool = False) -> int:
+    """Return the number of images that the arguments name. Standard input is not read."""
+    ahead = [argument for argument in arguments if argument != STDIN]
+    found = sum(map(len, named_images(ahead, recursive=recursive)))
+    return found + len(arguments) - len(ahead)
+
+
+def listed_images(stream: BinaryIO) -> Iterator[list[ImageFile]]:
+    """Yield the images whose paths are the lines of a stream; empty lines are skipped."""
+    for chunk in read_chunks(stream):
+        files = []
+        for line in chunk:
+            if line.fault and line.number == 1:
+                raise ModelError(
+                    f"standard input is {line.fault}: not a list of paths",
+                    "a path on each line",
+                    "for an image's own bytes say `attn caption -`",
+                )
+            if line.fault:
+                files.append(ImageFile(line.text, fault=f"line {line.number} is {line.fault}"))
+            elif not line.text.strip():
+                files.append(ImageFile("", fault=f"line {line.number} names no image"))
+            else:
+                files.append(_file(line.text))
+        yield files
+
+
+def _expanded(argument: str, recursive: bool) -> Iterator[ImageFile]:
+    if argument == STDIN:
+        content = sys.stdin.buffer.read(IMAGE_BYTES + 1)
+        fault = f"standard input has more than {IMAGE_BYTES:,} bytes"
+        yield ImageFile(STDIN, content, fault if len(content) > IMAGE_BYTES else "")
+    elif os.path.isdir(argument):
+        yield from _folder(argument) if recursive else [_file(argument)]
+    elif is_archive(argument):
+        yield from _archive(argument)
+    elif _is_wild(argument) and not os.path.exists(argument):
+        yield from _matching(argument)
+    else:
+        yield _file(argument)
+
+
+def _file(name: str) -> ImageFile:
+    if os.path.isdir(name):
+        return ImageFile(name, fault=f"{name} is a folder; -r captions the images in it")
+    archive, tar, member = name.partition(f"{TAR}/")
+    if tar and is_archive(archive + TAR):
+        return _member(archive + TAR, member)
+    return ImageFile(name, Path(name))
+
+
+def is_archive(name: str) -> bool:
+    """Return True for a TAR file, which `attn train --images` reads too."""
+    return name.lower().endswith(TAR) and os.path.isfile(name)
+
+
+def _archive(name: str) -> Iterator[ImageFile]:
+    """Return the images (by suffix) in a TAR file, in its order; nothing is unpacked."""
+    try:
+        places = open_images(name).places
+    except ModelError as error:
+        yield ImageFile(name, fault=str(error))
+        return
+    found = [member for member in places if member.lower().endswith(SUFFIXES)]
+    yield from (ImageFile(f"{name}/{member}", places[member]) for member in found)
+    if not found:
+        yield ImageFile(name, fault=f"{name} has no file named like an image")
+
+
+def _member(archive: str, member: str) -> ImageFile:
+    """Return one image of a TAR file."""
+    name = f"{archive}/{member}"
+    try:
+        place = open_images(archive).find(member)
+    except ModelError as error:
+        return ImageFile(name, fault=str(error))
+    return ImageFile(name, place) if place else ImageFile(name, fault=f"no file {name}")
+
+
+def _folder(folder: str) -> Iterator[ImageFile]:
+    """Return the images (by suffix) in a folder and its subfolders, except hidden files."""
+    count = 0
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+                count += 1
+                yield _file(os.path.join(place, name))
+    if not count:
+        yield ImageFile(folder, fault=f"{folder} has no file named like an image")
+
+
+def _matching(pattern: str) -> Iterator[ImageFile]:
+    """Return the files that match a pattern that the shell did not expand; ** enters folders."""
+    found = sorted(name for name in _globbed(pattern) if not os.path.isdir(name))
+    yield from map(_file, found)
+    if not found:
+        yield ImageFile(pattern, fault=f"no file matches {pattern}")
+
+
+def _globbed(pattern: str) -> Iterator[str]:
+    """Match a pattern. ** follows no links to folders: links in a circle have endless paths."""
+    parts = pattern.split("/")
+    if "**" not in parts:
+        yield from glob.iglob(pattern)
+        return
+    at = parts.index("**")
+    start, deep = "/".join(parts[:at]), "/".join(parts[at:])
+    deep = f"{deep}/*" if deep.endswith("**") else deep
+    for folder in glob.glob(f"{start}/") if at else [""]:
+        for path in Path(folder).glob(deep):
+            name = os.path.relpath(path, folder or ".")
+            if not any(part.startswith(".") for part in name.split(os.sep)):
+                yield os.path.join(folder, name)
+
+
+def _is_wild(argument: str) -> bool:
+    return any(letter in argument for letter in WILD)

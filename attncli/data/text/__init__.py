@@ -1,0 +1,1 @@
+"""Text as data: parallel corpora, tokens, mixtures of directions."""

@@ -1,0 +1,70 @@
+"""Labelled texts: a table of label, tab, text. Further columns are ignored."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.data.text.text_files import open_text
+from attncli.terminal.plurals import counted
+from models.base.errors import InputError, ModelError
+
+MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
+
+MORE_LABELS = 2  # labels per different text, above which the columns must be exchanged
+
+
+class LabelledText(NamedTuple):
+    """A text and its label."""
+
+    label: str
+    text: str
+
+
+def read_labelled(path: Path | str) -> list[LabelledText]:
+    """Return the rows of a table.
+
+    Raises ModelError for a row without a tab or a label, and for a table without any text.
+    """
+    rows = []
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            label, tab, rest = line.partition("\t")
+            if not line.strip():
+                continue
+            if not tab or not label.strip():
+                raise ModelError(
+                    f"{path}, line {number} has no {'label' if tab else 'tab'}", "label, tab, text"
+                )
+            rows.append(LabelledText(label.strip(), rest.split("\t")[0]))
+    if not rows:
+        raise ModelError(f"{path} is empty", "rows of label, tab, text")
+    if not any(row.text.strip() for row in rows):
+        raise ModelError(f"{path} has labels and no texts", "rows of label, tab, text")
+    return rows
+
+
+def check_order(rows: Sequence[LabelledText], path: str) -> None:
+    """Raise InputError for a table whose columns are exchanged: many labels for a few texts."""
+    labels, texts = ({row[column] for row in rows} for column in range(2))
+    if len(labels) > MORE_LABELS * len(texts):
+        raise InputError(
+            f"{path} has {len(labels):,} labels for {counted(len(texts), 'different text')}",
+            "label, tab, text in each line",
+            "exchange the columns",
+        )
+
+
+def set_aside(
+    rows: Sequence[LabelledText], share: float, seed: int
+) -> tuple[list[LabelledText], list[LabelledText]]:
+    """Return the rows for training and those for evaluation; no text is in both.
+
+    share: of the distinct texts, sampled by the seed; at most MOST_DEV of them.
+    """
+    texts = list(dict.fromkeys(row.text for row in rows))
+    count = min(round(share * len(texts)), MOST_DEV, len(texts) - 1)
+    held = set(random.Random(seed).sample(texts, max(count, 1))) if share else set()
+    return [row for row in rows if row.text not in held], [row for row in rows if row.text in held]

@@ -1,0 +1,299 @@
+"""Training examples from the pairs of one or more directions, sampled anew in every epoch.
+
+temperature   share of direction i in an epoch:  p_i ~ w_i n_i^(1/T)        Arivazhagan et al. 2019
+weight        w_i of its corpus
+concatenate   share of the examples that consist of 2 to 4 pairs of one direction, so that the
+              model learns texts of several sentences                      Kondo et al. 2021
+noise         share of the sources with noise; see attncli.data.text.noise
+sampling      other segmentations into tokens; see models.text.subwords
+
+All random choices depend only on the seed, the epoch and the number of the example, so a resumed
+run equals an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from attncli.data.alignments.guides import guide_table
+from attncli.data.text.noise import add_noise
+from attncli.data.text.tokens import Side
+from models.base.types import Batch
+from models.inference.search.batching import pad_pairs
+from models.text.subwords import SubwordSampler
+from models.text.tokenizer import END, Tokenizer, decode_text
+
+MOST = 4  # pairs of one example
+LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples
+NEIGHBOURS = 0.5  # share of concatenated examples whose pairs are adjacent in their corpus
+
+
+class Direction(NamedTuple):
+    """The training pairs of one direction."""
+
+    name: str  # such as en-de
+    source: Side
+    target: Side
+    prefix: tuple[int, ...] = ()  # tokens in front of the source
+    links: Side | None = None  # of each pair: source token, target token, source token, ..
+    turned: bool = False  # True if the links name the target token first
+    weight: float = 1.0  # factor on its share of an epoch
+
+    def part(self, start: int, stop: int) -> Direction:
+        """Return consecutive pairs, with weight 1."""
+        sides = (side and side.part(start, stop) for side in (self.source, self.target, self.links))
+        source, target, links = sides
+        assert source and target
+        return self._replace(source=source, target=target, links=links, weight=1.0)
+
+    def token_links(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the token links of some pairs that form one example, in the form of `links`."""
+        if self.links is None:
+            return np.zeros(0, np.int64)
+        sides = self.source.lengths[pairs] - 1, self.target.lengths[pairs] - 1
+        starts = np.stack([np.cumsum(side) - side for side in sides], 1)  # (P, 2)
+        starts[:, 0] += len(self.prefix)
+        order = slice(None, None, -1 if self.turned else 1)
+        found = [
+            self.links[int(pair)].reshape(-1, 2).astype(np.int64)[:, order] + start
+            for pair, start in zip(pairs, starts, strict=True)
+        ]
+        return np.concatenate(found).reshape(-1)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs."""
+        return len(self.source.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Differences between the examples of an epoch and the stored pairs."""
+
+    seed: int = 1
+    temperature: float = 1.0
+    concatenate: float = 0.0
+    noise: float = 0.0
+    sampling: float = 0.0  # alpha of subword sampling
+    kind: str = "unigram"  # of the tokenizer
+    longest: int = 256  # tokens of a side; longer variants are not used
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Examples of one epoch. `rows` (M, K): pair numbers of each example, padded with -1.
+
+    Pairs are numbered through all directions. Without an epoch, every pair is one example.
+    """
+
+    directions: tuple[Direction, ...]
+    tokenizer: Tokenizer
+    variation: Variation
+    rows: np.ndarray
+    epoch: int | None = None
+
+    @classmethod
+    def of(
+        cls, directions: Sequence[Direction], tokenizer: Tokenizer, variation: Variation
+    ) -> Mixture:
+        """Return every pair of some directions once, unchanged."""
+        count = sum(direction.pairs for direction in directions)
+        return cls(tuple(directions), tokenizer, variation, np.arange(count)[:, None])
+
+    @property
+    def count(self) -> int:
+        """Number of examples."""
+        return len(self.rows)
+
+    @property
+    def shared(self) -> None:
+        """None: every example has a source of its own."""
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Index of each direction's first pair, (D + 1,); the last entry is the number of pairs."""
+        return np.cumsum([0, *(direction.pairs for direction in self.directions)])
+
+    @cached_property
+    def pair_lengths(self) -> np.ndarray:
+        """Tokens of both sides of every pair (2, N), without END and prefix."""
+        sides = [(d.source.lengths, d.target.lengths) for d in self.directions]
+        return np.stack([np.concatenate(lengths) for lengths in zip(*sides, strict=True)]) - 1
+
+    @cached_property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens (M,) of every source and target, prefix and END included, before sampling."""
+        real = self.rows >= 0
+        source, target = np.where(real, self.pair_lengths[:, self.rows], 0).sum(-1) + 1
+        return source + self._prefixes[self.direction_of(self.rows[:, 0])], target
+
+    @cached_property
+    def _prefixes(self) -> np.ndarray:
+        """Tokens in front of the sources of each direction (D,)."""
+        return np.array([len(direction.prefix) for direction in self.directions])
+
+    def direction_of(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the number of the direction of each pair."""
+        return np.searchsorted(self.starts, pairs, side="right") - 1
+
+    def at(self, epoch: int) -> Mixture:
+        """Return the examples of an epoch, counted from 0."""
+        rng = np.random.default_rng([self.variation.seed, epoch, 1])
+        rows = self._singles(rng)[:, None]
+        if self.variation.concatenate:
+            rows = self._with_concatenated(rows[:, 0], rng)
+        other = replace(self, rows=rows, epoch=epoch)
+        for name in ("starts", "pair_lengths", "_prefixes", "_samplers"):  # of every epoch
+            other.__dict__[name] = getattr(self, name)
+        return other
+
+    def _singles(self, rng: np.random.Generator) -> np.ndarray:
+        """Sample the pairs of an epoch: as many as stored, in the shares of the temperature."""
+        counts = np.diff(self.starts)
+        temperature = self.variation.temperature
+        if len(counts) == 1 or has_shares_of_the_data(self.directions, temperature):
+            return np.arange(self.starts[-1])
+        quotas = quotas_of(self.directions, temperature)
+        return np.concatenate(
+            [
+                start + repeated(int(quota), int(count), rng)
+                for start, quota, count in zip(self.starts, quotas, counts, strict=False)
+            ]
+        )
+
+    def _with_concatenated(self, singles: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return rows (M, 4): single pairs, and as many concatenated ones as configured."""
+        share = self.variation.concatenate
+        first = rng.choice(singles, round(len(singles) * share / (1 - share)))  # (C,)
+        direction = self.direction_of(first)
+        start, size = self.starts[direction][:, None], np.diff(self.starts)[direction][:, None]
+        near = start + (first[:, None] - start + np.arange(MOST)) % size
+        far = start + (rng.random((len(first), MOST)) * size).astype(np.int64)
+        far[:, 0] = first
+        members = np.where(rng.random((len(first), 1)) < NEIGHBOURS, near, far)
+        wanted = rng.choice(list(LENGTHS), len(first), p=list(LENGTHS.values()))
+        source, target = self.pair_lengths[:, members].cumsum(-1) + 1  # (C, 4)
+        source = source + self._prefixes[direction][:, None]
+        fits = np.maximum(source, target) <= self.variation.longest
+        members[~fits | (np.arange(MOST) >= wanted[:, None])] = -1
+        alone = np.full((len(singles), MOST), -1)
+        alone[:, 0] = singles
+        return np.concatenate([alone, members[members[:, 1] >= 0]])
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Return the padded batch of some examples."""
+        examples = [self._example(int(number)) for number in numbers]
+        sources, targets = zip(*examples, strict=True)
+        batch = pad_pairs(sources, targets, torch.device("cpu"))
+        if all(direction.links is None for direction in self.directions):
+            return batch
+        shape = batch.target_out.shape[1], batch.source.shape[1]
+        rows = [direction.token_links(inside) for direction, inside in map(self._pairs, numbers)]
+        return batch._replace(links=torch.from_numpy(guide_table(rows, shape)))
+
+    def _pairs(self, number: int) -> tuple[Direction, np.ndarray]:
+        """Return the direction of an example, and the numbers of its pairs in that direction."""
+        pairs = self.rows[number][self.rows[number] >= 0]
+        place = int(self.direction_of(pairs[:1])[0])
+        return self.directions[place], pairs - self.starts[place]
+
+    def _example(self, number: int) -> tuple[list[int], list[int]]:
+        """Return the ids of one example's source and target."""
+        direction, inside = self._pairs(number)
+        source, target = (
+            [int(token) for pair in inside for token in side[pair][:-1]]
+            for side in (direction.source, direction.target)
+        )
+        if self.epoch is not None:
+            source, target = self._varied(source, target, number, len(direction.prefix))
+        return [*direction.prefix, *source, END], [*target, END]
+
+    def _varied(
+        self, source: list[int], target: list[int], number: int, prefix: int
+    ) -> tuple[list[int], list[int]]:
+        """Apply noise and subword sampling to ids; a side that becomes too long stays unchanged."""
+        variation = self.variation
+        if not (variation.noise or variation.sampling):
+            return source, target
+        rng = random.Random(f"{variation.seed} {self.epoch} {number}")
+        most = variation.longest - 1
+        noisy = decode_text(self.tokenizer.source, source)
+        if rng.random() < variation.noise:
+            noisy = add_noise(noisy, rng)
+        changed = self._encoded(noisy, "source", rng)
+        said = target
+        if variation.sampling:
+            said = self._encoded(decode_text(self.tokenizer.target, target), "target", rng)
+        return (
+            changed if changed and len(changed) + prefix <= most else source,
+            said if len(said) <= most else target,
+        )
+
+    def _encoded(self, text: str, side: str, rng: random.Random) -> list[int]:
+        if self.variation.sampling:
+            return self._samplers[side].encode(text, rng)
+        return list(self.tokenizer.source.encode(text))
+
+    @cached_property
+    def _samplers(self) -> dict[str, SubwordSampler]:
+        kind, alpha = self.variation.kind, self.variation.sampling
+        source = SubwordSampler(self.tokenizer.source, kind, alpha)
+        if self.tokenizer.joint:
+            return {"source": source, "target": source}
+        return {
+            "source": source,
+            "target": SubwordSampler(self.tokenizer.target, kind, alpha),
+        }
+
+
+def quotas_of(directions: Sequence[Direction], temperature: float) -> np.ndarray:
+    """Return the number of pairs of each direction in an epoch, which has as many as are stored."""
+    counts = np.array([direction.pairs for direction in directions])
+    if has_shares_of_the_data(directions, temperature):
+        return counts
+    return divided(int(counts.sum()), shares_of(directions, temperature))
+
+
+def has_shares_of_the_data(directions: Sequence[Direction], temperature: float) -> bool:
+    """Return True if an epoch has every pair once."""
+    return temperature == 1 and len({direction.weight for direction in directions}) == 1
+
+
+def shares_of(directions: Sequence[Direction], temperature: float) -> np.ndarray:
+    """Return the share of each direction in an epoch."""
+    counts = np.array([direction.pairs for direction in directions])
+    weights = np.array([direction.weight for direction in directions])
+    return shares(counts, temperature, weights)
+
+
+def shares(counts: np.ndarray, temperature: float, weights: np.ndarray | float = 1.0) -> np.ndarray:
+    """Return the share of each direction: p_i ~ w_i n_i^(1/T).
+
+    T = 1 keeps the shares of the data; a larger T brings them closer to each other. weights: w_i,
+    which the paper does not have. Source: Arivazhagan et al. 2019, section 4.2.
+    """
+    factors = weights * (counts / counts.sum()) ** (1 / temperature)
+    normalised: np.ndarray = factors / factors.sum()
+    return normalised
+
+
+def divided(total: int, parts: np.ndarray) -> np.ndarray:
+    """Divide a total into whole numbers in given shares; the largest remainders are rounded up."""
+    exact = total * parts
+    found: np.ndarray = np.floor(exact).astype(np.int64)
+    rest = np.argsort(found - exact, kind="stable")[: total - int(found.sum())]
+    found[rest] += 1
+    return found
+
+
+def repeated(quota: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return `quota` numbers below `count`, whose frequencies differ by at most one."""
+    whole, rest = divmod(quota, count)
+    return np.concatenate([*[np.arange(count)] * whole, rng.permutation(count)[:rest]])

@@ -1,0 +1,1 @@
+"""Options of commands: conversion, sharing, and what several commands do with them."""

@@ -1,0 +1,77 @@
+"""Options of ``attn evaluate`` and its sub-commands, and checks that they share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli.options.overrides import SearchOverrides
+from attncli.options.shared import MODEL, check_search
+from models.base.errors import ModelError
+from models.catalogue.installed import no_model_given
+
+MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
+
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="Model to score: its name (`attn models` lists them) or the folder of a run or "
+        f"bundle. May be repeated. [env: {MODEL}]",
+    ),
+]
+Save = Annotated[
+    Path | None,
+    typer.Option(help="Write the outputs of the model to this file; {model} is its name."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
+
+
+def folders_of(
+    models: list[Path] | None, hypotheses: list[Path] | None, task: str = "translate"
+) -> list[Path]:
+    """Return the models given; those of the environment if nothing is to be scored.
+
+    task: of the models that the usage error for a missing one lists.
+    """
+    default = os.environ.get(MODEL, "")
+    if models or hypotheses:
+        return models or []
+    if not default:
+        raise typer.BadParameter(
+            f"{no_model_given(task)}; or --hypotheses", param_hint="'--model' / '-m'"
+        )
+    return [Path(folder) for folder in default.split(os.pathsep) if folder]
+
+
+def check_overrides(overrides: SearchOverrides) -> None:
+    """Refuse search settings without effect, and more than one output."""
+    check_search(overrides)
+    if overrides.get("nbest", 1) > 1:
+        raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")
+
+
+def check_save(folders: list[Path], save: Path | None) -> None:
+    """Refuse a file of outputs that cannot be written, before any work."""
+    if save and not folders:
+        raise typer.BadParameter("needs --model", param_hint="'--save'")
+    if save and len(folders) > 1 and MODEL_NAME not in str(save):
+        raise typer.BadParameter(
+            f"one file for several models; put {MODEL_NAME} into its name", param_hint="'--save'"
+        )
+    check_folder(save)
+
+
+def check_folder(path: Path | None) -> None:
+    """Raise ModelError if the folder of a file to write does not exist."""
+    if path and not path.parent.is_dir():
+        raise ModelError(f"cannot write {path}: no folder {path.parent}")
+
+
+def path_for(save: Path, name: str) -> Path:
+    """Return the file for the outputs of one model."""
+    return Path(str(save).replace(MODEL_NAME, name))

@@ -1,0 +1,88 @@
+"""The help page of a command: options in sections, plain names of values, no broken words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from typer.core import TyperCommand
+
+from models.base.settings import fields_of
+from models.config.tables import AlignConfig, SearchConfig
+
+FEW = 12  # options that are listed without sections
+OTHER = "Other options"
+SECTIONS = {  # section: names of options
+    "Data": "dev corpus tagged-corpus dev-corpus images captions dev-captions labels "
+    "dev-labels train test gold gold-index hypotheses source part index skip-bad view",
+    "Model": "model reverse-model to from preset set encoder encoder-weights hard-decode",
+    "Input and output": "input output format scores probabilities sidecar overwrite save json "
+    "format-in column field keep recursive long split-above normalise copy capitals keep-tags "
+    "glossary",
+    "Search": " ".join(n.replace("_", "-") for n in fields_of(SearchConfig) if n != "split_above"),
+    "Alignment": " ".join(["align", *(n.replace("_", "-") for n in fields_of(AlignConfig))]),
+    "Attention maps": "show picture pairs attention",
+    "Scores": "tokenize lowercase confidence by-length length-step length-quantiles plot",
+    "Variants": "grid seeds best",
+    "Computation": "engine inference-engine precision batch max-batch-tokens processes shard "
+    "fast-reduce shard-model device threads",
+}
+SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
+VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}
+HYPHEN, SPACE = "\ue000", "\ue001"  # where a line must not end
+LONGEST_CODE = 24  # letters of code in backticks that stays on one line
+
+
+class HelpPage(TyperCommand):
+    """A command whose help page is easy to read in 80 columns."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the page."""
+        return super().get_help(ctx).replace(HYPHEN, "-").replace(SPACE, " ")
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the description."""
+        text, self.help = self.help, unbroken(self.help or "")
+        super().format_help_text(ctx, formatter)
+        self.help = text
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options by section."""
+        params = self.get_params(ctx)
+        arguments = [param for param in params if param.param_type_name == "argument"]
+        options = [param for param in params if param.param_type_name != "argument"]
+        sections = {"Arguments": arguments}
+        sections |= by_section(options) if len(options) > FEW else {"Options": options}
+        for title, found in sections.items():
+            records = filter(None, (param.get_help_record(ctx) for param in found))
+            rows = [row(*record, is_argument=title == "Arguments") for record in records]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def by_section(options: list[Any]) -> dict[str, list[Any]]:
+    """Return the options of each section, in the order of SECTIONS; the others come last."""
+    found: dict[str, list[Any]] = {title: [] for title in (*SECTIONS, OTHER)}
+    for option in options:
+        found[next(filter(None, map(SECTION_OF.get, option.opts)), OTHER)].append(option)
+    return found
+
+
+def row(names: str, text: str, *, is_argument: bool) -> tuple[str, str]:
+    """Return the names of a parameter with the name of its value, and its help."""
+    found = re.fullmatch(r"(.*) <(?:list\[)?(.+?)(?: range)?\]?>", names)
+    if found and is_argument:
+        names = found[1]
+    elif found:
+        names = f"{found[1]} {VALUES.get(found[2], found[2])}"
+    text = re.sub(r"\bx>=([\d.]+)", rf"at least{SPACE}\1", text)
+    text = re.sub(rf"([\d.]+)<=x<={2**63 - 1}", rf"at least{SPACE}\1", text)
+    text = re.sub(r"([\d.]+)<=x<=([\d.]+)", rf"\1{SPACE}to{SPACE}\2", text)
+    return unbroken(names), unbroken(text)
+
+
+def unbroken(text: str) -> str:
+    """Return the text with hyphens, and spaces in short code, at which no line ends."""
+    code = rf"`[^`\n]{{1,{LONGEST_CODE}}}`"
+    return re.sub(code, lambda found: found[0].replace(" ", SPACE), text).replace("-", HYPHEN)

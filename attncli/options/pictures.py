@@ -1,0 +1,115 @@
+"""Pictures of alignments or coloured words that a command writes in addition to its results.
+
+The writers are imported when something is drawn, so that a command starts faster without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import typer
+
+from attncli.data.streams import open_output
+from attncli.terminal import console
+from models.base.errors import ModelError
+
+ALIGNMENTS = "attncli.render.alignment.writers"
+WEIGHTED_TEXTS = "attncli.render.weighted_text.writers"
+
+
+class Numbered(Protocol):
+    """Something that is drawn: an aligned pair, or a text with weights."""
+
+    @property
+    def number(self) -> int:
+        """Number of the pair or line, from 1."""
+        ...
+
+
+class Drawing(NamedTuple):
+    """Requested picture: its file, its format and the pairs it shows."""
+
+    path: Path | None = None
+    format: str = ""
+    chosen: Sequence[range] = ()  # empty: the first pairs
+
+    @property
+    def heads(self) -> bool:
+        """True if the picture shows the weights of every head."""
+        from attncli.render.alignment.writers import FORMATS
+
+        return bool(self.format) and FORMATS[self.format].heads
+
+    def wants(self, pair: Numbered) -> bool:
+        """Return True if the picture shows a pair."""
+        return not self.chosen or any(pair.number in some for some in self.chosen)
+
+
+class Picture:
+    """Pairs collected for a picture. writers: the module that draws them."""
+
+    def __init__(self, drawing: Drawing, writers: str = ALIGNMENTS) -> None:
+        self.drawing, self.writers = drawing, writers
+        self.pairs: list[Numbered] = []
+        self.left_out = 0
+
+    def take(self, pairs: Iterable[Numbered]) -> None:
+        """Collect the pairs that will be drawn."""
+        if not self.drawing.path:
+            return
+        from attncli.render.alignment.writers import FORMATS
+
+        most = None if self.drawing.chosen else FORMATS[self.drawing.format].most
+        for pair in filter(self.drawing.wants, pairs):
+            if most is None or len(self.pairs) < most:
+                self.pairs.append(pair)
+            else:
+                self.left_out += 1
+
+    def draw(self) -> None:
+        """Write the file, and report the pairs that are not in it."""
+        path, name, _ = self.drawing
+        if not path:
+            return
+        writers = import_module(self.writers)
+        if problem := writers.trouble(self.pairs, name):
+            console.warn(f"{path}: {problem}")
+        if self.left_out:
+            total = len(self.pairs) + self.left_out
+            console.warn(
+                f"{path} shows pairs 1 to {len(self.pairs):,} of {total:,}; --pairs selects others"
+            )
+        with open_output(path) as write:
+            write(writers.written(self.pairs, name))
+
+
+def check_drawing(
+    path: Path | None, pairs: str | None, *, drawn: bool = True, option: str = "--picture"
+) -> Drawing:
+    """Return the requested drawing; raise an error before the model runs if it is impossible.
+
+    drawn: True if heat maps are drawn in the terminal. option: that of the path, for messages.
+    """
+    if pairs and not (path or drawn):
+        raise typer.BadParameter(f"needs --show or {option}", param_hint="'--pairs'")
+    try:
+        chosen = _numbers(pairs) if pairs else ()
+    except ValueError:
+        raise typer.BadParameter("pairs such as 1-20,35", param_hint="'--pairs'") from None
+    if not path:
+        return Drawing(chosen=chosen)
+    from attncli.render.alignment.writers import format_of
+
+    name = format_of(path, pictures=True)
+    if not path.parent.is_dir():
+        raise ModelError(f"cannot write {path}: no folder {path.parent}")
+    return Drawing(path, name, chosen)
+
+
+def _numbers(text: str) -> Sequence[range]:
+    from attncli.data.alignments.pairs import numbers
+
+    return numbers(text)

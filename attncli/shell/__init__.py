@@ -1,0 +1,1 @@
+"""The program: table of commands, help pages, completion, exit status."""

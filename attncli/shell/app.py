@@ -1,0 +1,300 @@
+"""The table of commands, and the exit status of the program.
+
+A command is one row of ``COMMANDS``: its name and its function. Listing the commands imports none
+of them, so that ``attn --help`` is immediate; a command is imported when it is called. Its help is
+the docstring of its function: the first line is shown in the list of commands, and the part after
+``Example:`` at the end of the command's help. A command under another ("align tune") is a row whose
+name has two words.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import functools
+import gc
+import inspect
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+from attncli import __version__
+from attncli.options.conversion import convert_quickly
+from attncli.shell.termination import Termination
+from attncli.terminal import console
+from models.base.errors import ModelError
+from models.base.places import imported
+
+# A command's place is "module:function". Two words are a command under another command.
+COMMANDS = {
+    "train": "attncli.commands.train.command:train",
+    "translate": "attncli.tasks.translate.command:translate",
+    "classify": "attncli.tasks.classify.command:classify",
+    "caption": "attncli.tasks.caption.command:caption",
+    "align": "attncli.tasks.align.command:align",
+    "align train": "attncli.commands.train.aligner:align_train",
+    "align tune": "attncli.tasks.align.tune_command:tune",
+    "bulk": "attncli.commands.bulk.command:bulk",
+    "bulk translate": "attncli.commands.bulk.command:translate",
+    "bulk classify": "attncli.commands.bulk.command:classify",
+    "bulk caption": "attncli.commands.bulk.command:caption",
+    "bulk align": "attncli.commands.bulk.command:align",
+    "evaluate": "attncli.commands.evaluate.command:evaluate",
+    "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
+    "evaluate alignments": "attncli.tasks.align.evaluate_command:alignments",
+    "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
+    "runs": "attncli.commands.runs:list_runs",
+    "runs prune": "attncli.commands.runs:prune",
+    "models": "attncli.commands.models.command:list_models",
+    "models show": "attncli.commands.models.command:show",
+    "models compare": "attncli.commands.compare.command:compare",
+    "models pack": "attncli.commands.models.files:pack",
+    "models export": "attncli.commands.models.files:export",
+    "models add": "attncli.commands.models.files:add",
+    "models remove": "attncli.commands.models.files:remove",
+    "models shortlist": "attncli.commands.models_shortlist:shortlist",
+    "models verify": "attncli.commands.models.files:verify",
+}
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Report problems only: no remarks, no progress.")
+]
+
+# Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
+# an idle machine and multiplies the time on a busy one. This is set before torch is imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+USAGE_ERROR: Any = typer.BadParameter.__base__  # of click, or of the copy that Typer contains
+WAIT_FOR_FIRST = 30.0  # seconds that process 0 has to print a usage error
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
+
+
+def main() -> None:
+    """Run the command line and exit with its status, or by the signal that ended it."""
+    gc.set_threshold(10_000)  # imports leave no garbage; collections would take 5 % of a start
+    console.drop_undeliverable()
+    termination = Termination()
+    status = 130
+    with suppress(KeyboardInterrupt):  # Ctrl-C before or after a command
+        termination.handle_signals()
+        status = run()
+    termination.end_process()
+    _end(status)
+
+
+def _end(status: int) -> NoReturn:
+    """Exit without freeing every object and module, which takes a fifth of a short run.
+
+    A thread that was interrupted in C++ would also abort the clean-up. A profiler, a debugger and
+    `python -i` get the usual exit, because they work on after it.
+    """
+    if _is_observed():
+        sys.exit(status if _deliver() else status or 1)
+    atexit._run_exitfuncs()  # may write to stdout
+    status = status if _deliver() else status or 1
+    with suppress(OSError, ValueError, AttributeError):  # stderr may be closed or None
+        sys.stderr.flush()
+    os._exit(status)
+
+
+def _is_observed() -> bool:
+    """Return True if a profiler, a debugger or an interactive session runs the program."""
+    monitoring = getattr(sys, "monitoring", None)  # cProfile uses it from Python 3.12 on
+    if monitoring and monitoring.get_tool(monitoring.PROFILER_ID):
+        return True
+    return bool(sys.getprofile() or sys.gettrace() or sys.flags.interactive)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run one command line and return its exit status. A bug keeps its traceback."""
+    console.be_quiet(False)
+    try:
+        application()(arguments, prog_name="attn")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        console.warn(f"cannot write: {error.strerror}; expected a disk with free space")
+        return 1
+    return 0
+
+
+def application() -> Any:
+    """Return the whole command line as a click group; no command is imported yet."""
+    app = typer.Typer(
+        cls=CommandTable,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},  # of all commands
+    )
+    about, example = _help_and_example(attn)
+    app.callback(help=about, epilog=example)(attn)
+    group: Any = typer.main.get_command(app)
+    for name in COMMANDS:
+        group.add_command(StandIn(name, rich_markup_mode=None))
+    return convert_quickly(group)
+
+
+class StandIn(TyperCommand):
+    """A command that is listed but not imported."""
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first line of the command's docstring."""
+        return summary(self.name or "")
+
+
+class CommandTable(TyperGroup):
+    """A group of placeholders; a command is imported when it is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the command that was called; unknown names are refused before that."""
+        if " ".join(args[:2]) in COMMANDS:
+            args = [" ".join(args[:2]), *args[2:]]
+        name, stand_in, rest = super().resolve_command(ctx, args)
+        if stand_in is None:  # typer accepts this while it completes a line in the shell
+            return name, stand_in, rest
+        command = load_command(stand_in.name or "")
+        if rest and _is_unknown(stand_in.name or "", command, rest[0]):
+            return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
+        return name, command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an exception other than a bug becomes an exit status."""
+        with _exit_statuses():
+            return super().invoke(ctx)
+
+
+def summary(name: str) -> str:
+    """Return the first line of a command's docstring, read from its file without an import.
+
+    A regular expression reads it, because parsing all command files takes 60 ms.
+    """
+    module, _, function = COMMANDS[name].partition(":")
+    path = Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".py")
+    found = re.search(
+        rf'^def {function}\(.*?^    """(.+?)(?:"""|$)', path.read_text("utf-8"), re.M | re.S
+    )
+    return found[1] if found else ""
+
+
+def load_command(name: str) -> Any:
+    """Import a command of the table and return it as a click command."""
+    function = imported(COMMANDS[name])
+    about, example = _help_and_example(function)
+    from attncli.options.help_page import HelpPage  # reads the settings classes
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    command_class = getattr(function, "command_class", HelpPage)
+    whole = with_quiet(function)
+    app.command(name, cls=command_class, help=about + _nested(name), epilog=example)(whole)
+    return convert_quickly(typer.main.get_command(app), whole)
+
+
+def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command with the option --quiet and completion, which every command has."""
+    from attncli.shell.completion import add_completion  # reads the settings classes
+
+    signature = inspect.signature(function, eval_str=True)
+    parameters = list(signature.parameters.values())
+    add_completion(parameters)
+
+    @functools.wraps(function)
+    def run(*, quiet: bool, **values: Any) -> Any:
+        console.be_quiet(quiet)
+        return function(**values)
+
+    option = inspect.Parameter(
+        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
+    )
+    parameters.append(option)
+    del run.__wrapped__  # Typer must read the signature set below
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _nested(name: str) -> str:
+    """Return the commands under a command, as a paragraph of its help."""
+    names = [other for other in COMMANDS if other.startswith(f"{name} ")]
+    width = max(map(len, names), default=0)
+    lines = "".join(f"\n  attn {other:{width}}  {summary(other)}" for other in names)
+    return f"\n\n\b\nCommands:{lines}" if names else ""
+
+
+def _is_unknown(name: str, command: Any, word: str) -> bool:
+    """Return True if a word can only be the misspelt name of a command under this one."""
+    nested = any(other.startswith(f"{name} ") for other in COMMANDS)
+    takes_words = any(param.param_type_name == "argument" for param in command.params)
+    return nested and not takes_words and not word.startswith("-")
+
+
+def _help_and_example(function: Callable[..., Any]) -> tuple[str, str]:
+    about, _, example = (inspect.getdoc(function) or "").partition("\n\nExample:\n")
+    return about, f"\b\nExample:\n{example}" if example else ""
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"attn {__version__}")
+        raise typer.Exit
+
+
+def attn(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version)
+    ] = False,
+) -> None:
+    """Train attention models; translate, classify, caption, align, evaluate.
+
+    Example:
+      echo "The old dog sees a small house." | attn translate -m runs/demo
+    """
+
+
+@contextmanager
+def _exit_statuses() -> Iterator[None]:
+    """Exit with 1 after a user's mistake (one line), 130 after Ctrl-C, 0 after a closed pipe."""
+    try:
+        yield
+    except ModelError as error:
+        console.fail(error)
+        raise typer.Exit(1) from None
+    except USAGE_ERROR as error:
+        from attncli.training.distributed.rank import is_first
+
+        if is_first():
+            raise
+        time.sleep(WAIT_FOR_FIRST)  # torchrun ends all processes as soon as one has ended
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        raise typer.Exit(0) from None
+
+
+def _deliver() -> bool:
+    """Flush stdout. Return False if results are lost because they cannot be written.
+
+    Results are not lost if the reader has closed the pipe, because it wants no more of them.
+    """
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+        if isinstance(error, BrokenPipeError):
+            return True
+        console.warn(f"cannot write standard output: {getattr(error, 'strerror', '') or error}")
+        return False
+    return True

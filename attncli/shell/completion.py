@@ -1,0 +1,135 @@
+"""Completion of values in the shell: presets, settings with their values, models, encoders.
+
+Each function receives the part of a word that was typed, and returns pairs of a word that begins
+with it and its help. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from typer.models import ParameterInfo
+
+from models.base import registry
+from models.base.settings import fields_of, limits_of, types_of
+from models.catalogue import presets as zoo
+from models.catalogue.installed import installed
+
+Found = list[tuple[str, str]]
+TORCHVISION = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
+
+
+def add_completion(parameters: Iterable[inspect.Parameter]) -> None:
+    """Let the parameters of a command complete their values, as BY_PARAMETER says."""
+    for parameter in parameters:
+        for information in getattr(parameter.annotation, "__metadata__", ()):
+            if parameter.name in BY_PARAMETER and isinstance(information, ParameterInfo):
+                information.autocompletion = BY_PARAMETER[parameter.name]
+
+
+def models(incomplete: str) -> Found:
+    """Return names of models, and folders if a path was begun."""
+    named = {model.name: f"in {model.place.name}" for model in installed()}
+    return _matching([*named.items(), *_folders(incomplete)], incomplete)
+
+
+def presets(incomplete: str) -> Found:
+    """Return names of presets."""
+    return _matching(((name, zoo.preset(name).doc) for name in zoo.PRESETS), incomplete)
+
+
+def encoders(incomplete: str) -> Found:
+    """Return names of image networks."""
+    own = [name for name in registry.names("image_encoder") if name != "torchvision"]
+    known = [(name, registry.describe("image_encoder", name).summary) for name in own]
+    return _matching([*known, *((name, "torchvision") for name in TORCHVISION)], incomplete)
+
+
+def settings(incomplete: str) -> Found:
+    """Return names of settings, with `=`; the values if only one name is left."""
+    from attncli.training.settings.config import RunConfig
+
+    known = {f"{place}=": field for place, field in _settings(RunConfig, "")}
+    left = [
+        place for place in known if place.startswith(incomplete) or incomplete.startswith(place)
+    ]
+    if len(left) != 1:
+        return [(place, known[place].doc) for place in left]
+    [place] = left
+    values = [(f"{place}{value}", known[place].doc) for value in known[place].values]
+    return _matching(values, incomplete) or [(place, known[place].doc)]
+
+
+def names(incomplete: str) -> Found:
+    """Return all names that `attn models show` describes."""
+    parts = [(name, kind) for kind in registry.TABLES for name in registry.names(kind)]
+    return models(incomplete) + presets(incomplete) + _matching(parts, incomplete)
+
+
+def variants(incomplete: str) -> Found:
+    """Return names that `attn models compare` compares."""
+    from attncli.jobs.variants import NONE, PLACES, names_of
+
+    parts = [(name, kind.replace("_", " ")) for kind in PLACES for name in names_of(kind)]
+    found = _matching([(NONE, "the same sizes without attention"), *parts], incomplete)
+    return found + presets(incomplete) + (settings(incomplete) if "." in incomplete else [])
+
+
+@dataclasses.dataclass(frozen=True)
+class SettingValues:
+    """Doc of a setting, and the values to propose."""
+
+    doc: str
+    values: tuple[str, ...]
+
+
+def _settings(config_class: type, section: str) -> Iterator[tuple[str, SettingValues]]:
+    """Yield the whole name of every setting, and its doc and values."""
+    types = types_of(config_class)
+    for name, field in fields_of(config_class).items():
+        place = f"{section}.{name}" if section else name
+        if dataclasses.is_dataclass(types[name]):
+            yield from _settings(types[name], place)
+        elif section:
+            yield (
+                place,
+                SettingValues(field.metadata["doc"], _values(config_class, name, field.default)),
+            )
+
+
+def _values(config_class: type, name: str, default: object) -> tuple[str, ...]:
+    if (config_class.__name__, name) == ("ImageConfig", "encoder"):
+        return tuple(name for name, _ in encoders(""))
+    if isinstance(default, bool):
+        return ("true", "false")
+    allowed = limits_of(config_class, name).allowed
+    return allowed or ((str(default),) if isinstance(default, (int, float)) else ())
+
+
+def _folders(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the folders that a path leads to."""
+    if "/" in incomplete or incomplete in (".", "~"):
+        start = Path(incomplete if incomplete.endswith("/") else Path(incomplete).parent)
+        if start.is_dir():
+            yield from ((str(path), "folder") for path in sorted(start.iterdir()) if path.is_dir())
+
+
+def _matching(found: Iterable[tuple[str, str]], incomplete: str) -> Found:
+    return [(name, doc) for name, doc in found if name.startswith(incomplete)]
+
+
+BY_PARAMETER: dict[str, Callable[[str], Found]] = {  # name of a command's parameter
+    "model": models,
+    "reverse_model": models,
+    "start": models,  # attn train --from
+    "runs": models,
+    "preset": presets,
+    "set": settings,
+    "grid": settings,
+    "encoder": encoders,
+    "name": names,  # attn models show
+    "names": variants,  # attn models compare
+}

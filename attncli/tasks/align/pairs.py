@@ -1,0 +1,188 @@
+"""Align chunks of pairs with a model, with files of other programs, or with both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attncli.data.alignments.external import ExternalAlignments, read_external_alignments
+from attncli.data.alignments.links import Index
+from attncli.data.alignments.pairs import PairLine
+from attncli.data.panels import AlignedPair, Panel
+from attncli.options.overrides import AlignOverrides
+from models.base.errors import ModelError
+from models.config.tables import MAX_BATCH_TOKENS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.alignment import Alignment
+    from models.base.types import Translation
+    from models.config.tables import AlignConfig
+    from models.inference.translator import Translator
+
+
+class Aligner(NamedTuple):
+    """A model with its alignment settings."""
+
+    translator: Translator
+    config: AlignConfig
+    reverse: Translator | None = None
+    name: str = ""  # title of its heat maps, if others are drawn beside them
+    heads: bool = False  # True adds the weights of every head
+    max_batch_tokens: int = MAX_BATCH_TOKENS
+
+
+def aligner_of(translator: Translator, overrides: AlignOverrides, **options: Any) -> Aligner:
+    """Return an aligner with the settings saved in the model; overrides replace them."""
+    return Aligner(translator, overrides.apply(translator.alignment), **options)
+
+
+def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator[list[AlignedPair]]:
+    """Yield the alignments of each chunk as soon as the chunk is read.
+
+    A pair with a fault or an empty side has no units and no links, and the model is not called. A
+    pair that is too long for the model has a note and no links.
+    """
+    from models.alignment import align
+
+    for chunk in chunks:
+        asked = [pair for pair in chunk if _is_whole(pair)]
+        texts = [(pair.source, pair.target) for pair in asked]
+        found = align(
+            aligner.translator,
+            texts,
+            config=aligner.config,
+            reverse=aligner.reverse,
+            max_batch_tokens=aligner.max_batch_tokens,
+        )
+        heads = every_head(aligner, texts)
+        known = {
+            pair.number: drawn(pair, alignment, aligner.name, weights)
+            for pair, alignment, weights in zip(asked, found, heads, strict=True)
+        }
+        yield [known[pair.number] if pair.number in known else empty(pair) for pair in chunk]
+
+
+def align_side_by_side(
+    chunks: Iterable[list[PairLine]], aligners: Sequence[Aligner]
+) -> Iterator[list[AlignedPair]]:
+    """Yield the alignments of each chunk, with a panel for each model; see `align_chunks`.
+
+    Raises ModelError if the models divide a text into different units.
+    """
+    for chunk in chunks:
+        found = [next(align_chunks([chunk], aligner)) for aligner in aligners]
+        yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
+
+
+def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
+    """Return the alignments of a pair by several models as one pair with all panels."""
+    first = pairs[0]
+    if any((pair.source, pair.target) != (first.source, first.target) for pair in pairs):
+        raise ModelError(
+            f"pair {first.number} has other units in another model",
+            "the same units in all models",
+            "choose --units word",
+        )
+    panels = tuple(panel for pair in pairs for panel in pair.panels)
+    notes = dict.fromkeys(pair.note for pair in pairs if pair.note)
+    return first._replace(panels=panels, note="; ".join(notes))
+
+
+def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
+    """Return the weights (L, H, J, I) of every head for each pair; None if not requested."""
+    from models.alignment import head_weights
+
+    return _requested_heads(head_weights, aligner, texts)
+
+
+def every_head_of_translations(aligner: Aligner, translations: Sequence[Translation]) -> list[Any]:
+    """Return the weights of `every_head` for the best output of each translation."""
+    from models.alignment import translation_head_weights
+
+    return _requested_heads(translation_head_weights, aligner, translations)
+
+
+def _requested_heads(
+    compute: Callable[..., list[Tensor | None]], aligner: Aligner, pairs: Sequence[Any]
+) -> list[Any]:
+    if not aligner.heads:
+        return [None] * len(pairs)
+    size = aligner.max_batch_tokens
+    found = compute(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
+    return [None if weights is None else weights.numpy() for weights in found]
+
+
+def drawn(pair: PairLine, alignment: Alignment, name: str = "", heads: Any = None) -> AlignedPair:
+    """Return the alignment of a pair in the form that writers and heat maps use."""
+    weights = None if alignment.note else alignment.weights.numpy()
+    panel = Panel(name, alignment.links, weights, heads)
+    return AlignedPair(
+        number=pair.number,
+        source=alignment.source,
+        target=alignment.target,
+        panels=(panel,),
+        score=None if alignment.note else alignment.score,
+        note=alignment.note,
+        ending=pair.ending,
+    )
+
+
+def empty(pair: PairLine) -> AlignedPair:
+    """Return the result for a pair that has nothing to align."""
+    source, target = tuple(pair.source.split()), tuple(pair.target.split())
+    return AlignedPair(
+        pair.number,
+        source,
+        target,
+        (Panel("", frozenset()),),
+        note=pair.fault,
+        ending=pair.ending,
+    )
+
+
+def read_external(
+    paths: Sequence[Path],
+    pairs: Sequence[PairLine] | None,
+    *,
+    index: Index | None = None,
+    skip_bad: bool = False,
+) -> tuple[list[PairLine], list[ExternalAlignments]]:
+    """Return the external alignments of files, and the pairs: given ones, or those in the files."""
+    lengths = None if pairs is None else [_lengths(pair) for pair in pairs]
+    external = []
+    for path in paths:
+        alignments = read_external_alignments(path, lengths, index=index, skip_bad=skip_bad)
+        if pairs is None:
+            pairs = [PairLine(number, *texts) for number, texts in enumerate(alignments.texts, 1)]
+            lengths = [_lengths(pair) for pair in pairs]
+        external.append(alignments)
+    return list(pairs or ()), external
+
+
+def with_external(
+    aligned: Iterable[AlignedPair], external: Sequence[ExternalAlignments]
+) -> Iterator[AlignedPair]:
+    """Yield the model's aligned pairs with the external alignments added."""
+    for pair in aligned:
+        others = [alignments.panels[pair.number - 1] for alignments in external]
+        yield pair._replace(panels=(*pair.panels, *others))
+
+
+def external_only(
+    pairs: Sequence[PairLine], external: Sequence[ExternalAlignments]
+) -> Iterator[AlignedPair]:
+    """Yield pairs that have external alignments only."""
+    for pair in pairs:
+        panels = tuple(alignments.panels[pair.number - 1] for alignments in external)
+        yield empty(pair)._replace(panels=panels)
+
+
+def _is_whole(pair: PairLine) -> bool:
+    return bool(pair.source.strip() and pair.target.strip() and not pair.fault)
+
+
+def _lengths(pair: PairLine) -> tuple[int, int]:
+    return len(pair.source.split()), len(pair.target.split())

@@ -1,0 +1,168 @@
+"""A run of ``attn align``: align pairs or read alignments, write and draw them."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.data.alignments.links import Index
+from attncli.data.alignments.pairs import PairLine, pairs_of_files, pairs_of_lines
+from attncli.data.lines import read_chunks
+from attncli.data.panels import AlignedPair
+from attncli.data.streams import open_input, open_output
+from attncli.data.typed import typed_chunks
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
+from attncli.options.overrides import AlignOverrides
+from attncli.options.pictures import Drawing, Picture
+from attncli.render.alignment.writers import FORMATS, Style, written
+from attncli.tasks.align.pairs import (
+    Aligner,
+    align_side_by_side,
+    aligner_of,
+    external_only,
+    read_external,
+    with_external,
+)
+from attncli.terminal import console
+from attncli.terminal.plurals import counted
+from models.catalogue.installed import chosen_model
+
+
+class ChosenModels(NamedTuple):
+    """The models chosen on the command line, before they are loaded."""
+
+    models: list[Path]
+    reverse: Path | None
+    overrides: AlignOverrides
+    max_batch_tokens: int
+    options: OpenOptions
+
+    def load(self, *, heads: bool, named: bool = False) -> list[Aligner]:
+        """Load the models. This imports torch, so all cheaper checks come before it."""
+        given: list[Path | None] = [*self.models] or [None]
+        models = [chosen_model(model, "translate") for model in given]
+        options = replace(self.options, mixed=len(models) > 1)
+        names = model_names(models) if named or len(models) > 1 else [""]
+        return [
+            aligner_of(
+                loading.open_aligner(model, options),
+                self.overrides,
+                reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
+                name=name,
+                heads=heads,
+                max_batch_tokens=self.max_batch_tokens,
+            )
+            for name, model in zip(names, models, strict=True)
+        ]
+
+
+class ExternalInput(NamedTuple):
+    """Files of external alignments, and how they are read."""
+
+    paths: list[Path]
+    base: Index | None  # index of the first word; None: found from the file
+    skip_bad: bool  # True: leave out links to words that do not exist
+
+
+class Out(NamedTuple):
+    """Destinations of the alignments."""
+
+    format: str | None  # None: heat maps alone
+    path: Path | None
+    show: bool
+    style: Style
+    drawing: Drawing
+
+
+def with_external_alignments(
+    chunks: Iterator[list[PairLine]],
+    chosen: ChosenModels,
+    given: ExternalInput,
+    *,
+    has_texts: bool,
+    heads: bool,
+) -> Iterator[list[AlignedPair]]:
+    """Yield external alignments, together with those of the models if some are given.
+
+    has_texts: False if the pairs are in the files of alignments. heads: True adds the weights of
+    every head.
+    """
+    read = list(itertools.chain.from_iterable(chunks)) if has_texts else None
+    pairs, external = read_external(given.paths, read, index=given.base, skip_bad=given.skip_bad)
+    for path, found in zip(given.paths, external, strict=True):
+        if found.note:
+            console.say(f"{path.name}: {found.note}")
+    if not chosen.models:
+        yield list(external_only(pairs, external))
+        return
+    for chunk in align_side_by_side([pairs], chosen.load(heads=heads, named=True)):
+        yield list(with_external(chunk, external))
+
+
+@contextmanager
+def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
+    """Open sentence pairs: two files, one file of both, or standard input."""
+    if len(files) == 2:
+        yield pairs_of_files(*files)
+        return
+    with open_input(files[0] if files else None) as stream:
+        typed = stream.isatty()
+        lines = typed_chunks(stream, "source ||| target") if typed else read_chunks(stream)
+        yield pairs_of_lines(lines)
+
+
+def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
+    """Write lines as they finish and documents at the end; return the number of refused pairs."""
+    picture, document = Picture(out.drawing), _Document(out.format, out.style)
+    count = refused = 0
+    with (
+        open_output(out.path) as write,
+        console.progress("aligning", shown=out.path is not None) as advance,
+    ):
+        for chunk in aligned:
+            if out.format:
+                write(document.add(chunk))
+            if out.show:
+                chosen = list(filter(out.drawing.wants, chunk))
+                sys.stdout.buffer.write(written(chosen, "terminal", out.style))
+                sys.stdout.flush()
+            picture.take(chunk)
+            refused += sum(map(_reported, chunk))
+            count += len(chunk)
+            advance(count, counted(count, "pair"))
+        write(document.end())
+    picture.draw()
+    return refused
+
+
+class _Document:
+    """Alignments in one format: lines are written at once, a document at the end."""
+
+    def __init__(self, name: str | None, style: Style) -> None:
+        self.name, self.style = name, style
+        self.whole = name is not None and FORMATS[name].document is not None
+        self.pairs: list[AlignedPair] = []
+
+    def add(self, chunk: list[AlignedPair]) -> bytes:
+        """Return the bytes that can be written now."""
+        if self.whole:
+            self.pairs += chunk
+            return b""
+        return written(chunk, self.name or "", self.style)
+
+    def end(self) -> bytes:
+        """Return the bytes to write at the end."""
+        return written(self.pairs, self.name or "", self.style) if self.whole else b""
+
+
+def _reported(pair: AlignedPair) -> bool:
+    """Report a pair that could not be aligned; return True if there was one."""
+    if pair.note:
+        console.warn(f"pair {pair.number} is {pair.note}; not aligned")
+    return bool(pair.note)

@@ -1,0 +1,1 @@
+"""Training of a word aligner in stages."""

@@ -1,0 +1,237 @@
+"""Training of an alignment layer: word links guide it, and the rest of the model is frozen.
+
+    loss = -sum_t sum_s G_ts log a_ts / sum_ts G_ts              Garg et al. 2019, section 3.3
+
+a are the layer's weights, the mean of its heads; G are the links as token weights, with the end
+mark of the source for a token without links. The inputs of the layer are computed once, because the
+layers below do not change. Some sentence pairs are held out; the weights of the epoch with their
+smallest loss are kept. Some examples consist of several sentence pairs, so that the layer also
+learns to find words in long sentences.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attncli.data.alignments.guides import Guide, guide_table, piece_links
+from attncli.terminal.plurals import counted
+from models.alignment.encoded import Encoded, as_batch, encode
+from models.base.errors import ModelError
+from models.base.types import Batch
+from models.config.tables import AttentionLossConfig
+from models.decoders.alignment_layer import AlignmentLayer
+from models.decoders.transformer import TransformerDecoder
+from models.inference.search.batching import length_batches
+from models.inference.translator import Translator
+from models.losses.losses import guide_loss, guide_targets
+
+SAMPLE = 8_000  # sentence pairs to learn from, at most
+HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MOST_HELD_OUT
+MOST_HELD_OUT = 400
+TOGETHER = (1, 1, 1, 2, 3, 4)  # sentence pairs of an example, one of these numbers each
+BATCH_TOKENS = 800  # of a batch, padding included
+MOST_TOKENS = 200_000  # of all examples; bounds the memory of the inputs
+EPOCHS = 5  # or more, until LEAST_UPDATES
+LEAST_UPDATES = 200
+RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
+GUIDE = AttentionLossConfig(guide_shift=1, guide_null=True)
+
+StageReport = Callable[[str, int, int], None]  # stage, done, total
+
+
+class LinkedPair(NamedTuple):
+    """A sentence pair and its word links."""
+
+    source: str
+    target: str
+    guide: Guide
+
+    def turned(self) -> LinkedPair:
+        """Return the pair from target to source."""
+        links = tuple((j, i) for i, j in self.guide.links)
+        return LinkedPair(self.target, self.source, self.guide._replace(links=links))
+
+
+class Inputs(NamedTuple):
+    """Inputs of the layer for a batch, and the weights that it is trained towards."""
+
+    tokens: Tensor  # (B, T, D)
+    states: Tensor  # (B, T, D)
+    memory: Tensor  # (B, S, D)
+    mask: Tensor  # (B, S)
+    guide: Tensor  # (B, T, S)
+
+
+def train_layer(
+    ways: Sequence[Translator], pairs: Sequence[LinkedPair], seed: int, report: StageReport
+) -> float:
+    """Train the alignment layer of a model; return its loss on held-out pairs, in nats per token.
+
+    ways: the model in each direction to align, the first from source to target of `pairs`.
+    """
+    rng = random.Random(seed)
+    chosen = rng.sample(list(pairs), min(SAMPLE, len(pairs)))
+    held = min(MOST_HELD_OUT, len(chosen) // HELD_OUT)
+    held_out = inputs_of(ways, chosen[:held] or chosen, report, "held-out inputs of the layer")
+    pairs_to_learn = list(examples(chosen[held:], rng))
+    batches = inputs_of(ways, pairs_to_learn, report, "inputs of the alignment layer")
+    if not batches:
+        raise ModelError(
+            f"{counted(len(pairs), 'sentence pair')} with links, each too long for the translator",
+            "sentence pairs that it can read",
+            "split them into sentences",
+        )
+    layer = layer_of(ways[0])
+    with torch.random.fork_rng([]):
+        torch.manual_seed(seed)
+        reset(layer)
+    return fit(layer, batches, held_out or batches, rng, report)
+
+
+def layer_of(translator: Translator) -> AlignmentLayer:
+    """Return the alignment layer of a model."""
+    decoder = translator.model.decoder
+    assert isinstance(decoder, TransformerDecoder) and decoder.aligner is not None
+    return decoder.aligner
+
+
+def reset(layer: AlignmentLayer) -> None:
+    """Give a layer its random initial weights."""
+    for matrix in (layer.query, layer.key):
+        torch.nn.init.xavier_uniform_(matrix.weight)
+        torch.nn.init.zeros_(matrix.bias)
+    for norm in (layer.token_norm, layer.state_norm, layer.memory_norm):
+        norm.reset_parameters()
+
+
+def examples(pairs: Sequence[LinkedPair], rng: random.Random) -> Iterator[LinkedPair]:
+    """Yield single sentence pairs and several joined to one."""
+    start = 0
+    while start < len(pairs):
+        count = rng.choice(TOGETHER)
+        yield joined(pairs[start : start + count])
+        start += count
+
+
+def joined(pairs: Sequence[LinkedPair]) -> LinkedPair:
+    """Return sentence pairs as one, with the links of all."""
+    links: list[tuple[int, int]] = []
+    words = (0, 0)
+    for pair in pairs:
+        links += [(i + words[0], j + words[1]) for i, j in pair.guide.links]
+        words = words[0] + len(pair.source.split()), words[1] + len(pair.target.split())
+    source, target = (" ".join(texts) for texts in zip(*(p[:2] for p in pairs), strict=True))
+    return LinkedPair(source, target, Guide(pairs[0].guide.place, tuple(links)))
+
+
+def inputs_of(
+    ways: Sequence[Translator], pairs: Sequence[LinkedPair], report: StageReport, stage: str
+) -> list[Inputs]:
+    """Compute the inputs of the layer for sentence pairs in every direction."""
+    found: list[Inputs] = []
+    for number, translator in enumerate(ways):
+        turned = [pair.turned() for pair in pairs] if number else pairs
+        encoded = [encode(translator, pair.source, pair.target) for pair in turned]
+        batches = list(
+            length_batches(lengths_of(translator, encoded, len(ways)), max_tokens=BATCH_TOKENS)
+        )
+        for done, batch in enumerate(batches, number * len(batches)):
+            report(stage, done, len(ways) * len(batches))
+            found.append(
+                captured(translator, [encoded[n] for n in batch], [turned[n].guide for n in batch])
+            )
+    return found
+
+
+def lengths_of(translator: Translator, encoded: Sequence[Encoded], ways: int) -> list[int]:
+    """Return the length of each pair in tokens; 0 for those that are left out.
+
+    These are too long for the model, or beyond the share of MOST_TOKENS of one of so many ways.
+    """
+    lengths, total = [], 0
+    for pair in encoded:
+        length = max(len(pair.source), len(pair.target))
+        total += length
+        fits = len(pair.source) <= translator.max_source_length and total <= MOST_TOKENS // ways
+        lengths.append(length if fits else 0)
+    return lengths
+
+
+@torch.no_grad()
+def captured(translator: Translator, encoded: Sequence[Encoded], guides: Sequence[Guide]) -> Inputs:
+    """Return what the model gives its alignment layer for a batch, in fp16."""
+    batch = as_batch(translator, encoded)
+    seen: list[tuple[Tensor, ...]] = []
+    hook = layer_of(translator).register_forward_pre_hook(lambda module, given: seen.append(given))
+    with hook:
+        layer = translator.model.decoder.attention_shape[0] - 1
+        translator.model.teacher_force(batch, want_heads=(layer,))
+    tokens, states, memory, mask = seen[0]
+    guide = guide_of(translator, batch, encoded, guides)
+    # step t + 1 reads token t
+    return Inputs(tokens[:, 1:].half(), states[:, 1:].half(), memory.half(), mask, guide[:, :-1])
+
+
+def guide_of(
+    translator: Translator, batch: Batch, encoded: Sequence[Encoded], guides: Sequence[Guide]
+) -> Tensor:
+    """Return the weights (B, T, S) that links ask for."""
+    rows = [
+        np.array(piece_links(guide, one.source, one.target, translator.tokenizer), np.int64)
+        for guide, one in zip(guides, encoded, strict=True)
+    ]
+    table = guide_table(rows, (batch.target_in.shape[1], batch.source.shape[1]))
+    links = torch.from_numpy(table).to(translator.device)
+    return guide_targets(batch._replace(links=links), GUIDE)
+
+
+def fit(
+    layer: AlignmentLayer,
+    batches: list[Inputs],
+    held_out: list[Inputs],
+    rng: random.Random,
+    report: StageReport,
+) -> float:
+    """Train a layer; leave it with the weights of the best epoch, and return their loss."""
+    optimizer = torch.optim.Adam(layer.parameters(), RATE, betas=(0.9, 0.98))
+    epochs = max(EPOCHS, math.ceil(LEAST_UPDATES / len(batches)))
+    total = epochs * len(batches)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda done: min((done + 1) / WARM_UP, 1 - done / total)
+    )
+    best, kept = float("inf"), {}
+    for epoch in range(epochs):
+        rng.shuffle(batches)
+        for number, batch in enumerate(batches):
+            report("training of the alignment layer", epoch * len(batches) + number, total)
+            loss, count = loss_of(layer, batch)
+            optimizer.zero_grad()
+            (loss / count.clamp_min(1)).backward()
+            optimizer.step()
+            schedule.step()
+        if (found := mean_loss(layer, held_out)) < best:
+            best = found
+            kept = {name: tensor.clone() for name, tensor in layer.state_dict().items()}
+    layer.load_state_dict(kept)
+    return best
+
+
+def loss_of(layer: AlignmentLayer, batch: Inputs) -> tuple[Tensor, Tensor]:
+    """Return the summed loss of a batch, and the number of guided tokens."""
+    inputs = (part.float() for part in (batch.tokens, batch.states, batch.memory))
+    weights = layer(*inputs, batch.mask).mean(1)  # (B, T, S)
+    return guide_loss(weights, batch.guide), batch.guide.sum()
+
+
+@torch.no_grad()
+def mean_loss(layer: AlignmentLayer, batches: Sequence[Inputs]) -> float:
+    """Return the loss of batches, in nats per guided token."""
+    losses = [loss_of(layer, batch) for batch in batches]
+    return float(sum(loss for loss, _ in losses) / sum(count for _, count in losses))

@@ -1,0 +1,215 @@
+"""Training of a word aligner in stages, from sentence pairs to one bundle that also translates.
+
+    pairs.tsv        the sentence pairs of all files
+    statistical/     word links learned from the pairs alone, and the statistical aligner
+    translator/      a run of `attn train` in both directions, unless a translator is given
+    RUN              the translator, unchanged, with an alignment layer trained by the links, the
+                     statistical aligner, and a threshold chosen without gold
+
+The first three are in RUN/alignment. Each is complete or absent, so the same command continues an
+interrupted run.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.data.alignments.guides import read_guides
+from attncli.data.text.corpus import fingerprint, read_pairs
+from attncli.tasks.align.training.translator import check_translator
+from attncli.training.interfaces import Progress
+from attncli.training.run.command_line import settings
+from attncli.training.settings.config import RunConfig
+from attncli.training.settings.corpora import CorpusConfig
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.lock import NAME as LOCK
+from models.base.errors import ModelError
+from models.base.files import write_folder, write_text
+from models.base.parsing import parse_json
+
+if TYPE_CHECKING:
+    from models.alignment import Links
+
+PRESET = "transformer-tiny"
+RECIPE = ("data.concatenate=0.25",)  # texts to align are often longer than those to learn from
+THRESHOLD_PAIRS = 500
+
+
+class AlignerRun(NamedTuple):
+    """A run of `attn align train`: its files, languages, settings and folder."""
+
+    files: tuple[tuple[str, ...], ...]  # of each corpus: source and target, or one table
+    languages: str  # of source and target, such as en-fr
+    assignments: tuple[str, ...]  # settings of the translator, if one is trained
+    path: Path
+    start: Path | None = None  # the translator, if it is given
+    seed: int = 1  # of the alignment layer
+
+    @property
+    def stages(self) -> Path:
+        """The folder of the stages before the bundle."""
+        return self.path / "alignment"
+
+    @property
+    def pairs(self) -> Path:
+        """The sentence pairs of all files, one table."""
+        return self.stages / "pairs.tsv"
+
+    @property
+    def links(self) -> Path:
+        """Word links of the sentence pairs, in Pharaoh format."""
+        return self.stages / "statistical" / "links"
+
+    @property
+    def translator(self) -> Path:
+        """The translator: the one that is given, or the run that trains it."""
+        return self.start or self.stages / "translator"
+
+    @property
+    def result(self) -> Path:
+        """The figures of the last stage, and the translator that it belongs to."""
+        return self.stages / "result.json"
+
+
+class LayerResult(NamedTuple):
+    """The last stage: its inputs and its figures."""
+
+    translator: str  # hash of its weights
+    seed: int
+    held_out_loss: float  # of the alignment layer, in nats per token
+    threshold: float
+    expected_f: float  # of the links on the training pairs, 0 to 1
+
+
+def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
+    """Do the stages before the translator; return its settings, or None if it is given."""
+    check(run)
+    write_stage_inputs(run)
+    if not run.pairs.exists():
+        write_pairs(run)
+    if not run.links.exists():
+        write_folder(run.links.parent, lambda folder: write_statistical(run, folder, progress))
+    return None if run.start else translator_config(run)
+
+
+def check(run: AlignerRun) -> None:
+    """Raise ModelError for a translator that cannot get an alignment layer."""
+    if run.start is None:
+        return
+    if run.start.resolve() == run.path.resolve():
+        raise ModelError(f"{run.path} is the translator", "a new folder", "choose another -o")
+    if run.assignments:
+        raise ModelError(
+            f"-s {run.assignments[0]} with --from {run.start}",
+            "one of them: the translator is used as it is",
+            "leave out -s; to change the translator, train it with `attn train --from` first",
+        )
+    check_translator(run.start, run.languages)
+
+
+def translator_config(run: AlignerRun) -> RunConfig:
+    """Return the settings of the translator."""
+    corpus = CorpusConfig(run.languages, (str(run.pairs),))
+    return settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
+
+
+def write_stage_inputs(run: AlignerRun) -> None:
+    """Store what the first stages depend on; ModelError if the folder holds those of others.
+
+    Settings of the translator are compared by its own run.
+    """
+    record = {"files": [fingerprint(files) for files in run.files], "languages": run.languages}
+    path = run.stages / "inputs.json"
+    if RunFolder(run.path).config.exists() or not path.exists() and files_in(run.path):
+        raise ModelError(
+            f"{run.path} contains files but no aligner",
+            "a new or empty folder",
+            "choose another -o",
+        )
+    if path.exists():
+        old = parse_json(path.read_text("utf-8"))
+        if differing := [name for name in record if old.get(name) != record[name]]:
+            raise ModelError(
+                f"{run.path} is an aligner of other {' and '.join(differing)}",
+                "the same files and languages",
+                "choose another -o, or remove that folder",
+            )
+        return
+    run.stages.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(record, indent=2) + "\n")
+
+
+def files_in(folder: Path) -> list[str]:
+    """Return the names in a folder other than those of the lock and of the stages."""
+    found = folder.iterdir() if folder.exists() else ()
+    return [path.name for path in found if path.name not in (LOCK, "alignment")]
+
+
+def write_pairs(run: AlignerRun) -> None:
+    """Write the sentence pairs of all files, without tabs inside them."""
+    rows = (
+        f"{' '.join(pair.source.split())}\t{' '.join(pair.references[0].split())}\n"
+        for files in run.files
+        for pair in read_pairs(files)
+        if pair.source.strip() and pair.references[0].strip()
+    )
+    write_text(run.pairs, "".join(rows))
+
+
+def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
+    """Return the sentence pairs."""
+    return [(pair.source, pair.references[0]) for pair in read_pairs([str(run.pairs)])]
+
+
+def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:
+    """Train the statistical aligner; write it, and the links of the pairs."""
+    from models.alignment.joint_hmm import trained
+    from models.storage.statistical import write_statistical
+
+    pairs = texts_of(run)
+    joint = trained(pairs, progress)
+    write_statistical(joint.tables(), folder)
+    write_text(folder / run.links.name, "".join(map(pharaoh, joint.links(len(pairs)))))
+
+
+def pharaoh(links: Links) -> str:
+    """Return links as a line in Pharaoh format, counted from 0."""
+    return " ".join(f"{i}-{j}" for i, j in sorted(links)) + "\n"
+
+
+def finished(run: AlignerRun) -> LayerResult | None:
+    """Return the result if the bundle is that of this translator and seed; None otherwise."""
+    from attncli.training.run.initial_model import weights_hash
+
+    if not (run.result.exists() and (run.translator / "model.safetensors").exists()):
+        return None
+    result = LayerResult(**parse_json(run.result.read_text("utf-8")))
+    known = result.translator == weights_hash(run.translator) and result.seed == run.seed
+    return result if known else None
+
+
+def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
+    """Train the alignment layer, choose the threshold, and write the bundle."""
+    from attncli.tasks.align.training import bundle as parts
+    from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
+    from attncli.training.run.initial_model import weights_hash
+    from models.inference.translator import Translator
+    from models.storage.statistical import read_statistical
+
+    pairs = texts_of(run)
+    guides = read_guides(run.links, len(pairs))
+    linked = [LinkedPair(*texts, links) for texts, links in zip(pairs, guides, strict=True)]
+    statistical = read_statistical(run.links.parent)
+    translator = Translator(parts.with_layer(run.translator, statistical), device)
+    ways = parts.ways_of(translator, run.languages)
+    loss = train_layer(ways, [one for one in linked if one.guide.links], run.seed, progress)
+    progress("choice of the threshold", 0, 0)
+    sample = random.Random(run.seed).sample(pairs, min(THRESHOLD_PAIRS, len(pairs)))
+    config, expected = parts.alignment_of(translator, run.languages, sample)
+    result = LayerResult(weights_hash(run.translator), run.seed, loss, config.threshold, expected)
+    parts.save_aligner(translator, config, run.translator, run.path)
+    write_text(run.result, json.dumps(result._asdict(), indent=2) + "\n")
+    return result

@@ -1,0 +1,1 @@
+"""Captioning of images: input, run, outputs, scores."""

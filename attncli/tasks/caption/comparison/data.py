@@ -1,0 +1,91 @@
+"""Captioned images that the runs of a comparison share: files, or drawn scenes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from attncli.data.dev_split import LEAST
+from attncli.data.images.captions import Captioned, has_part, read_captions
+from attncli.data.images.index import open_images
+from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
+from attncli.jobs.compared.shared_files import fingerprints, write_tables
+from attncli.tasks.caption.training.data import read_parts, split_dev
+from attncli.tasks.caption.training.demo import demo_scenes, images_tar, tables
+from attncli.training.settings.config import DataConfig, RunConfig
+from models.base.errors import ModelError
+from models.base.files import write_bytes
+
+
+def given(base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+    """Return the files of the command line; write a dev set if none is named.
+
+    A file of captions with splits is also the test set if it has a test part and no other is named.
+    """
+    data = base.data if base.data.dev_captions else with_dev(base, folder)
+    own = base.data.captions
+    test = files.test[0] if files.test else Path(own) if has_part(own, "test") else None
+    return compared_captions(data, test)
+
+
+def with_dev(base: RunConfig, folder: Path) -> DataConfig:
+    """Hold out a dev set that does not depend on the seed of a run; return the data with it."""
+    parts = split_dev(read_parts(base.data), base)
+    if not parts.dev:
+        raise ModelError(
+            f"no dev set: data.dev_share = {base.data.dev_share} of "
+            f"{len(parts.train):,} captioned images",
+            f"{LEAST} images or more, which select the weights",
+            f"give --dev-captions FILE{_larger_share(len(parts.train))}",
+        )
+    written = {name: as_table(images) for name, images in parts._asdict().items()}
+    train, dev = write_tables(folder, written)
+    return replace(base.data, captions=str(train), dev_captions=str(dev))
+
+
+def _larger_share(images: int) -> str:
+    """Return the setting that holds enough images out, "" if that would be most of them."""
+    share = math.ceil(100 * LEAST / images) / 100
+    return f", or -s data.dev_share={share}" if share <= 0.5 else ""
+
+
+def as_table(images: Iterable[Captioned]) -> str:
+    """Return captioned images as a table: image, tab, caption."""
+    rows = ((image.image, " ".join(text.split())) for image in images for text in image.captions)
+    return "".join(f"{name}\t{text}\n" for name, text in rows)
+
+
+def drawn(base: RunConfig, folder: Path) -> ComparedData:
+    """Draw scenes for training, dev and test to files that all runs share."""
+    parts = demo_scenes(base.data.demo_scenes, base.train.seed)
+    train, dev, test = write_tables(folder, tables(parts))
+    images = (folder / "images.tar").absolute()
+    if not images.exists():
+        write_bytes(images, images_tar(parts))
+    named = replace(base.data, images=str(images), captions=str(train), dev_captions=str(dev))
+    return compared_captions(named, test)
+
+
+def compared_captions(data: DataConfig, test: Path | None) -> ComparedData:
+    """Return the data with dev set and test set; raise a ModelError for a missing test image."""
+    dev = read_captions(data.dev_captions, part="dev")
+    tested = read_captions(test, part="test") if test else None
+    if test and tested:
+        check_found(test, tested, data.images)
+    marks = fingerprints([[path] for path in (data.dev_captions, test) if path])
+    return ComparedData(data, Sets(dev, tested, hashlib.sha256(f"{marks}".encode()).hexdigest()))
+
+
+def check_found(path: Path, captions: list[Captioned], images: str) -> None:
+    """Raise a ModelError if an image of the test set does not exist."""
+    index = open_images(images)
+    missing = [image.image for image in captions if index.find(image.image) is None]
+    if missing:
+        raise ModelError(
+            f"{len(missing):,} of {len(captions):,} images of {path} are not in {images}, "
+            f"{missing[0]} first",
+            "each of them",
+        )

@@ -1,0 +1,62 @@
+"""Comparison of captioners."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.jobs.compared.base import (
+    ComparedData,
+    ComparedFiles,
+    ComparedSource,
+    ModelScores,
+    Sets,
+    Trained,
+)
+
+if TYPE_CHECKING:
+    from attncli.training.settings.config import RunConfig
+
+
+class ComparedImages(ComparedSource):
+    """Captions: compared by CIDEr-D."""
+
+    outputs = "captions"
+    presets = "presets of captioners"
+    preset, demo_preset = "show-attend-tell-soft-small", "show-attend-tell-soft-nano"
+    variants = ("soft", "hard", "general", "sparsemax")
+    settings = (  # hard attention has no gradient for the penalty, and learns by these weights
+        *("train.attention.coverage=none", "train.attention.reinforce=0.1"),
+        "train.attention.entropy=0.002",
+    )
+    budget = (
+        *("train.batch_tokens=512", "train.steps=2000", "train.evaluate_every=500"),
+        *("train.patience=0", "train.metric=loss", "data.demo_scenes=1500"),
+    )
+
+    def is_named(self, files: ComparedFiles) -> bool:
+        """Return True if images, captions or an image network are given."""
+        return any(files.images)
+
+    def prepare(self, base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+        """Return the named files, with a dev set held out if none is named, or drawn scenes."""
+        from attncli.tasks.caption.comparison import data as image_data
+
+        if base.data.captions:
+            return image_data.given(base, files, folder)
+        return image_data.drawn(base, folder)
+
+    def scores(self, trained: Trained, sets: Sets) -> ModelScores:
+        """Return CIDEr-D, BLEU-4, ROUGE-L, METEOR if it is installed, and the dev loss."""
+        from attncli.tasks.caption.comparison.scores import image_scores
+
+        return image_scores(trained, sets)
+
+    def files_key(self, config: RunConfig) -> Hashable:
+        """Return a key of the captions; features of the images are stored elsewhere."""
+        return config.data, config.tokenizer
+
+    def examples_key(self, config: RunConfig) -> Hashable:
+        """Return a key of the captions with the features or pixels of their images."""
+        return self.files_key(config), config.model.image, config.train

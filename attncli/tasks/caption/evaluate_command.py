@@ -1,0 +1,90 @@
+"""``attn evaluate captions``: options for scores of captions; the work is in jobs/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from attncli.data.streams import open_output
+from attncli.jobs.loading import OpenOptions
+from attncli.options.evaluation import (
+    Json,
+    Models,
+    Save,
+    check_overrides,
+    check_save,
+    folders_of,
+)
+from attncli.options.overrides import SearchOverrides
+from attncli.options.shared import Device, HardDecode, Threads, with_settings
+from attncli.tasks.caption.evaluation import evaluate_captions
+from attncli.tasks.caption.score_writers import WRITERS
+
+Captions = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CAPTIONS",
+        help="References: image, tab, caption; also token files, CSV, and the JSON of Karpathy "
+        "and of COCO.",
+    ),
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR|TAR", help="The images, which a model needs."),
+]
+Hypotheses = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Captions of another program: a line for each image, or a table or JSON of image "
+        "and caption. May be repeated."
+    ),
+]
+Part = Annotated[
+    Literal["train", "dev", "test"] | None,
+    typer.Option(help="Part of a file with splits (default: test)."),
+]
+
+
+@with_settings("max_ratio", "max_extra", "split_above", "shortlist")
+def captions(
+    captions: Captions,
+    *,
+    model: Models = None,
+    images: Images = None,
+    hypotheses: Hypotheses = None,
+    part: Part = None,
+    save: Save = None,
+    json: Json = False,
+    overrides: SearchOverrides,
+    hard_decode: HardDecode = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Score captions of images against references.
+
+    The scores are those of the COCO tools: BLEU-1 to BLEU-4 with and without the brevity penalty,
+    ROUGE-L, CIDEr-D, and METEOR if Java and its program are installed (pip install pycocoevalcap).
+    Search settings default to those saved with the model.
+
+    Example:
+      attn evaluate captions captions.tsv -m runs/cap --images photos.tar
+      attn evaluate captions captions.tsv --hypotheses other.tsv
+    """
+    folders = folders_of(model, hypotheses, "caption")
+    check_overrides(overrides)
+    check_save(folders, save)
+    if folders and not images:
+        raise typer.BadParameter("a model needs the images", param_hint="'--images'")
+    evaluations, test_set = evaluate_captions(
+        captions,
+        models=folders,
+        images=images,
+        hypotheses=hypotheses or [],
+        part=part or "",
+        save=save,
+        options=OpenOptions(device, threads, hard_decode, overrides),
+    )
+    with open_output(None) as write:
+        write(WRITERS["json" if json else "text"](evaluations, test_set).encode())

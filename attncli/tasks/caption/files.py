@@ -1,0 +1,138 @@
+"""Further files of ``attn caption``: attention maps, and captions in text files."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from attncli.data.images.named import STDIN
+from attncli.data.streams import open_output
+from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, closing, opening, rendered
+from attncli.terminal.plurals import counted
+from models.base.errors import ModelError
+from models.base.files import write_bytes, write_text
+
+if TYPE_CHECKING:
+    from attncli.render.image_attention.maps import AttentionMaps
+
+NAME = "{name}"  # placeholder in file names: the image's name without its suffix
+STDIN_NAME = "stdin"
+NAMED = 3  # existing files that are named
+
+Draw = Callable[[list[CaptionedImage]], None]
+
+
+@contextmanager
+def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
+    """Yield a function that writes attention maps, to one file per image or to one page.
+
+    place: a file for one image; for several, a folder, a name that contains {name}, or one .html
+    file. Impossible choices are refused here, before the model runs.
+    """
+    if place is None:
+        yield lambda outcomes: None
+        return
+    from attncli.render.image_attention import writer_of
+
+    pattern = _pattern(place)
+    write = writer_of(pattern)
+    if not alone and NAME not in str(pattern):
+        if pattern.suffix.lower() != ".html":
+            raise typer.BadParameter(
+                f"one file for several images; put {NAME} into its name, or give a folder/",
+                param_hint="'--attention'",
+            )
+        with _page(pattern) as draw:
+            yield draw
+        return
+    _check_folder(pattern, create=place.endswith("/"))
+    yield _Files(pattern, write).draw
+
+
+class Sidecars:
+    """Text files next to images: photo.txt for photo.jpg, with one caption per line."""
+
+    def __init__(self, *, overwrite: bool) -> None:
+        self._overwrite = overwrite
+        self.existing = 0  # files that were not replaced
+        self._first: list[str] = []  # of these, named as their images are
+
+    def write(self, outcomes: list[CaptionedImage]) -> Iterator[str]:
+        """Write the files of some images; yield error messages, but count existing files."""
+        for outcome in outcomes:
+            path = outcome.file.path
+            if not path or not outcome.hypotheses:
+                continue
+            target = path.with_suffix(".txt")
+            if target.exists() and not self._overwrite:
+                self.existing += 1
+                name = os.path.splitext(outcome.file.name)[0] + target.suffix
+                self._first = [*self._first, name][:NAMED]
+                continue
+            lines = (" ".join(hypothesis.text.split()) for hypothesis in outcome.hypotheses)
+            try:
+                write_text(target, "".join(f"{line}\n" for line in lines))
+            except ModelError as error:
+                yield str(error)
+
+    def notes(self) -> list[str]:
+        """Return a message about the files that were not replaced, if there are any."""
+        if not self.existing:
+            return []
+        names = ", ".join(self._first)
+        more = f" and {self.existing - NAMED:,} more" if self.existing > NAMED else ""
+        return [
+            f"{counted(self.existing, 'text file')} existed before, not replaced "
+            f"(--overwrite replaces them): {names}{more}"
+        ]
+
+
+class _Files:
+    """One file per image, named after it; further images of the same name get a number."""
+
+    def __init__(self, pattern: Path, write: Callable[[AttentionMaps], bytes]) -> None:
+        self._pattern, self._write = str(pattern), write
+        self._names: Counter[str] = Counter()
+
+    def draw(self, outcomes: list[CaptionedImage]) -> None:
+        for outcome in outcomes:
+            if outcome.attention:
+                write_bytes(self._place(outcome), self._write(outcome.attention))
+
+    def _place(self, outcome: CaptionedImage) -> Path:
+        file = outcome.file
+        name = STDIN_NAME if file.name == STDIN else Path(file.name).stem
+        self._names[name] += 1
+        count = self._names[name]
+        return Path(self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}"))
+
+
+@contextmanager
+def _page(path: Path) -> Iterator[Draw]:
+    layout = CaptionLayout("html")
+    with open_output(path) as write:
+        write(opening(layout))
+        yield lambda outcomes: write(rendered(outcomes, layout))
+        write(closing(layout))
+
+
+def _pattern(place: str) -> Path:
+    folder = place.endswith("/") or Path(place).is_dir()
+    return Path(place, f"{NAME}.png") if folder else Path(place)
+
+
+def _check_folder(pattern: Path, *, create: bool) -> None:
+    folder = pattern.parent
+    if create and not folder.exists():
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise ModelError(f"cannot make the folder {folder}: {error.strerror}") from None
+    if not folder.is_dir():
+        raise ModelError(f"cannot write {pattern}: no folder {folder}")

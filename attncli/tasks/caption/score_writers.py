@@ -1,0 +1,97 @@
+"""Writers of caption scores: tables for a person, JSON for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from attncli.render.columns import columns
+from attncli.render.json import as_json
+from attncli.render.systems import read_modes, speed_cells
+from attncli.tasks.caption.systems import CaptionEvaluation, CaptionSet
+from attncli.terminal.plurals import counted
+
+SCALES = (
+    "BLEU-1 to BLEU-4, ROUGE-L and METEOR are in percent; CIDEr-D is as the COCO tools give it "
+    "(some papers write it times 100)."
+)
+
+
+def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+    """Return a table of scores, a table of BLEU without brevity penalty, and the read modes."""
+    captions = sum(map(len, test.references))
+    bleu = evaluations[0].scores.bleu
+    parts = [
+        f"{counted(len(test.images), 'image')}, "
+        f"{counted(captions, 'reference caption')} in {test.name}\n",
+        columns(_score_table(evaluations)),
+        columns(_plain_table(evaluations)),
+        f"{SCALES}\nBLEU  {bleu.signature}\n",
+        read_modes(evaluation.system for evaluation in evaluations),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def caption_scores_as_json(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+    """Return an object with one entry for each system."""
+    record = {
+        "images": len(test.images),
+        "references": sum(map(len, test.references)),
+        "systems": [_record(evaluation) for evaluation in evaluations],
+    }
+    return as_json(record)
+
+
+def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    known = any(scores.meteor is not None for _, scores in evaluations)
+    timed = any(system.seconds for system, _ in evaluations)
+    head = ["", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L", "CIDEr-D"]
+    table = [head + ["METEOR"] * known + ["seconds", "images/s"] * timed]
+    for system, scores in evaluations:
+        row = [system.name, *map(_percent, scores.bleu.penalised), _percent(scores.rouge_l)]
+        row += [f"{scores.cider:.3f}"]
+        row += ["" if scores.meteor is None else _percent(scores.meteor)] * known
+        table.append(row + speed_cells(len(system.captions), system.seconds) * timed)
+    return table
+
+
+def _plain_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    table = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
+    for system, scores in evaluations:
+        ratio = f"{scores.bleu.length_ratio:.3f}"
+        table.append([system.name, *map(_percent, scores.bleu.plain), ratio])
+    return table
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
+    system, scores = evaluation
+    record: dict[str, object] = {
+        "name": system.name,
+        "bleu": scores.bleu.penalised,
+        "bleu_without_brevity_penalty": scores.bleu.plain,
+        "length_ratio": scores.bleu.length_ratio,
+        "bleu_signature": scores.bleu.signature,
+        "rouge_l": scores.rouge_l,
+        "cider_d": scores.cider,
+        "meteor": scores.meteor,
+    }
+    if system.read:
+        record["read"] = system.read
+    if system.seconds:
+        record["seconds"] = round(system.seconds, 3)
+        record["images_per_second"] = round(len(system.captions) / system.seconds, 3)
+    return record
+
+
+class Writer(Protocol):
+    """Function that writes caption scores in one format."""
+
+    def __call__(self, evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+        """Return the text of the scores."""
+
+
+WRITERS: dict[str, Writer] = {"text": caption_scores_as_text, "json": caption_scores_as_json}

@@ -1,0 +1,306 @@
+"""Captioned images as training data: from files of captions to token ids and image features.
+
+Captions are written to the run folder (`image_files`); features are cached by content hash and
+shared by all runs (`image_features`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.data.dev_split import described, held_out
+from attncli.data.images.augment import Augmentation
+from attncli.data.images.caption_examples import CaptionExamples, CaptionStages
+from attncli.data.images.captions import Captioned, read_captions, styled
+from attncli.data.images.index import ImageIndex, content_hash, open_images
+from attncli.data.text import corpus
+from attncli.data.text.tokens import Dropped
+from attncli.tasks.caption.training import demo as image_demo
+from attncli.tasks.caption.training.dev import DevCaptions
+from attncli.tasks.caption.training.features import (
+    Broken,
+    FeatureStore,
+    add_missing,
+    feature_stores,
+)
+from attncli.tasks.caption.training.files import (
+    Manifest,
+    read_manifest,
+    read_prepared_captions,
+    write_captions,
+    write_manifest,
+)
+from attncli.tasks.caption.training.self_critical import RewardSettings, SelfCritical
+from attncli.terminal.plurals import counted
+from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.run.encoder_choice import start_advice, uses_shipped_network
+from attncli.training.run.initial_model import initial_tokenizer, weights_hash
+from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
+from attncli.training.storage.prepared_folder import prepare_folder
+from models.base.errors import ModelError
+from models.base.files import write_bytes
+from models.config.tables import TokenizerConfig
+from models.encoders.shipped import shipped_captioner
+from models.text.tokenizer import Tokenizer
+from models.text.tokenizer import train as train_tokenizer
+
+NAMED = 3  # images named in a message about many
+
+
+class Captions(NamedTuple):
+    """Captions as read from their files."""
+
+    train: list[Captioned]
+    dev: list[Captioned]
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time."""
+    if not config.data.captions:
+        data = image_demo.demonstration(config.data, config.train.seed, folder)
+        config = replace(config, data=data)
+    stores = feature_stores(config)  # first: weights that are missing or do not fit are reported
+    captions, prepared_folder = read_parts(config.data), folder / "data"
+    if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
+        captions = split_dev(captions, config)
+    prepare_folder(prepared_folder, lambda part: prepare(config, captions, stores, part, progress))
+    manifest, tokenizer = read_manifest(prepared_folder), Tokenizer.read(prepared_folder)
+    broken = compute_features(stores, config, {**manifest.train, **manifest.dev}, progress)
+    if broken:
+        raise ModelError(abbreviate(broken.values()), "the images that the run started with")
+    remarks = start_advice(config)
+    if captions.dev and not config.data.dev_captions:
+        remarks += (described(len(captions.dev), "images", "--dev-captions"),)
+    examples = caption_examples(prepared_folder, manifest, stores, config.train)
+    prepared = Prepared(
+        tokenizer,
+        examples,
+        Dropped(manifest.empty, manifest.long),
+        notes(manifest),
+        reward_loss(config, captions.train, manifest, prepared_folder, tokenizer),
+        remarks,
+    )
+    return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], config.data))
+
+
+def caption_examples(
+    folder: Path, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
+) -> CaptionExamples | CaptionStages:
+    """Return the captions that `prepare` wrote, with the features or pixels of their images."""
+    target, images, links = read_prepared_captions(folder)
+    keys = list(manifest.train.values())
+    stages = [
+        CaptionExamples(target, store.cache.rows(keys)[images], store.inputs, links)
+        for store in stores
+    ]
+    first, last = stages[0], stages[-1]
+    if config.encoder_from:
+        augment = Augmentation(config.flip, config.crop)
+        last = replace(last, inputs=replace(last.inputs, augment=augment))
+    # a large network costs the most, and samples of one image are compared with each other
+    sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
+    if not sharing:
+        return last
+    turn = config.encoder_from - 1 if len(stages) > 1 else 0
+    return CaptionStages(first, last, turn, together_from=min(sharing))
+
+
+def reward_loss(
+    config: RunConfig,
+    captions: list[Captioned],
+    manifest: Manifest,
+    folder: Path,
+    tokenizer: Tokenizer,
+) -> SelfCritical | None:
+    """Return the loss of self-critical training, if the settings ask for it."""
+    if not config.train.self_critical_from:
+        return None
+    references = {image.image: image.captions for image in captions}
+    images = read_prepared_captions(folder).images
+    train, limit = config.train, config.search.max_caption
+    settings = RewardSettings(
+        train.self_critical_samples,
+        limit,
+        train.self_critical_bleu,
+        train.self_critical_likelihood,
+    )
+    return SelfCritical((references[name] for name in manifest.train), images, tokenizer, settings)
+
+
+def fingerprints(config: RunConfig) -> dict[str, str]:
+    """Return a hash of each file of captions, and of the image network if it is the shipped one.
+
+    Images are hashed one by one in `made.json`.
+    """
+    parts = {"train": config.data.captions, "dev": config.data.dev_captions}
+    if config.data.alignments:
+        parts["alignments"] = config.data.alignments
+    found = {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
+    if uses_shipped_network(config):
+        found["image network"] = weights_hash(shipped_captioner())
+    return found
+
+
+def read_parts(data: DataConfig) -> Captions:
+    """Return the captions for training and evaluation; dev is read first, to fail early."""
+    dev = read_captions(data.dev_captions, part="dev") if data.dev_captions else []
+    return Captions(read_captions(data.captions, part="train"), dev)
+
+
+def split_dev(captions: Captions, config: RunConfig) -> Captions:
+    """Hold out some of the images for evaluation."""
+    names = (image.image for image in captions.train)
+    held = held_out(names, config.data.dev_share, config.train.seed)
+    return Captions(
+        [image for image in captions.train if image.image not in held],
+        [image for image in captions.train if image.image in held],
+    )
+
+
+def prepare(
+    config: RunConfig,
+    captions: Captions,
+    stores: list[FeatureStore],
+    folder: Path,
+    progress: Progress,
+) -> None:
+    """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
+    located = locate(captions, open_images(config.data.images), progress)
+    faults = compute_features(stores, config, located.hashes, progress)
+    broken = {name: faults[key] for name, key in located.hashes.items() if key in faults}
+    usable = {name: key for name, key in located.hashes.items() if name not in broken}
+    train = [image for image in captions.train if image.image in usable]
+    if not train:
+        raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
+    texts = [styled(text, config.data.caption_style) for image in train for text in image.captions]
+    tokenizer = initial_tokenizer(config, lambda: learn_tokens(texts, config.tokenizer, progress))
+    for name, content in tokenizer.files().items():
+        write_bytes(folder / name, content)
+    dropped = write_captions(train, tokenizer, folder, config.data, stores[-1].slots)
+    manifest = Manifest(
+        {image.image: usable[image.image] for image in train},
+        {image.image: usable[image.image] for image in captions.dev if image.image in usable},
+        located.missing,
+        broken,
+        *dropped,
+    )
+    write_manifest(folder, manifest)
+
+
+class Located(NamedTuple):
+    """Images found by name, and the names of those not found."""
+
+    hashes: dict[str, str]  # name: content hash
+    missing: list[str]
+
+
+def locate(captions: Captions, images: ImageIndex, progress: Progress) -> Located:
+    """Hash every captioned image; some may be missing, but not all."""
+    names = list(dict.fromkeys(image.image for part in captions for image in part))
+    hashes, missing = {}, []
+    for number, name in enumerate(names):
+        if number % 100 == 0:
+            progress("reading images", number, len(names))
+        if place := images.find(name):
+            hashes[name] = content_hash(place.read())
+        else:
+            missing.append(name)
+    if not hashes:
+        raise ModelError(
+            f"none of the {len(names):,} captioned images is in {images.path}, "
+            f"among them {missing[0]}",
+            "the images that the captions name",
+            "check --images",
+        )
+    return Located(hashes, missing)
+
+
+def compute_features(
+    stores: list[FeatureStore], config: RunConfig, hashes: Mapping[str, str], progress: Progress
+) -> Broken:
+    """Add rows for the images, given as name: content hash; return those that cannot be decoded."""
+    names = {key: name for name, key in hashes.items()}
+    images: list[ImageIndex] = []  # opened only if a row is missing
+
+    def read(key: str) -> bytes:
+        if not images:
+            images.append(open_images(config.data.images))
+        place = images[0].find(names[key])
+        content = place.read() if place else b""
+        if content_hash(content) != key:
+            raise ModelError(f"{names[key]} changed or was removed since the run started")
+        return content
+
+    broken = Broken()
+    for store in stores:
+        broken |= add_missing(store, names, read, config.model.image, progress)
+    return broken
+
+
+def learn_tokens(texts: list[str], config: TokenizerConfig, progress: Progress) -> Tokenizer:
+    """Return a tokenizer learned from captions; there is one vocabulary, of the target side."""
+    size = config.size or size_for(count_words(texts))
+    joint = replace(config, joint=True)
+    return learned_vocabulary(lambda: train_tokenizer(texts, [], size, joint), progress)
+
+
+def dev_set(
+    dev: list[Captioned], hashes: dict[str, str], store: FeatureStore, data: DataConfig
+) -> DevCaptions | None:
+    """Return the dev images that were found, with all their captions."""
+    found = [image for image in dev if image.image in hashes]
+    if not found:
+        return None
+    references = [[text for text in image.captions if text] for image in found]
+    return DevCaptions(
+        store.inputs,
+        store.cache.rows(hashes[image.image] for image in found),
+        references,
+        [[styled(text, data.caption_style) for text in texts] for texts in references],
+        tuple(image.image for image in found),
+        data.images,
+    )
+
+
+def evaluation_set(captions: list[Captioned], config: RunConfig, progress: Progress) -> DevCaptions:
+    """Return captioned images to score a model of a run on; compute features that are missing.
+
+    Images that cannot be found or decoded are excluded, as from the dev set of the run.
+    """
+    store = feature_stores(config)[-1]
+    located = locate(Captions([], captions), open_images(config.data.images), progress)
+    broken = compute_features([store], config, located.hashes, progress)
+    usable = {name: key for name, key in located.hashes.items() if key not in broken}
+    found = dev_set(captions, usable, store, config.data)
+    if found is None:
+        raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
+    return found
+
+
+def notes(manifest: Manifest) -> tuple[str, ...]:
+    """Return warnings about missing and broken images, with the names of the first ones."""
+    reasons = [
+        reason if name in reason else f"{name}: {reason}"  # several images may have one content
+        for name, reason in manifest.broken.items()
+    ]
+    groups = (
+        ("captioned image", "found", manifest.missing),
+        ("image", "decoded", reasons),
+    )
+    return tuple(
+        f"{counted(len(names), noun)} cannot be {verb}: {abbreviate(names)}; "
+        f"{'its' if len(names) == 1 else 'their'} captions are excluded"
+        for noun, verb, names in groups
+        if names
+    )
+
+
+def abbreviate(names: Iterable[str]) -> str:
+    """Return the first names, and the number of the others."""
+    names = list(names)
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

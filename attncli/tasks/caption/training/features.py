@@ -1,0 +1,152 @@
+"""Stores of image features or pixels, computed once and reused by later runs.
+
+A frozen encoder needs only its features; an encoder that is trained needs the pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attncli.data.images.caption_examples import ImageInputs
+from attncli.data.images.features import FeatureCache, RowKind, cache_folder
+from attncli.training.interfaces import Progress
+from attncli.training.run.initial_model import load_initial_encoder
+from attncli.training.settings.config import RunConfig
+from models.base.errors import ModelError
+from models.config.tables import ImageConfig
+from models.encoders.image import PREPROCESSING, ImageEncoder, identity
+from models.images.opening import open_image, to_tensor
+
+CHUNK = 32  # images whose rows are stored at a time
+CHECKED = 1000  # stored rows that are checked at a time
+
+ReadImage = Callable[[str], bytes]  # content hash to file content; raises ModelError
+Broken = dict[str, str]  # content hash of an image that cannot be decoded: reason, with its name
+
+
+class FeatureStore(NamedTuple):
+    """A cache of one kind of rows, and the function that computes them."""
+
+    cache: FeatureCache
+    compute: Callable[[Tensor], np.ndarray]  # (B, 3, h, w) from 0 to 1, to rows (B, ...)
+    slots: int
+    label: str  # for the progress display
+
+    @property
+    def inputs(self) -> ImageInputs:
+        """All stored rows."""
+        return ImageInputs(self.cache.table(), self.slots)
+
+
+def first_encoder(config: RunConfig) -> ImageEncoder:
+    """Return the encoder that the run starts with, with pretrained weights if there are any."""
+    torch.manual_seed(config.train.seed)
+    encoder = ImageEncoder(config.model)
+    load_initial_encoder(encoder, config)
+    return encoder.eval()
+
+
+def feature_stores(config: RunConfig) -> list[FeatureStore]:
+    """Return the stores a run needs: features while its encoder is frozen, pixels when trained."""
+    encoder, image = first_encoder(config), config.model.image
+    folder = Path(config.data.features) if config.data.features else cache_folder() / "features"
+    found = []
+    if encoder.frozen and config.train.encoder_from != 1:
+        found.append(features(encoder, image, folder))
+    if not encoder.frozen or config.train.encoder_from:
+        found.append(pixels(encoder, image, folder))
+    return found
+
+
+def features(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureStore:
+    """Return the store of a frozen encoder's features, in fp16."""
+    rows, columns = encoder.grid
+    shape = (rows * columns, encoder.value_size)
+    made_by = f"{config.encoder}, weights {Path(config.weights).name}, grid {config.grid or 'last'}"
+    name = f"{config.encoder}-{identity(encoder, config)}"
+    cache = FeatureCache(folder / name, RowKind(shape, "float16", made_by))
+
+    @torch.inference_mode()
+    def compute(images: Tensor) -> np.ndarray:
+        return half(encoder.features(images))
+
+    return FeatureStore(cache, compute, rows * columns, "computing features")
+
+
+def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureStore:
+    """Return the store of the square of pixels that the encoder reads."""
+    rows, columns = encoder.grid
+    size, name = config.size, f"pixels-{PREPROCESSING}-{config.fit}-{config.size}"
+    cache = FeatureCache(folder / name, RowKind((3, size, size), "uint8", name))
+
+    def compute(images: Tensor) -> np.ndarray:
+        return (images * 255).round().byte().numpy()
+
+    return FeatureStore(cache, compute, rows * columns, "decoding images")
+
+
+def add_missing(
+    store: FeatureStore,
+    names: Mapping[str, str],
+    read: ReadImage,
+    config: ImageConfig,
+    progress: Progress,
+) -> Broken:
+    """Compute the rows of images that the store does not have.
+
+    names: name of each image, for messages, by its content hash.
+    """
+    if not missing(store, list(names), progress):
+        return {}
+    with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
+        return _compute(store, names, read, config, progress)
+
+
+def missing(store: FeatureStore, keys: list[str], progress: Progress) -> list[str]:
+    """Return the keys without an intact row; the rows are compared with their digests."""
+    found = []
+    for start in range(0, len(keys), CHECKED):
+        if start:
+            progress("checking stored rows", start, len(keys))
+        found += store.cache.missing(keys[start : start + CHECKED])
+    return found
+
+
+def _compute(
+    store: FeatureStore,
+    names: Mapping[str, str],
+    read: ReadImage,
+    config: ImageConfig,
+    progress: Progress,
+) -> Broken:
+    """Compute and store the missing rows, a chunk at a time.
+
+    Each image is computed alone, because the rounding of a convolution depends on the batch size.
+    In batches, a row would depend on the rows that the cache already had.
+    """
+    needed, broken = missing(store, list(names), progress), {}
+    for start in range(0, len(needed), CHUNK):
+        progress(store.label, start, len(needed))
+        rows: dict[str, np.ndarray] = {}
+        for key in needed[start : start + CHUNK]:
+            try:
+                # reduced as when it is captioned
+                image = open_image(read(key), name=names[key], least=config.size)
+                rows[key] = store.compute(to_tensor(image, config)[None])
+            except ModelError as error:
+                broken[key] = "; ".join(filter(None, [error.found, error.hint]))
+        if rows:
+            store.cache.add(list(rows), np.concatenate(list(rows.values())))
+    return broken
+
+
+def half(values: Tensor) -> np.ndarray:
+    """Return values as fp16, clamped to its range."""
+    limit = torch.finfo(torch.float16).max
+    return values.clamp(-limit, limit).half().cpu().numpy()

@@ -1,0 +1,129 @@
+"""Files of prepared captions in a run folder.
+
+data/tokenizer.model, target.ids, target.offsets.npy    captions to train on, as token ids
+data/links.ids, links.offsets.npy      links of cells and tokens, if there are any
+data/pictures.npy       (N,) index of each caption's image
+data/made.json          content hashes of the images, and what was excluded
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from attncli.data.alignments.guides import Guide, cell_links, read_guides
+from attncli.data.images.captions import Captioned, read_captions, styled
+from attncli.data.text.token_writing import SideWriter, id_type
+from attncli.data.text.tokens import Dropped, Side, read_side
+from attncli.training.settings.config import DataConfig
+from models.base.errors import ModelError
+from models.base.files import write_errors, write_text
+from models.base.parsing import parse_json
+from models.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The content of `data/made.json`."""
+
+    train: dict[str, str]  # name of an image: content hash
+    dev: dict[str, str]
+    missing: list[str]  # names that no file has
+    broken: dict[str, str]  # name of an image that cannot be decoded: reason, with the name
+    empty: int  # captions excluded
+    long: int
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write `made.json`."""
+    write_text(folder / "made.json", json.dumps(dataclasses.asdict(manifest), ensure_ascii=False))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the content of `made.json`; raise a ModelError if it is damaged."""
+    try:
+        return Manifest(**parse_json((folder / "made.json").read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise _damaged(folder, error) from None
+
+
+def write_captions(
+    train: list[Captioned],
+    tokenizer: Tokenizer,
+    folder: Path,
+    data: DataConfig,
+    cells: int,
+) -> Dropped:
+    """Write token ids, links and image indices of the captions.
+
+    cells: of an image, which links name. Returns how many captions are empty or too long.
+    """
+    guides = read_links(data) if data.alignments else None
+    numbers, empty, long = [], 0, 0
+    with write_errors(folder):
+        writer = SideWriter(folder, "target", id_type(len(tokenizer.target)))
+        links = SideWriter(folder, "links", np.dtype(np.uint32)) if guides else None
+        for number, image in enumerate(train):
+            for place, caption in enumerate(image.captions):
+                ids = tokenizer.encode_target(styled(caption, data.caption_style))
+                if len(ids) < 2:
+                    empty += 1
+                elif len(ids) > data.max_length:
+                    long += 1
+                else:
+                    writer.add(ids)
+                    numbers.append(number)
+                    if links and guides:
+                        links.add(cell_links(guides[image.image][place], cells, ids, tokenizer))
+        writer.close()
+        if links:
+            links.close()
+        np.save(folder / "pictures.npy", np.array(numbers, np.int64), allow_pickle=False)
+    if not numbers:
+        raise ModelError(
+            f"no usable caption in {data.captions}: {empty:,} are empty, "
+            f"{long:,} are longer than data.max_length",
+            "captions of that length",
+        )
+    return Dropped(empty, long)
+
+
+def read_links(data: DataConfig) -> dict[str, list[Guide]]:
+    """Return the links of the captions of each image; a ModelError if they do not fit."""
+    images = read_captions(data.captions, part="train")
+    guides = read_guides(Path(data.alignments), sum(len(image.captions) for image in images))
+    found = {image.image: list(islice(guides, len(image.captions))) for image in images}
+    next(guides, None)  # raises if there are more lines than captions
+    return found
+
+
+class PreparedCaptions(NamedTuple):
+    """The memory-mapped captions of a run."""
+
+    target: Side
+    images: np.ndarray  # (N,) index of each caption's image
+    links: Side | None
+
+
+def read_prepared_captions(folder: Path) -> PreparedCaptions:
+    """Return the memory-mapped captions of a run."""
+    try:
+        links = read_side(folder, "links") if (folder / "links.ids").exists() else None
+        images = np.load(folder / "pictures.npy", allow_pickle=False)
+        return PreparedCaptions(read_side(folder, "target"), images, links)
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, error) from None
+
+
+def _damaged(folder: Path, error: Exception) -> ModelError:
+    return ModelError(
+        f"the prepared captions in {folder} are damaged ({error})",
+        "files written by `attn train`",
+        "remove the run folder to start again",
+    )

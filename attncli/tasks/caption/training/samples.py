@@ -1,0 +1,67 @@
+"""Samples of captioners: captions of a few images, and the attention maps of the first."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.data.images.index import open_images
+from attncli.data.training_samples import ShownExample
+from attncli.render.image_attention.maps import attention_maps
+from attncli.render.image_attention.page import figure
+from models.base.errors import ModelError
+from models.config.tables import ImageConfig
+from models.images.opening import open_image, to_square
+from models.inference.captioner import Captioner
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from torch import Tensor
+
+SIDE = 160  # pixels of an image without maps
+
+
+class CaptionedExample(NamedTuple):
+    """A dev image and a caption of it."""
+
+    images: str  # path of the folder or TAR file of images
+    name: str
+    reference: str
+
+
+def image_samples(
+    captioner: Captioner, examples: Sequence[CaptionedExample], features: Sequence[Tensor]
+) -> list[ShownExample]:
+    """Return a sample for each example. features: (S, V) of each image."""
+    captions = captioner.caption(list(features), attention=True)
+    samples: list[ShownExample] = []
+    for example, caption in zip(examples, captions, strict=True):
+        image = shown_image(example.images, example.name, captioner.config.image)
+        sample = ShownExample(example.name, example.reference, caption.text)
+        if image and not samples and caption.attention:
+            maps = attention_maps(example.name, image, caption.attention)
+            sample = sample._replace(attention=figure(maps))
+        elif image:
+            sample = sample._replace(image=small_copy(image))
+        samples.append(sample)
+    return samples
+
+
+@lru_cache(maxsize=64)
+def shown_image(images: str, name: str, config: ImageConfig) -> Image | None:
+    """Return the square that the model reads of an image; None if it cannot be opened any more."""
+    try:
+        place = open_images(images).find(name)
+        return to_square(open_image(place.read()), config) if place else None
+    except ModelError:
+        return None
+
+
+def small_copy(image: Image) -> str:
+    """Return a small copy of an image as a data URL."""
+    buffer = io.BytesIO()
+    image.resize((SIDE, SIDE)).save(buffer, "JPEG", quality=80)
+    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"

@@ -1,0 +1,153 @@
+"""Self-critical training: raise the probability of sampled captions that beat a baseline.
+
+    gradient = -(r(w^k) - b_k) d log p(w^k),   w^k sampled, k = 1 ... K
+    b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
+    b_k = the mean of r(w^j) over j != k                                 Luo 2020
+    loss = (1 - g) loss of the reward + g NLL of the references          Paulus et al. 2018, eq. 16
+Both losses are means per token; g is train.self_critical_likelihood. (The paper weights by 1 - g.)
+The reward r is CIDEr-D over the training captions, plus weighted BLEU-4 if configured.
+Hard attention uses its read mode of inference; the reward trains its weights only if that mode is
+the expectation, which is differentiable.
+
+Trap: the n-grams of the reward must include an end mark; without it, captions learn to stop early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attncli.scoring.reward import Reward
+from attncli.training.interfaces import RewardLossOutput
+from models.base.types import Batch, Memory
+from models.config.tables import SearchConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.batching import pad, teacher_forcing_batch
+from models.inference.search.beam import search
+from models.text.tokenizer import END, Tokenizer
+
+END_WORD = "endofcaption"  # word that represents the end mark in rewards
+
+CaptionIds = list[list[tuple[int, ...]]]  # token ids of every caption of each image
+
+
+class Sampled(NamedTuple):
+    """Sampled captions of P images, K of each, with rewards and baseline."""
+
+    captions: CaptionIds
+    reward: Tensor  # (P, K)
+    baseline: Tensor  # (P, K), or (P, 1)
+
+
+class RewardSettings(NamedTuple):
+    """Number and length of the samples, and the weights of the reward."""
+
+    samples: int  # K, captions sampled per image; at most as many as a batch has of it
+    most: int  # maximum length of a caption in tokens, end mark included
+    bleu_weight: float = 0.0  # of BLEU-4, which is added to CIDEr-D
+    likelihood: float = 0.0  # g, weight of the likelihood of the reference captions
+
+
+class SelfCritical:
+    """Policy-gradient loss of a batch of captioned images."""
+
+    def __init__(
+        self,
+        captions: Iterable[Sequence[str]],
+        images: np.ndarray,
+        tokenizer: Tokenizer,
+        settings: RewardSettings,
+    ) -> None:
+        """Index the references.
+
+        captions: references of every image; images (N,): image index of each example.
+        """
+        texts = ([ended(text) for text in of_one] for of_one in captions)
+        self.reward = Reward(texts, bleu_weight=settings.bleu_weight)
+        self.images, self.tokenizer, self.settings = images, tokenizer, settings
+
+    def __call__(
+        self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray
+    ) -> RewardLossOutput:
+        """Return the loss of K sampled captions of each image of a batch, summed over their tokens.
+
+        Samples, references and their likelihoods use the same memory, without dropout in the
+        decoder.
+        """
+        model.eval()
+        model.encoder.train()  # dropout of features stays on against memorising images
+        memory = model.encode(batch.source, batch.source_mask)
+        model.encoder.eval()
+        images = self.images[numbers[first_of(batch)]].tolist()  # P of them
+        count = min(self.settings.samples, -(-len(numbers) // len(images)))  # K
+        with torch.no_grad():
+            sampled, reward, baseline = self.sample(model, memory, images, count)
+        torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
+        ended_ids = [[*ids, END] for captions in sampled for ids in captions]
+        target, mask = pad(ended_ids, reward.device)
+        rows = torch.arange(len(images), device=mask.device).repeat_interleave(count)
+        again = teacher_forcing_batch(batch.source, batch.source_mask, target, mask)
+        nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
+        loss, tokens = ((reward - baseline).view(-1, 1) * nll).sum(), int(mask.sum())
+        if share := self.settings.likelihood:
+            loss = (1 - share) * loss + share * tokens * reference_loss(model, batch, memory)
+        return RewardLossOutput(loss, float(nll.detach().sum()), float(reward.mean()), tokens)
+
+    def sample(
+        self, model: EncoderDecoder, memory: Memory, images: list[int], count: int
+    ) -> Sampled:
+        """Sample K captions of each image; return them with their rewards and the baseline."""
+        seed = int(torch.randint(2**31, ()))
+        sampled = self.decode(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
+        reward = self.rewards(sampled, images).to(memory.mask.device)
+        if count > 1:
+            return Sampled(sampled, reward, (reward.sum(1, keepdim=True) - reward) / (count - 1))
+        greedy = self.decode(model, memory, SearchConfig(method="greedy"))
+        return Sampled(sampled, reward, self.rewards(greedy, images).to(reward.device))
+
+    def decode(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> CaptionIds:
+        """Return the token ids of the captions found for each image, without the end mark."""
+        count = len(memory.mask)
+        found = search(
+            model, memory, [self.settings.most] * count, list(map(str, range(count))), config
+        )
+        return [[caption.ids for caption in captions] for captions in found]
+
+    def rewards(self, captions: CaptionIds, images: list[int]) -> Tensor:
+        """Return the reward of every caption of each image, (P, K)."""
+        texts = [[self.text(ids) for ids in of_image] for of_image in captions]
+        return torch.tensor(list(map(self.reward, texts, images)))
+
+    def text(self, ids: Iterable[int]) -> str:
+        """Return the text of a caption with its end word, for the reward."""
+        return ended(self.tokenizer.decode(ids))
+
+
+def ended(caption: str) -> str:
+    """Return a caption with the end word appended."""
+    return f"{caption} {END_WORD}"
+
+
+def first_of(batch: Batch) -> np.ndarray:
+    """Return the index of the first example of each image of a batch, (P,)."""
+    if batch.rows is None:
+        return np.arange(len(batch.source))
+    return np.unique(batch.rows.cpu().numpy(), return_index=True)[1]
+
+
+def reference_loss(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
+    """Return the negative log-likelihood per token of the references of a batch."""
+    of_each = memory if batch.rows is None else memory.select(batch.rows)
+    return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()
+
+
+def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
+    """Return the negative log-likelihoods of the targets, (B, T); 0 at padding."""
+    log_probs = model.log_probs(model.teacher_force(batch, memory=memory))  # (B, T, Y)
+    nll = -log_probs.gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
+    masked: Tensor = nll * batch.target_mask
+    return masked

@@ -1,0 +1,96 @@
+"""Captioned images in training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.training.sources.base import LABEL_METRICS, TrainingSource
+from models.base.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.training.interfaces import Data, Progress
+    from attncli.training.settings.config import DataConfig, RunConfig
+
+
+class ImageTraining(TrainingSource):
+    """Images and their captions: a folder or TAR file and a file of captions, or drawn scenes."""
+
+    unit = "captions"
+    length_limits = "data.max_length"
+    demo_name = "scenes"
+    embedded = "embedded scenes"
+    default_preset = "show-attend-tell-soft-small"
+    example_input = "attn caption IMAGE"
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return True if images or a file of captions are named."""
+        return bool(data.images or data.captions)
+
+    def dev_option(self, data: DataConfig) -> str:
+        """Return the option that names captions of dev images."""
+        return "--dev-captions"
+
+    def files(self, data: DataConfig) -> tuple[str, ...]:
+        """Return the path of the captions."""
+        return (data.captions,) if data.captions else ()
+
+    def complete(self, data: DataConfig) -> DataConfig:
+        """Use a file of captions with splits for evaluation too, if no other is named."""
+        from attncli.data.images.captions import has_parts
+
+        if data.captions and not data.dev_captions and has_parts(data.captions):
+            return replace(data, dev_captions=data.captions)
+        return data
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse sentence pairs, and images without captions or captions without images."""
+        data, named = config.data, f"preset {config.preset} (family {config.model.family})"
+        corpora = (path for corpus in data.corpora for path in corpus.files)
+        if files := [*data.train, *data.dev, *corpora]:
+            name = Path(files[0]).name
+            raise ModelError(
+                f"sentence pairs ({name}) for {named}",
+                "images and captions",
+                "give --images and --captions, or choose a preset for texts",
+            )
+        if data.labels or data.dev_labels or config.train.metric in LABEL_METRICS:
+            raise ModelError(
+                f"labelled texts, or a metric of labels, for {named}",
+                "images and captions",
+                "choose a preset of a classifier",
+            )
+        if bool(data.images) != bool(data.captions):
+            found, missing = ("images", "captions") if data.images else ("captions", "images")
+            raise ModelError(
+                f"data.{found} without data.{missing}", "both", f"give --{missing} too"
+            )
+        train = config.train
+        if data.noise or data.concatenate or train.subword_sampling or train.r_drop:
+            raise ModelError(
+                f"data.noise, data.concatenate, train.subword_sampling or train.r_drop for {named}",
+                "0: these are for sentence pairs",
+            )
+        if data.alignments and not data.captions:
+            raise ModelError("data.alignments without data.captions", "both")
+        if data.dev_captions and not data.captions:
+            raise ModelError("data.dev_captions without data.captions", "both")
+
+    def example(self, config: RunConfig, folder: Path) -> str:
+        """Return a command that captions an image of the training data."""
+        from attncli.training.sources.examples import image_example
+
+        return image_example(config.data, folder)
+
+    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+        """Return a hash of the files of captions, and of the image network if it is shipped."""
+        from attncli.tasks.caption.training import data as image_data
+
+        return image_data.fingerprints(config)
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return captions with image features or pixels, and the dev set."""
+        from attncli.tasks.caption.training import data as image_data
+
+        return image_data.load(config, folder, progress)

@@ -1,0 +1,1 @@
+"""Classification of text: input, run, outputs, scores."""

@@ -1,0 +1,99 @@
+"""Classification of chunks of lines: one outcome per line, in order.
+
+A line that is longer than the model accepts is classified in parts. The probability of a label is
+then the mean over the parts, weighted by their length in tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.data.lines import ClassifiedLine, Line
+from attncli.data.split import split
+from models.base.types import Classification, LabelProbability, WordWeight
+from models.config.tables import MAX_BATCH_TOKENS
+
+if TYPE_CHECKING:
+    from models.inference.classifier import Classifier
+
+
+class Plan(NamedTuple):
+    """The texts that are classified for a line."""
+
+    line: Line
+    parts: list[str]  # none for an empty or faulty line
+    note: str = ""
+
+
+def classify_lines(
+    chunks: Iterable[list[Line]],
+    classifier: Classifier,
+    *,
+    nbest: int = 1,
+    attention: bool = False,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
+) -> Iterator[list[ClassifiedLine]]:
+    """Classify chunks of lines; yield the outcomes of each chunk as soon as it is done.
+
+    An empty line has no label, and the model is not called. A line that is not valid text has no
+    result. nbest: labels per line. attention: True adds the weight of each word.
+    """
+    for chunk in chunks:
+        plans = [plan_line(line, classifier) for line in chunk]
+        cut = any(len(plan.parts) > 1 for plan in plans)
+        results = classifier.stream(
+            [part for plan in plans for part in plan.parts],
+            nbest=len(classifier.labels) if cut else nbest,
+            attention=attention,
+            max_batch_tokens=max_batch_tokens,
+        )
+        found = [[next(results) for _ in plan.parts] for plan in plans]
+        yield [
+            _outcome(plan, parts, classifier, nbest)
+            for plan, parts in zip(plans, found, strict=True)
+        ]
+
+
+def plan_line(line: Line, classifier: Classifier) -> Plan:
+    """Return the parts of a line: itself, or several if it is too long for the model."""
+    if line.fault:
+        return Plan(line, [], f"line {line.number} is {line.fault}; not classified")
+    if not line.text.strip():
+        return Plan(line, [])
+    length, most = classifier.source_length(line.text), classifier.max_source_length
+    if length <= most:
+        return Plan(line, [line.text])
+    parts = split(line.text, lambda text: classifier.source_length(text) <= most)
+    note = f"line {line.number} has {length} tokens and the model takes {most}"
+    return Plan(line, parts, f"{note}; classified in {len(parts)} parts")
+
+
+def _outcome(
+    plan: Plan, parts: list[Classification], classifier: Classifier, nbest: int
+) -> ClassifiedLine:
+    if plan.line.fault:
+        return ClassifiedLine(plan.line, None, plan.note)
+    if len(parts) < 2:
+        result = parts[0] if parts else Classification(plan.line.text, ())
+        return ClassifiedLine(plan.line, result._replace(labels=result.labels[:nbest]), plan.note)
+    lengths = [classifier.source_length(part.text) for part in parts]
+    joined = _joined(plan.line.text, parts, lengths)
+    return ClassifiedLine(plan.line, joined._replace(labels=joined.labels[:nbest]), plan.note)
+
+
+def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) -> Classification:
+    """Return the mean of several results, weighted by their lengths in tokens."""
+    totals: dict[str, float] = {}
+    words: list[WordWeight] = []
+    heads: list[list[float]] = [[] for _ in parts[0].heads]
+    for part, length in zip(parts, lengths, strict=True):
+        share = length / sum(lengths)
+        for label, probability in part.labels:
+            totals[label] = totals.get(label, 0.0) + share * probability
+        words += [WordWeight(word, share * weight) for word, weight in part.words]
+        for weights, more in zip(heads, part.heads, strict=True):
+            weights += [share * weight for weight in more]
+    best = sorted(totals.items(), key=lambda item: -item[1])
+    labels = tuple(LabelProbability(*item) for item in best)
+    return Classification(text, labels, tuple(words), tuple(map(tuple, heads)))

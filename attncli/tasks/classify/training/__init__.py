@@ -1,0 +1,1 @@
+"""Labelled texts as training data."""

@@ -1,0 +1,157 @@
+"""Labelled texts as training data: from a table to a tokenizer and tokenised texts."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from attncli.data.dev_split import described
+from attncli.data.text import corpus, token_writing, tokens
+from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
+from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
+from attncli.tasks.classify.training.dev import DevLabels
+from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.run.initial_model import initial_tokenizer
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
+from attncli.training.storage.prepared_folder import damaged
+from models.base.errors import ModelError
+from models.base.files import write_bytes, write_folder, write_text
+from models.base.parsing import parse_json
+from models.config.tables import TokenizerConfig
+from models.text.labels import LabelTokenizer, read_tokenizer
+from models.text.normalise import normalise
+from models.text.tokenizer import train as train_tokenizer
+
+DEV_SENTENCES = 500  # of the embedded grammar, dev and test each
+
+
+class LabelSplits(NamedTuple):
+    """Labelled texts as read from their files."""
+
+    train: list[LabelledText]
+    dev: list[LabelledText]
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time."""
+    data = config.data
+    if not data.labels:
+        data = demonstration(data, config.train.seed, folder)
+    rows, place = read_rows(data, config.train.seed), folder / "data"
+    if not place.exists():
+        write_folder(place, lambda part: prepare(config, rows, part, progress))
+    try:
+        made = parse_json((place / "made.json").read_text("utf-8"))
+        dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(place)
+    except (OSError, ValueError, TypeError) as error:
+        raise damaged(error, f"the tokenised texts in {place} are") from None
+    dev = dev_labels(rows.dev) if rows.dev else None
+    remarks: tuple[str, ...] = ()
+    if dev and not data.dev_labels:
+        remarks = (described(len(dev), "labelled texts", "--dev-labels"),)
+    return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
+
+
+def fingerprints(data: DataConfig) -> dict[str, str]:
+    """Return a hash of the content of both tables."""
+    parts = {"train": data.labels, "dev": data.dev_labels}
+    return {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
+
+
+def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+    """Write labelled sentences of the embedded grammar; return settings that name the files."""
+    if not (folder / "data").exists():  # data/ is written after these files
+        parts = demo_rows(data, seed)
+        for name, rows in zip(parts._fields, parts, strict=True):
+            write_text(folder / f"{name}.tsv", as_table(rows))
+    return replace(data, labels=str(folder / "train.tsv"), dev_labels=str(folder / "dev.tsv"))
+
+
+def demo_rows(data: DataConfig, seed: int) -> TenseSplits:
+    """Return labelled sentences of the embedded grammar."""
+    return split_tenses(data.demo_pairs, DEV_SENTENCES, language=data.demo_source, seed=seed)
+
+
+def as_table(rows: Iterable[tuple[str, str]]) -> str:
+    """Return rows (label, text) as a table."""
+    return "".join(f"{label}\t{text}\n" for label, text in rows)
+
+
+def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
+    """Return labelled texts as a dev set."""
+    return DevLabels([row.text for row in rows], [row.label for row in rows])
+
+
+def read_rows(data: DataConfig, seed: int) -> LabelSplits:
+    """Return the rows for training and evaluation; a ModelError for a label without training."""
+    rows = read_labelled(data.labels)
+    check_order(rows, data.labels)
+    if not data.dev_labels:
+        return LabelSplits(*set_aside(rows, data.dev_share, seed))
+    dev = read_labelled(data.dev_labels)
+    if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
+        raise ModelError(
+            f"label {unknown[0]!r} in {data.dev_labels}", f"the labels of {data.labels}"
+        )
+    return LabelSplits(rows, dev)
+
+
+def prepare(config: RunConfig, rows: LabelSplits, folder: Path, progress: Progress) -> None:
+    """Learn a vocabulary, and write the texts and labels as ids."""
+    tokenizer = initial_tokenizer(
+        config,
+        lambda: learned_vocabulary(
+            lambda: learn(rows, config.tokenizer, config.train.seed), progress
+        ),
+    )
+    for name, content in tokenizer.files().items():
+        write_bytes(folder / name, content)
+    longest = min(config.data.max_length, config.model.max_source)
+    dropped = write_rows(rows.train, cast(LabelTokenizer, tokenizer), folder, longest)
+    if sum(dropped) == len(rows.train):
+        raise ModelError(
+            f"no usable text in {config.data.labels}: {dropped.empty:,} are empty, "
+            f"{dropped.long:,} are longer than data.max_length",
+            "texts of that length",
+        )
+    write_text(folder / "made.json", json.dumps(dropped._asdict()))
+
+
+def learn(rows: LabelSplits, config: TokenizerConfig, seed: int) -> LabelTokenizer:
+    """Return a tokenizer learned from the training texts, with the labels of all rows."""
+    texts = [normalise(row.text) for row in rows.train]
+    if len(texts) > config.sample:
+        texts = random.Random(seed).sample(texts, config.sample)
+    size = config.size or size_for(count_words(texts))
+    learned = train_tokenizer(texts, [], size, replace(config, joint=True))
+    labels = sorted({row.label for part in rows for row in part})
+    return LabelTokenizer(learned.files()["tokenizer.model"], labels)
+
+
+def write_rows(
+    rows: Sequence[LabelledText], tokenizer: LabelTokenizer, folder: Path, longest: int
+) -> tokens.Dropped:
+    """Write tokenised texts and the numbers of their labels; return how many are left out.
+
+    longest: limit of a text in tokens.
+    """
+    kind = token_writing.id_type(max(len(tokenizer.source), len(tokenizer.labels)))
+    source, target = (token_writing.SideWriter(folder, side, kind) for side in ("source", "target"))
+    empty = long = 0
+    for row in rows:
+        ids = tokenizer.encode(row.text) if row.text.strip() else []
+        if not ids:
+            empty += 1
+        elif len(ids) > longest:
+            long += 1
+        else:
+            source.add(ids)
+            target.add(tokenizer.encode_target(row.label))
+    source.close()
+    target.close()
+    return tokens.Dropped(empty, long)

@@ -1,0 +1,90 @@
+"""Labelled texts in training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS, TrainingSource
+from models.base.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.training.interfaces import Data, Progress
+    from attncli.training.settings.config import DataConfig, RunConfig
+    from models.base.types import VocabularySizes
+
+
+class LabelTraining(TrainingSource):
+    """Labelled texts: a table of label, tab, text; or sentences of the grammar and their tense."""
+
+    unit = "labelled texts"
+    length_limits = "data.max_length or model.max_source"
+    demo_name = "tenses"
+    embedded = "the embedded grammar, labelled with the tense"
+    default_preset = "bilstm-attention-small"
+    example_input = "attn classify TEXT"
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return True if a file of labelled texts is named."""
+        return bool(data.labels)
+
+    def dev_option(self, data: DataConfig) -> str:
+        """Return the option that names labelled texts for evaluation."""
+        return "--dev-labels"
+
+    def files(self, data: DataConfig) -> tuple[str, ...]:
+        """Return the path of the labelled texts."""
+        return (data.labels,) if data.labels else ()
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse other data, and settings that have no effect on labels."""
+        data, train = config.data, config.train
+        named = f"preset {config.preset} (family {config.model.family})"
+        if data.train or data.dev or data.corpora or data.images or data.captions:
+            raise ModelError(
+                f"sentence pairs or images for {named}",
+                "labelled texts",
+                "give --labels, or choose a preset for other data",
+            )
+        if data.dev_labels and not data.labels:
+            raise ModelError("data.dev_labels without data.labels", "both")
+        if train.metric not in ("auto", "loss", *LABEL_METRICS):
+            raise ModelError(
+                f"train.metric = {train.metric!r} for {named}",
+                f"{', '.join(LABEL_METRICS)} or loss",
+            )
+        if data.noise or data.concatenate or train.subword_sampling:
+            raise ModelError(
+                f"data.noise, data.concatenate or train.subword_sampling for {named}",
+                "0: these are for sentence pairs",
+            )
+        if train.attention.coverage != "none":
+            raise ModelError(
+                f"train.attention.coverage = {train.attention.coverage!r} for {named}",
+                "none: a label reads the text once",
+            )
+        for name in CAPTION_SETTINGS:
+            if value := getattr(train, name):
+                raise ModelError(f"train.{name} = {value} for {named}", "0")
+
+    def example(self, config: RunConfig, folder: Path) -> str:
+        """Return a command that classifies a text of the training data."""
+        from attncli.training.sources.examples import label_example
+
+        return label_example(config.data, folder)
+
+    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+        """Return a hash of the content of both tables."""
+        from attncli.tasks.classify.training import data as label_data
+
+        return label_data.fingerprints(config.data)
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return tokenised texts with their labels, and the dev set."""
+        from attncli.tasks.classify.training import data as label_data
+
+        return label_data.load(config, folder, progress)
+
+    def describe_vocabulary(self, sizes: VocabularySizes) -> str:
+        """Return the numbers of tokens and of labels."""
+        return f"{sizes.source:,} tokens, {sizes.target:,} labels"

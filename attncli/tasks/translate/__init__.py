@@ -1,0 +1,1 @@
+"""Translation: input, run, outputs, scores."""

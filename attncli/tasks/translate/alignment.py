@@ -1,0 +1,97 @@
+"""Alignment of outputs with their sources, by the attention at each output token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attncli.data.lines import TranslatedLine
+from attncli.data.panels import AlignedPair, Panel
+from attncli.tasks.align.pairs import Aligner, every_head_of_translations, side_by_side
+from models.base.types import Translation
+
+if TYPE_CHECKING:
+    from models.alignment import Alignment
+
+
+def with_alignments(
+    results: Iterable[list[TranslatedLine]], aligners: Sequence[Aligner]
+) -> Iterator[list[TranslatedLine]]:
+    """Add an alignment to each hypothesis, token by token as the model generated it.
+
+    aligners: one for each model of an ensemble; the alignment has a panel for each. A line that was
+    translated in parts is aligned in parts.
+    """
+    for outcomes in results:
+        asked = [(n, said) for n, outcome in enumerate(outcomes) for said in _said(outcome)]
+        of_models = [_aligned(outcomes, asked, aligner) for aligner in aligners]
+        aligned: dict[int, list[AlignedPair]] = {}
+        for (n, _), pairs in zip(asked, zip(*of_models, strict=True), strict=True):
+            aligned.setdefault(n, []).append(side_by_side(pairs))
+        yield [
+            outcome._replace(alignments=tuple(aligned.get(n, ())))
+            for n, outcome in enumerate(outcomes)
+        ]
+
+
+def _aligned(
+    outcomes: list[TranslatedLine],
+    asked: list[tuple[int, tuple[Translation, ...]]],
+    aligner: Aligner,
+) -> list[AlignedPair]:
+    """Return the alignments of hypotheses by one model. asked: line and parts of each."""
+    from models.alignment import align_translations
+
+    parts = [part for _, said in asked for part in said]
+    found = align_translations(
+        aligner.translator,
+        parts,
+        config=aligner.config,
+        max_batch_tokens=aligner.max_batch_tokens,
+    )
+    heads = every_head_of_translations(aligner, parts)
+    each = zip(found, heads, strict=True)
+    return [_whole(outcomes[n], [next(each) for _ in said], aligner.name) for n, said in asked]
+
+
+def _said(outcome: TranslatedLine) -> list[tuple[Translation, ...]]:
+    """Return the parts of each hypothesis; none for a line that is empty or not translated."""
+    ranks = zip(*(part.hypotheses for part in outcome.parts), strict=False)
+    return [
+        tuple(
+            part._replace(hypotheses=(hypothesis,))
+            for part, hypothesis in zip(outcome.parts, rank, strict=True)
+        )
+        for rank in ranks
+    ]
+
+
+def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: str) -> AlignedPair:
+    """Join the alignments of the parts of a hypothesis; there are no links between parts."""
+    source: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    links = set()
+    for alignment, _ in parts:
+        links |= {(i + len(source), j + len(target)) for i, j in alignment.links}
+        source, target = source + alignment.source, target + alignment.target
+    score = sum(alignment.score for alignment, _ in parts) / len(parts)
+    note = "; ".join(alignment.note for alignment, _ in parts if alignment.note)
+    weights = _blocks([alignment.weights.numpy() for alignment, _ in parts])
+    heads = parts[0][1] if len(parts) == 1 else None
+    panel = Panel(name, frozenset(links), weights, heads)
+    return AlignedPair(outcome.line.number, source, target, (panel,), score, note)
+
+
+def _blocks(tables: list[Any]) -> Any:
+    """Return one block-diagonal table of tables (J, I)."""
+    import numpy
+
+    if len(tables) == 1:
+        return tables[0]
+    shape = [sum(table.shape[side] for table in tables) for side in (0, 1)]
+    whole, j, i = numpy.zeros(shape, tables[0].dtype), 0, 0
+    for table in tables:
+        rows, columns = table.shape
+        whole[j : j + rows, i : i + columns] = table
+        j, i = j + rows, i + columns
+    return whole

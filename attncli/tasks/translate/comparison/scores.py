@@ -1,0 +1,67 @@
+"""Scores of a trained translator: BLEU, and the alignment error rate of its attention."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import cast
+
+from attncli.data.alignments.links import PairLinks
+from attncli.jobs.compared.base import ModelScores, Sets, Trained
+from attncli.scoring.alignments import score_alignments
+from attncli.scoring.comparison import QualityScore
+from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
+from attncli.training.updates.evaluation import dev_loss
+from models.alignment import align, diagonal
+from models.inference.translator import Translator
+
+
+def text_scores(trained: Trained, sets: Sets) -> ModelScores:
+    """Return BLEU, AER and the dev loss of a translator."""
+    translator: Translator = trained.model
+    dev, test = cast(DevTexts, sets.dev), cast("DevTexts | None", sets.test)
+    aer, aligned_by = alignment(translator, test or dev, sets.gold)
+    return ModelScores(
+        loss=dev_loss(translator.model, translator.tokenizer, dev, trained.report),
+        dev=(QualityScore("bleu", dev_bleu(trained, dev)),),
+        test=(QualityScore("bleu", measured_bleu(trained, test)),) if test else (),
+        aer=aer,
+        aligned_by=aligned_by,
+    )
+
+
+def dev_bleu(trained: Trained, dev: DevTexts) -> float:
+    """Return the dev BLEU of the final model: measured by training if BLEU was its metric."""
+    kept = trained.kept
+    metric = (kept and kept.metric) or trained.config.train.metric
+    if kept is not None and kept.score is not None and metric == "bleu":
+        return kept.score
+    return measured_bleu(trained, dev)
+
+
+def measured_bleu(trained: Trained, texts: DevTexts) -> float:
+    """Translate texts and return their BLEU."""
+    outputs = translated(trained.model, texts.sources, trained.report)
+    return bleu(outputs, texts.references, trained.config.train.bleu_tokenizer)
+
+
+def alignment(
+    translator: Translator, texts: DevTexts, gold: Sequence[PairLinks] | None
+) -> tuple[float | None, str]:
+    """Return AER in percent under teacher forcing, and the method that made the links.
+
+    Links are the largest attention weights (Luong et al. 2015, section 5.4); for a model without
+    attention they are the diagonal, as a baseline.
+    """
+    if gold is None:
+        return None, ""
+    pairs = list(zip(texts.sources, texts.references[0], strict=True))
+    attends = translator.model.decoder.attends
+    if attends:
+        plain = dataclasses.replace(translator.alignment, extract="argmax")
+        links = [found.links for found in align(translator, pairs, config=plain)]
+    else:
+        sizes = [(len(source.split()), len(target.split())) for source, target in pairs]
+        links = [frozenset(diagonal(*size)) for size in sizes]
+    scores = score_alignments("", links, gold)
+    return 100 * scores.error_rate, "attention" if attends else "diagonal"

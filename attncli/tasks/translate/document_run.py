@@ -1,0 +1,160 @@
+"""Documents in ``attn translate``: options, and translation of a whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO, NamedTuple, Protocol
+
+import typer
+
+from attncli.data.compression import decompressed_stream
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
+from attncli.data.streams import Write
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.registry import (
+    TEXT,
+    DocumentFormat,
+    format_of,
+    named_delimiter,
+    read_document,
+)
+from attncli.tasks.translate.output_checks import OutputReport
+from attncli.terminal import console
+from models.base.errors import InputError
+from models.base.limits import FILE_BYTES
+
+FormatIn = Annotated[
+    DocumentFormat | None,
+    typer.Option(
+        "--format-in",
+        help="Format of the input. Default: by the name of the file (-i); text, for lines.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", help="csv: name, or number from 1, of a column to translate (repeatable)."
+    ),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", help="jsonl: field to translate (repeatable); inner: meta.title."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="jsonl: translate all text fields but this one (repeatable)."),
+]
+
+
+class Translate(Protocol):
+    """Function that translates chunks of lines; see `translate_lines`."""
+
+    def __call__(
+        self,
+        chunks: Iterable[list[Line]],
+        *,
+        on_batch: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Iterator[list[TranslatedLine]]:
+        """Yield the outcomes of each chunk."""
+
+
+class DocumentChoice(NamedTuple):
+    """The format of a document, and its parts to translate."""
+
+    format: str
+    options: DocumentOptions
+
+
+def document_choice(
+    format: str | None,
+    path: Path | None,
+    *,
+    columns: list[str] | None,
+    fields: list[str] | None,
+    keep: list[str] | None,
+) -> DocumentChoice | None:
+    """Return how a document is read; None for lines of text. Raise a usage error otherwise."""
+    name = format or format_of(path)
+    for option, given, wanted in (
+        ("--column", columns, "csv"),
+        ("--field", fields, "jsonl"),
+        ("--keep", keep, "jsonl"),
+    ):
+        if given and name != wanted:
+            raise typer.BadParameter(
+                f"the input is {name}, and this is for {wanted}", param_hint=f"'{option}'"
+            )
+    if fields and keep:
+        raise typer.BadParameter("cannot be combined with --field", param_hint="'--keep'")
+    if name == TEXT:
+        return None
+    options = DocumentOptions(
+        tuple(columns or ()), tuple(fields or ()), tuple(keep or ()), named_delimiter(path)
+    )
+    return DocumentChoice(name, options)
+
+
+def check_plain_output(**given: bool) -> None:
+    """Raise a usage error for options of lines of text that were given with a document."""
+    for option in (name for name, is_given in given.items() if is_given):
+        raise typer.BadParameter(
+            "is for lines of text; a document has one output, in its own format",
+            param_hint=f"'--{option}'",
+        )
+
+
+def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
+    """Read a whole document. Raises InputError if it is too long."""
+    from attncli.tasks.translate import documents
+
+    content = decompressed_stream(stream, "the document").read(FILE_BYTES + 1)
+    if len(content) > FILE_BYTES:
+        raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
+    return read_document(documents.decoded(content), choice.format, choice.options)
+
+
+def translate_document(
+    document: Document, translate: Translate, write: Write, *, shown: bool
+) -> bool:
+    """Translate and write a document; return True if all of it could be translated.
+
+    Text that is left untranslated is reported on stderr. shown: show the progress.
+    """
+    from attncli.tasks.translate import documents
+
+    outcomes = _outcomes(documents.lines_of(document), translate, shown=shown)
+    faults = [*documents.faults(document)]
+    for message in [*faults, *documents.untranslated(document, outcomes)]:
+        console.warn(message)
+    write(documents.encoded(documents.translated(document, outcomes)))
+    return not faults and all(outcome.translation for outcome in outcomes)
+
+
+def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[TranslatedLine]:
+    """Translate the texts of a document; report suspicious outputs with their line numbers."""
+    from attncli.tasks.translate import documents
+
+    report = OutputReport()
+    outcomes: list[TranslatedLine] = []
+    with console.progress("translating", total=len(lines), shown=shown) as advance:
+
+        def show(done: int, total: int) -> None:
+            current = min(CHUNK_LINES, len(lines) - len(outcomes))
+            advance(len(outcomes) + current * done / total)
+
+        for chunk in translate(documents.chunks(lines), on_batch=show):
+            outcomes += chunk
+            for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
+                console.warn(message)
+            advance(len(outcomes))
+    for message in report.summary():
+        console.warn(message)
+    return outcomes
+
+
+def needs_attention(document: Document) -> bool:
+    """Return True if a text of a document has tags, which the attention places in the output."""
+    from attncli.tasks.translate.documents import needs_attention
+
+    return needs_attention(document)

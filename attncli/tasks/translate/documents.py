@@ -1,0 +1,118 @@
+"""Translation of a document: its segments as lines, then the document with the translations."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
+from attncli.documents.document import Document, Kept, Texts, reassemble
+from attncli.tags import parse
+from models.base.errors import InputError
+
+REPORTED = 5  # line numbers that a message names
+UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
+SURROGATES = ("\udc80", "\udcff")  # stand for bytes that are not UTF-8
+
+
+def decoded(content: bytes) -> str:
+    """Return the characters of a document; a byte that is not UTF-8 becomes a lone surrogate.
+
+    Raises InputError for UTF-16, in which nothing would be found.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("a document in UTF-16", "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
+    return content.decode("utf-8", "surrogateescape")
+
+
+def encoded(content: str) -> bytes:
+    """Return the bytes of a document; the reverse of `decoded`."""
+    return content.encode("utf-8", "surrogateescape")
+
+
+def lines_of(document: Document) -> list[Line]:
+    """Return a line for each text of each segment, with the line number of the segment."""
+    numbers = LineNumbers(document.content)
+    return [
+        Line(numbers.of(segment.start), text, fault=_fault(text))
+        for segment in document.segments
+        for text in segment.texts
+    ]
+
+
+def chunks(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Yield the lines in chunks that are batched by length."""
+    rest = iter(lines)
+    while chunk := [*islice(rest, CHUNK_LINES)]:
+        yield chunk
+
+
+def needs_attention(document: Document) -> bool:
+    """Return True if a text has tags, which the attention places in the output."""
+    return any(parse(text).tags for segment in document.segments for text in segment.texts)
+
+
+def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
+    """Return the document with the outcomes of its lines.
+
+    A segment of which one text could not be translated is left unchanged.
+    """
+    return reassemble(document, [*_by_segment(document, outcomes)])
+
+
+def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
+    """Yield a message for each kind of text that is left as it is."""
+    numbers = LineNumbers(document.content)
+    kept = [*document.kept]
+    for segment, texts in zip(document.segments, _by_segment(document, outcomes), strict=True):
+        if texts is None or texts == segment.texts:
+            kept.append(Kept(segment.start, UNTRANSLATED if texts is None else UNCHANGED))
+    kept.sort(key=lambda one: one.kind)
+    for kind, group in groupby(kept, lambda one: one.kind):
+        at = sorted({numbers.of(one.start) for one in group})
+        more = f" and {len(at) - REPORTED:,} more" if len(at) > REPORTED else ""
+        named = ", ".join(map(str, at[:REPORTED])) + more
+        yield f"left as they are: {kind}, {'line' if len(at) == 1 else 'lines'} {named}"
+
+
+def faults(document: Document) -> Iterator[str]:
+    """Yield a message for each part that could not be read."""
+    numbers = LineNumbers(document.content)
+    for fault in document.faults:
+        yield f"line {numbers.of(fault.start)}: {fault.found}; left as it is"
+
+
+class LineNumbers:
+    """Numbers of the lines of a content, asked for in ascending order of positions."""
+
+    def __init__(self, content: str) -> None:
+        self.content, self.at, self.number = content, 0, 1
+
+    def of(self, position: int) -> int:
+        """Return the number, from 1, of the line of a position."""
+        if position < self.at:
+            self.at, self.number = 0, 1
+        self.number += self.content.count("\n", self.at, position)
+        self.at = position
+        return self.number
+
+
+def _fault(text: str) -> str:
+    first, last = SURROGATES
+    return "not valid UTF-8" if any(first <= sign <= last for sign in text) else ""
+
+
+def _by_segment(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[Texts | None]:
+    rest = iter(outcomes)
+    for segment in document.segments:
+        found = [next(rest) for _ in segment.texts]
+        texts = tuple(one.translation.text for one in found if one.translation)
+        complete = len(texts) == len(found) and not any(map(_is_lost, found))
+        yield texts if complete else None
+
+
+def _is_lost(outcome: TranslatedLine) -> bool:
+    """Return True if a text has an empty translation."""
+    text = outcome.translation.text if outcome.translation else ""
+    return bool(outcome.line.text.strip()) and not text.strip()

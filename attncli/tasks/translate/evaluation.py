@@ -1,0 +1,192 @@
+"""Score translations against references: read the test set, translate it, compute the scores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from attncli.data.lines import Line
+from attncli.data.streams import open_output
+from attncli.data.text.corpus import (
+    CorpusPair,
+    aligned,
+    read_pairs,
+    reference_columns,
+    separator_of,
+    table_rows,
+)
+from attncli.data.text.text_files import open_text
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
+from attncli.options.evaluation import path_for
+from attncli.scoring.sequences import references_by_output
+from attncli.scoring.translations import (
+    Evaluation,
+    EvaluationSet,
+    LengthRanges,
+    Scoring,
+    System,
+    evaluate_systems,
+    has_short_references,
+    looks_tokenised,
+    metrics,
+)
+from attncli.tasks.translate.lines import Translates, translate_lines
+from attncli.tasks.translate.output_checks import OutputReport
+from attncli.terminal import console
+from attncli.terminal.console import ShowProgress
+from attncli.terminal.escapes import one_line
+from attncli.terminal.plurals import counted
+from models.base.errors import ModelError
+from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.text.normalise import nfc
+
+
+class TranslationScores(NamedTuple):
+    """Scores of every system, and the test set they were computed on."""
+
+    evaluations: list[Evaluation]
+    test_set: EvaluationSet
+
+
+def evaluate_texts(
+    files: Sequence[Path],
+    *,
+    models: Sequence[Path] = (),
+    hypotheses: Sequence[Path] = (),
+    source: Path | None = None,
+    scoring: Scoring | None = None,
+    lengths: LengthRanges | None = None,
+    save: Path | None = None,
+    options: OpenOptions | None = None,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
+) -> TranslationScores:
+    """Score the translations of models, and of other programs, against references.
+
+    files: source and references, or one TSV file; references alone if there are no models.
+    hypotheses: files of outputs. source: the source for scores by length, if there are no models.
+    lengths: also score by source length. save: file for the outputs of each model; `{model}` in
+    its name is replaced by that of the model. Raises ModelError for files that do not fit together.
+    """
+    scoring = scoring or Scoring()
+    metrics(scoring)  # report a missing tokenizer before any work
+    test_set = read_test_set(files) if models else read_references(files, source)
+    if not models and not source and len(files) > 1:
+        console.say(f"all {len(files)} files are references, because no model translates a source")
+    others = [read_system(path, test_set) for path in hypotheses]
+    if has_short_references(test_set, scoring):
+        console.warn(
+            "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
+            "means little; compare exact match and error rate"
+        )
+    systems = list(_translated(models, test_set, options, max_batch_tokens, save))
+    systems += others
+    for system in systems:
+        if scoring.tokenize == "13a" and looks_tokenised(system):
+            console.warn(
+                f"{system.name} looks tokenised already; --tokenize none scores it as it is"
+            )
+    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
+
+
+def read_test_set(files: Sequence[Path]) -> EvaluationSet:
+    """Read source and references, from a file each or from one table."""
+    return _of_pairs(list(read_pairs(files)))
+
+
+def _of_pairs(pairs: Sequence[CorpusPair]) -> EvaluationSet:
+    return EvaluationSet([pair.source for pair in pairs], reference_columns(pairs))
+
+
+def read_references(files: Sequence[Path], source: Path | None = None) -> EvaluationSet:
+    """Read references, and the source if its file is given.
+
+    files: a file for each reference, or one table of sources and references: a file whose first
+    line has several columns.
+    """
+    rows = list(aligned([*filter(None, [source]), *files]))
+    if len(rows[0]) == 1 and separator_of(rows[0][0]) in rows[0][0]:
+        table = table_rows(files[0], (line for [line] in rows))
+        return _of_pairs([CorpusPair(text, tuple(others)) for text, *others in table])
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return EvaluationSet(columns[0], columns[1:]) if source else EvaluationSet([], columns)
+
+
+def read_system(path: Path, test_set: EvaluationSet) -> System:
+    """Read the outputs of another program, a line for each reference."""
+    with open_text(path) as lines:
+        hypotheses = list(lines)
+    wanted = len(test_set.references[0])
+    if len(hypotheses) != wanted:
+        raise ModelError(
+            f"{path} has {counted(len(hypotheses), 'line')}", f"{wanted:,}, as the references"
+        )
+    return System(path.name, hypotheses)
+
+
+def translate_test_set(
+    name: str,
+    sources: Sequence[str],
+    translator: Translates,
+    *,
+    references: Sequence[Sequence[str]] = (),
+    search: SearchConfig,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
+    advance: ShowProgress = lambda done, note="": None,
+) -> System:
+    """Translate a test set without normalisation; only lines too long for the model are split.
+
+    references: a list for each source; a loop that they repeat, too, is not reported.
+    advance: receives the number of sentences translated so far.
+    """
+    start = time.perf_counter()
+
+    def show(done: int, total: int) -> None:
+        advance(done, f"{counted(done, 'sentence')}, {done / (time.perf_counter() - start):,.1f}/s")
+
+    [outcomes] = translate_lines(
+        [[Line(number, source) for number, source in enumerate(sources, 1)]],
+        translator,
+        search=search,
+        max_batch_tokens=max_batch_tokens,
+        on_batch=show,
+    )
+    seconds = time.perf_counter() - start
+    outputs = (each.translation.text if each.translation else "" for each in outcomes)
+    hypotheses = [nfc(one_line(text)) for text in outputs]  # as references are read
+    report = OutputReport(references)
+    list(report.messages(outcomes))
+    notes = (*(each.note for each in outcomes if each.note), *report.totals())
+    return System(name, hypotheses, seconds, notes)
+
+
+def _translated(
+    folders: Sequence[Path],
+    test_set: EvaluationSet,
+    options: OpenOptions | None,
+    max_batch_tokens: int,
+    save: Path | None,
+) -> Iterator[System]:
+    """Translate with each model; save its outputs before the next model is opened."""
+    sources, references = test_set.sources, references_by_output(test_set.references)
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        translator = loading.open_translator(folder, options)
+        with console.progress(f"translating, {name}", total=len(sources)) as advance:
+            system = translate_test_set(
+                name,
+                sources,
+                translator,
+                references=references,
+                search=translator.search,
+                max_batch_tokens=max_batch_tokens,
+                advance=advance,
+            )
+        for note in system.notes:
+            console.warn(f"{name}: {note}")
+        if save:
+            with open_output(path_for(save, name)) as write:
+                rows = "".join(f"{text}\n" for text in system.hypotheses)
+                write(rows.encode("utf-8", "replace"))
+        yield system._replace(read=translator.read_mode)

@@ -1,0 +1,169 @@
+"""From a line to the texts that the model translates: none, one, or one per sentence.
+
+Splitting and tags are imported for the lines that need them, so that one line starts faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from attncli.data.lines import Line
+from models.base.limits import LINE_TAGS
+from models.text.normalise import (
+    composed,
+    is_all_capitals,
+    is_spaced_word,
+    is_untranslatable,
+    normalise,
+    normalise_characters,
+    outer_spaces,
+    outer_symbols,
+    sentence_case,
+)
+
+if TYPE_CHECKING:
+    from attncli.tags import TaggedLine
+    from models.config.tables import SearchConfig
+
+LongLines = Literal["split", "refuse"]
+CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
+
+
+@dataclass(frozen=True)
+class LineOptions:
+    """Conversion of lines to texts. By default, only lines too long for the model are changed."""
+
+    long_lines: LongLines = "split"  # lines that are longer than the model accepts
+    normalise: bool = False  # spaces, apostrophes, accents; the output keeps outer spaces
+    # lines without letters, addresses, emoji at the ends of a line, and a word that is longer than
+    # the model accepts: unchanged
+    copy: bool = False
+    capitals: bool = False  # lines in capitals the model does not know are translated in lower case
+    # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
+    split_above: int | None = 0
+    same_end: bool = False  # an output ends without a full stop if its line has none
+
+
+EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=None)
+DOCUMENT = replace(EVERYDAY, split_above=1, same_end=True)  # sentence by sentence
+
+
+class MeasuresTexts(Protocol):
+    """Interface of a model that measures the length of texts."""
+
+    search: SearchConfig
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum length of a text in tokens, end mark included."""
+
+    def source_length(self, text: str) -> int:
+        """Return the length of a text in tokens, end mark included."""
+
+
+class LinePlan(NamedTuple):
+    """The texts to translate for a line, and how the output is made from their translations."""
+
+    line: Line
+    parts: list[str]  # none for an empty line
+    note: str = ""
+    refused: bool = False
+    tagged: TaggedLine | None = None  # if tags are projected: the tags and the text between them
+    copied: bool = False  # the line is its own output
+    capitals: bool = False  # the output is written in capitals
+    before: str = ""  # white space and emoji of the line that the output keeps
+    after: str = ""
+    same_end: bool = False  # the output ends without a full stop if the line has none
+
+
+def plan_line(
+    line: Line, model: MeasuresTexts, options: LineOptions, *, tags: bool = False
+) -> LinePlan:
+    """Return the plan of a line. Text between tags keeps its spacing and its case."""
+    if line.fault:
+        note = f"line {line.number} is {line.fault}; not translated"
+        return LinePlan(line, [], note, refused=True)
+    if not line.text.strip():
+        return LinePlan(line, [])
+    if options.copy and is_untranslatable(line.text):
+        return LinePlan(line, [], copied=True)
+    if tags:
+        return _plan_tagged(line, model, options)
+    return _plan_text(line, line.text, model, options)
+
+
+def _plan_text(line: Line, text: str, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+    before = after = ""
+    if options.normalise:
+        before, after = outer_symbols(text) if options.copy else outer_spaces(text)
+        inner = text[len(before) : len(text) - len(after)]
+        text = composed(normalise(inner), model.source_length)
+    capitals = options.capitals and _has_unknown_capitals(text, model)
+    texts = [sentence_case(text) if capitals else text]
+    plan = LinePlan(
+        line,
+        texts,
+        capitals=capitals,
+        before=before,
+        after=after,
+        same_end=options.same_end,
+    )
+    return _shortened(plan, model, options)
+
+
+def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+    from attncli.tags import parse
+    from attncli.tags.scan import too_many_tags
+    from attncli.tags.words import has_word
+
+    if too_many_tags(line.text):
+        note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
+        return LinePlan(line, [], note, refused=True)
+    tagged = parse(line.text)
+    if not tagged.tags:
+        return _plan_text(line, tagged.text, model, options)._replace(tagged=tagged)
+    if not has_word(tagged.text):
+        return LinePlan(line, [], tagged=tagged)
+    if options.copy and is_untranslatable(tagged.text):
+        return LinePlan(line, [], copied=True)
+    if options.normalise:
+        tagged = tagged.changed(lambda text: composed(text, model.source_length))
+        tagged = tagged._replace(text=normalise_characters(tagged.text))
+    plan = LinePlan(line, tagged.blocks, tagged=tagged, same_end=options.same_end)
+    return _shortened(plan, model, options)
+
+
+def _has_unknown_capitals(text: str, model: MeasuresTexts) -> bool:
+    """Return True if a model needs many more tokens for capitals, so it cannot know the words."""
+    if not is_all_capitals(text):
+        return False
+    return model.source_length(text) > CAPITALS * model.source_length(sentence_case(text))
+
+
+def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+    """Split the texts of a plan at sentence ends, and further where the model needs it."""
+    most, note = model.max_source_length, ""
+    length = max(map(model.source_length, plan.parts))
+    above = model.search.split_above if options.split_above is None else options.split_above
+    if length > most:
+        note = f"line {plan.line.number} has {length} tokens and the model takes {most}"
+        if options.long_lines == "refuse":
+            return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
+        if options.copy and is_spaced_word(plan.line.text):
+            return LinePlan(plan.line, [], f"{note}; one word without spaces, copied", copied=True)
+    elif not 0 < above < length:
+        return plan
+    from attncli.data.split import sentences, split
+
+    def fits(text: str, longest: int = most) -> bool:
+        return model.source_length(text) <= longest
+
+    fits_cut = partial(fits, longest=min(above or most, most))
+    parts = []
+    for text in plan.parts:
+        cut = 0 < above < model.source_length(text)
+        for sentence in sentences(text) if cut else [text]:
+            parts += split(sentence, fits, fits_cut)
+    return plan._replace(parts=parts, note=note and f"{note}; translated in {len(parts)} parts")

@@ -1,0 +1,147 @@
+"""Translation of chunks of lines: one outcome per line, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from attncli.data.lines import Line, TranslatedLine
+from attncli.tasks.translate.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
+from models.base.types import EMPTY, Hypothesis, Translation
+from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.inference.text_translator import WINDOW
+from models.text.normalise import without_added_stop
+
+if TYPE_CHECKING:
+    from attncli.tasks.translate.tags import AlignTranslations
+
+DEFAULT_OPTIONS = LineOptions()
+
+
+class Translates(MeasuresTexts, Protocol):
+    """Model as this job uses it; ``models.load_translator`` returns one."""
+
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters of a text that the model does not know, each once."""
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        *,
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+        window: int = WINDOW,
+        on_batch: Callable[[int], None] = lambda done: None,
+    ) -> Iterator[Translation]:
+        """Yield the translation of each text, in order."""
+
+
+def translate_lines(
+    chunks: Iterable[list[Line]],
+    translator: Translates,
+    *,
+    search: SearchConfig,
+    options: LineOptions = DEFAULT_OPTIONS,
+    max_batch_tokens: int = MAX_BATCH_TOKENS,
+    aligner: AlignTranslations | None = None,
+    is_done: Callable[[list[Line]], list[bool]] | None = None,
+    on_batch: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[list[TranslatedLine]]:
+    """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
+
+    With an aligner, lines are text with tags, which are projected into all outputs. An empty line
+    has an empty translation, and the model is not called. A faulty line, or one that is too long
+    and refused, has no translation. is_done: returns True for each line of a chunk that
+    passes unchanged, because it is in the target language already. on_batch: called after each
+    batch with the number of texts of the chunk that are done, and of all its texts.
+    """
+    for chunk in chunks:
+        same = is_done(chunk) if is_done else [False] * len(chunk)
+        plans = [
+            LinePlan(line, [], copied=True)
+            if done
+            else plan_line(line, translator, options, tags=bool(aligner))
+            for line, done in zip(chunk, same, strict=True)
+        ]
+        texts = [part for plan in plans for part in plan.parts]
+        results = translator.stream(
+            texts,
+            search=search,
+            max_batch_tokens=max_batch_tokens,
+            window=max(1, len(texts)),
+            on_batch=partial(_report, on_batch, len(texts)),
+        )
+        parts = [[next(results) for _ in plan.parts] for plan in plans]
+        unknown = [translator.unknown_characters("".join(plan.parts)) for plan in plans]
+        outcomes = [_outcome(*each) for each in zip(plans, parts, unknown, strict=True)]
+        yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
+
+
+def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:
+    on_batch(done, total)
+
+
+def _outcome(plan: LinePlan, results: list[Translation], unknown: str) -> TranslatedLine:
+    if plan.refused:
+        return TranslatedLine(plan.line, None, plan.note)
+    if plan.copied:
+        copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
+        return TranslatedLine(plan.line, copied, plan.note)
+    joined = _joined(plan.line.text, results)
+    if plan.capitals or plan.before or plan.after or plan.same_end:
+        joined = joined._replace(
+            hypotheses=tuple(_in_form(plan, hypothesis) for hypothesis in joined.hypotheses)
+        )
+    return TranslatedLine(plan.line, joined, plan.note, tuple(results), unknown=unknown)
+
+
+def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:
+    """Return the output with the capitals, the end and the outer white space of its line."""
+    text = hypothesis.text.upper() if plan.capitals else hypothesis.text
+    if plan.same_end:
+        text = without_added_stop(text, plan.tagged.text if plan.tagged else plan.line.text)
+    return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
+
+
+def _with_tags(
+    plans: list[LinePlan],
+    parts: list[list[Translation]],
+    outcomes: list[TranslatedLine],
+    aligner: AlignTranslations,
+) -> list[TranslatedLine]:
+    """Return the outcomes with the tags of their lines in every output."""
+    from attncli.tasks.translate.tags import InParts, with_tags
+
+    lines = [
+        InParts(plan.tagged, part, outcome.translation)
+        for plan, part, outcome in zip(plans, parts, outcomes, strict=True)
+        if plan.tagged and outcome.translation
+    ]
+    done = with_tags(lines, aligner)
+    return [
+        outcome._replace(translation=next(done)) if plan.tagged and outcome.translation else outcome
+        for plan, outcome in zip(plans, outcomes, strict=True)
+    ]
+
+
+def _joined(source: str, parts: list[Translation]) -> Translation:
+    """Join the translations of parts: the best of each, the second best of each, and so on."""
+    if not parts:
+        return Translation(source, (EMPTY,))
+    if len(parts) == 1:
+        return Translation(source, parts[0].hypotheses)
+    ranks = zip(*(part.hypotheses for part in parts), strict=False)
+    return Translation(source, tuple(_concatenated(rank) for rank in ranks))
+
+
+def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
+    """Join outputs with spaces; add up their log-probabilities, average their scores."""
+    return Hypothesis(
+        text=" ".join(part.text for part in parts if part.text),
+        score=sum(part.score for part in parts) / len(parts),
+        log_prob=sum(part.log_prob for part in parts),
+        tokens=tuple(token for part in parts for token in part.tokens),
+        ids=tuple(id for part in parts for id in part.ids),
+        truncated=any(part.truncated for part in parts),
+    )

@@ -1,0 +1,184 @@
+"""A run of ``attn translate``: open the models, translate, align, write and report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from attncli.data.lines import TranslatedLine
+from attncli.data.streams import Write
+from attncli.documents.document import Document
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
+from attncli.options.line_streams import ByteProgress, write_chunks
+from attncli.options.overrides import AlignOverrides
+from attncli.options.pictures import Picture
+from attncli.tasks.translate import engine as engines
+from attncli.tasks.translate.document_run import Translate, needs_attention
+from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
+from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.output_checks import OutputReport
+from attncli.tasks.translate.writers import TranslationLayout, rendered
+from attncli.terminal import console
+from attncli.terminal.screen import Screen
+from models.inference.ctranslate2.engines import ComputePrecision, Engine
+from models.text.glossary import Glossary
+
+if TYPE_CHECKING:
+    from attncli.tasks.translate.tags import AlignTranslations
+    from attncli.tasks.translate.target_language import TargetLanguage
+    from models.inference.text_translator import TextTranslator
+    from models.inference.translator import Translator
+
+
+class TranslateWork(NamedTuple):
+    """Models and settings of a translation, before the models are opened."""
+
+    models: Sequence[Path] | None
+    options: OpenOptions
+    engine: Engine
+    precision: ComputePrecision
+    lines: Mapping[str, Any]  # changes of EVERYDAY or DOCUMENT
+    max_batch_tokens: int
+    keep_tags: bool
+    glossary: Glossary | None
+
+
+def open_translator(
+    work: TranslateWork, *, document: Document | None, aligned: bool
+) -> TextTranslator:
+    """Open the model, or the ensemble of several, with the glossary if there is one.
+
+    aligned: True if the outputs will be aligned.
+    """
+    needs = _needs_torch(work, document, aligned)
+    engine = engines.EngineOptions(work.engine, work.precision, needs)
+    translator = engines.open_text_models(work.models, work.options, engine)
+    return translator.with_glossary(work.glossary) if work.glossary else translator
+
+
+def _needs_torch(work: TranslateWork, document: Document | None, aligned: bool) -> str:
+    """Return the option that only torch supports, for messages; "" if there is none."""
+    if work.glossary:
+        return "--glossary"
+    if document and needs_attention(document):
+        return "inline markup"
+    return "--keep-tags" if work.keep_tags else "an alignment" if aligned else ""
+
+
+def target_language(translator: TextTranslator, options: OpenOptions) -> TargetLanguage:
+    """Return the recogniser of lines in the target language: the shipped language identifier."""
+    from attncli.tasks.translate.target_language import TargetLanguage
+
+    classifier = loading.open_classifier(None, replace(options, read_mode=None))
+    return TargetLanguage(classifier, translator.to)
+
+
+def report(target: TargetLanguage | None) -> None:
+    """Report the number of lines that were already in the target language."""
+    if target and target.summary:
+        console.say(target.summary)
+
+
+def translation_of_lines(
+    work: TranslateWork,
+    translator: TextTranslator,
+    target: TargetLanguage | None,
+    *,
+    is_document: bool,
+) -> Translate:
+    """Return the function that translates chunks of lines, or of the texts of a document."""
+    usual = DOCUMENT if is_document else EVERYDAY
+    if "split_above" in work.options.search:
+        usual = replace(usual, split_above=None)
+    return partial(
+        translate_lines,
+        translator=translator,
+        search=translator.search,
+        options=replace(usual, **work.lines),
+        max_batch_tokens=work.max_batch_tokens,
+        aligner=_tag_aligner(translator) if work.keep_tags or is_document else None,
+        is_done=target,
+    )
+
+
+def _tag_aligner(translator: TextTranslator) -> AlignTranslations:
+    from attncli.tasks.translate.tags import token_weights
+
+    return partial(token_weights, _in_torch(translator)[0])
+
+
+def with_attention(
+    outcomes: Iterable[list[TranslatedLine]],
+    work: TranslateWork,
+    translator: TextTranslator,
+    *,
+    units: str | None,
+    heads: bool,
+) -> Iterator[list[TranslatedLine]]:
+    """Add the alignment by each model to each output.
+
+    units: that are aligned; None for those saved with the model. heads: True adds the weights of
+    every head. The jobs are imported here, so that a plain translation starts faster.
+    """
+    from attncli.tasks.align.pairs import aligner_of
+    from attncli.tasks.translate.alignment import with_alignments
+
+    models = work.models or ()
+    names = model_names(models) if len(models) > 1 else [""]
+    overrides = AlignOverrides({"units": units} if units else {})
+    size = work.max_batch_tokens
+    aligners = [
+        aligner_of(one, overrides, name=name, heads=heads, max_batch_tokens=size)
+        for name, one in zip(names, _in_torch(translator), strict=True)
+    ]
+    return with_alignments(outcomes, aligners)
+
+
+def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
+    """Return the models that translate; torch runs them because attention weights are needed."""
+    alone = (cast("Translator", translator),)
+    return cast("tuple[Translator, ...]", getattr(translator, "members", alone))
+
+
+class Shown(NamedTuple):
+    """Layout of the lines, and the pictures drawn of them."""
+
+    layout: TranslationLayout
+    picture: Picture
+    screen: Screen | None  # for heat maps among the lines
+
+
+def _rows(outcomes: list[TranslatedLine], shown: Shown) -> bytes:
+    """Return the rows of some lines; with heat maps, each row is followed by its own."""
+    if shown.screen is None:
+        return rendered(outcomes, shown.layout)
+    from attncli.render.alignment.writers import Style, written
+
+    style, rows = Style(screen=shown.screen), b""
+    for outcome in outcomes:
+        best = filter(shown.picture.drawing.wants, outcome.alignments[:1])
+        rows += rendered([outcome], shown.layout) + written(list(best), "terminal", style)
+    return rows
+
+
+def write_all(
+    results: Iterable[list[TranslatedLine]],
+    shown: Shown,
+    write: Write,
+    progress: ByteProgress,
+) -> int:
+    """Write and report lines as they finish; return the number of refused lines."""
+    refused = 0
+    report = OutputReport()
+    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, progress):
+        shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
+        for message in report.messages(outcomes):
+            console.warn(message)
+        refused += sum(outcome.translation is None for outcome in outcomes)
+    for message in report.summary():
+        console.warn(message)
+    return refused

@@ -1,0 +1,53 @@
+"""Lines that are in the target language already, for `attn translate --from auto`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attncli.data.lines import Line
+from attncli.tasks.classify.lines import classify_lines
+from attncli.terminal.plurals import counted
+from models.base.errors import ConfigurationError
+from models.text.normalise import is_untranslatable
+
+if TYPE_CHECKING:
+    from models.inference.classifier import Classifier
+
+LEAST = 0.5  # probability of the target language from which a line passes unchanged
+
+
+class TargetLanguage:
+    """Recognises lines in the target language, and counts them."""
+
+    def __init__(self, classifier: Classifier, to: str) -> None:
+        """Raise ConfigurationError if the classifier cannot recognise the target language."""
+        if to not in classifier.labels:
+            found = f"--from auto with target language '{to}'" if to else "--from auto without --to"
+            raise ConfigurationError(
+                found,
+                f"a target language that is recognised: {', '.join(classifier.labels)}",
+                "leave out --from auto",
+            )
+        self.classifier, self.to = classifier, to
+        self.copied = self.lines = 0
+
+    def __call__(self, chunk: Sequence[Line]) -> list[bool]:
+        """Return True for each line of a chunk that is in the target language."""
+        chosen = [line for line in chunk if not line.fault and not is_untranslatable(line.text)]
+        same = set()
+        for outcomes in classify_lines([chosen], self.classifier):
+            for line, result, _ in outcomes:
+                best = result.labels[0] if result and result.labels else None
+                if best and best.label == self.to and best.probability >= LEAST:
+                    same.add(line.number)
+        self.lines, self.copied = self.lines + len(chunk), self.copied + len(same)
+        return [line.number in same for line in chunk]
+
+    @property
+    def summary(self) -> str:
+        """Return how many lines were copied, as a message; "" if there were none."""
+        if not self.copied:
+            return ""
+        lines, were = counted(self.lines, "line"), "was" if self.copied == 1 else "were"
+        return f"{self.copied:,} of {lines} {were} in {self.to} already and copied"

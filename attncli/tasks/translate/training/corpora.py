@@ -1,0 +1,158 @@
+"""Corpora of several languages as a run's data: one tokenizer, one tokenised corpus each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from attncli.data.alignments.guides import read_guides
+from attncli.data.text import corpus, tokens
+from attncli.data.text.mixture import Direction, shares_of
+from attncli.tasks.translate.training.data import (
+    sampled_lines,
+    write_corpus,
+    write_tokenizer,
+)
+from attncli.tasks.translate.training.dev import DevTexts
+from attncli.tasks.translate.training.dev_directions import DevDirections
+from attncli.tasks.translate.training.variation import mixed
+from attncli.terminal.plurals import counted
+from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.corpora import CorpusConfig
+from attncli.training.storage.prepared_folder import damaged, prepare_folder
+from models.base.files import write_text
+from models.base.parsing import parse_json
+from models.text.languages import BACK_TRANSLATED
+from models.text.tokenizer import Tokenizer
+
+PREFIX = 2  # tokens in front of a source at most: target language and <bt>
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; it is prepared in the run folder the first time."""
+    dev = read_dev(config.data.dev_corpora)  # first, so that a mistake in it shows early
+    return Data(prepare(config, folder / "data", progress), dev)
+
+
+def fingerprints(data: DataConfig) -> dict[str, str]:
+    """Return hashes of the corpora: languages, direction, tag and content."""
+    return {name: _hash(getattr(data, name)) for name in ("corpora", "dev_corpora")}
+
+
+def _hash(corpora: Iterable[CorpusConfig]) -> str:
+    parts = [
+        (one.languages, one.both, one.tagged, corpus.fingerprint(files_of(one))) for one in corpora
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
+
+
+def files_of(config: CorpusConfig) -> tuple[str, ...]:
+    """Return the files of a corpus, word links included."""
+    return (*config.files, config.alignments) if config.alignments else config.files
+
+
+def read_dev(corpora: Iterable[CorpusConfig]) -> DevDirections | None:
+    """Return the dev sets of all directions, or None if there are none.
+
+    The reverse direction of a corpus with several references uses the first of them as source.
+    """
+    parts = tuple(part for one in corpora for part in _dev_of(one))
+    return DevDirections(parts) if parts else None
+
+
+def _dev_of(config: CorpusConfig) -> Iterator[DevTexts]:
+    pairs = list(corpus.read_pairs(config.files))
+    sources = [pair.source for pair in pairs]
+    columns = corpus.reference_columns(pairs)
+    for turned, (source, target) in enumerate(config.directions):
+        texts, references = (columns[0], [sources]) if turned else (sources, columns)
+        yield DevTexts(texts, references, to=target, name=f"{source}-{target}")
+
+
+def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
+    """Return tokenizer and examples; they are made once, then read."""
+    prepare_folder(folder, lambda part: _make(config, part, progress))
+    try:
+        made = parse_json((folder / "made.json").read_text("utf-8"))
+        dropped = [tokens.Dropped(**record) for record in made]
+        stored = [tokens.read_pairs(folder / str(n)) for n in range(len(dropped))]
+    except (OSError, ValueError, TypeError) as error:
+        raise damaged(error, f"the tokenised corpora in {folder} are") from None
+    tokenizer = Tokenizer.read(folder)
+    directions = directions_in(config.data.corpora, stored, tokenizer)
+    empty, long = (sum(column) for column in zip(*dropped, strict=True))
+    examples = mixed(directions, tokenizer, config)
+    remarks = (described(config, examples.directions),)
+    return Prepared(tokenizer, examples, tokens.Dropped(empty, long), remarks=remarks)
+
+
+def directions_in(
+    corpora: Iterable[CorpusConfig], stored: Iterable[tokens.TokenPairs], tokenizer: Tokenizer
+) -> list[Direction]:
+    """Return the directions of the corpora; several corpora of one direction stay separate."""
+    found = []
+    for config, pairs in zip(corpora, stored, strict=True):
+        for turned, (source, target) in enumerate(config.directions):
+            sides = (pairs.target, pairs.source) if turned else (pairs.source, pairs.target)
+            prefix = [tokenizer.language_id(target)]
+            if config.tagged:
+                prefix.append(tokenizer.control_id(BACK_TRANSLATED))
+            name = f"{source}-{target}"
+            links = pairs.links
+            found.append(Direction(name, *sides, tuple(prefix), links, bool(turned), config.weight))
+    return [direction for direction in found if direction.pairs]
+
+
+def described(config: RunConfig, directions: Iterable[Direction]) -> str:
+    """Return the directions with their numbers of pairs and their shares of an epoch."""
+    directions = list(directions)
+    parts = shares_of(directions, config.data.temperature)
+    return "directions: " + ", ".join(
+        f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
+        for direction, part in zip(directions, parts, strict=True)
+    )
+
+
+def _make(config: RunConfig, folder: Path, progress: Progress) -> None:
+    """Train the tokenizer on an equal share of every corpus, and tokenise the corpora."""
+    corpora = config.data.corpora
+    progress("reading", 0, 0)
+    first: list[str] = []
+    second: list[str] = []
+    totals = []
+    for one in corpora:
+        most = max(1, config.tokenizer.sample // len(corpora))
+        files = replace(config.data, train=one.files)
+        source, target, total = sampled_lines(files, most, config.train.seed)
+        first, second = first + source, second + target
+        totals.append(total)
+    tokenizer = write_tokenizer(config, first, second, folder, progress)
+    made = [
+        _tokenise(config, one, tokenizer, folder / str(n), total, progress)
+        for n, (one, total) in enumerate(zip(corpora, totals, strict=True))
+    ]
+    write_text(folder / "made.json", json.dumps([dropped._asdict() for dropped in made]))
+
+
+def _tokenise(
+    config: RunConfig,
+    one: CorpusConfig,
+    tokenizer: Tokenizer,
+    folder: Path,
+    total: int,
+    progress: Progress,
+) -> tokens.Dropped:
+    folder.mkdir()
+    return write_corpus(
+        one.files,
+        tokenizer,
+        folder,
+        max_length=min(config.data.max_length, config.model.max_source) - PREFIX,
+        guides=read_guides(Path(one.alignments), total) if one.alignments else None,
+        total=total,
+        advance=lambda done: progress(f"tokenising {one.languages}", done, total),
+    )

@@ -1,0 +1,237 @@
+"""Sentence pairs as training data: from text files to a tokenizer and a tokenised corpus."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from attncli.data.alignments.guides import Guide, read_guides
+from attncli.data.dev_split import described
+from attncli.data.text import corpus, token_writing, tokens
+from attncli.embedded import grammar
+from attncli.tasks.translate.training.dev import DevTexts
+from attncli.tasks.translate.training.split import split_dev
+from attncli.tasks.translate.training.variation import varied
+from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.run.initial_model import initial_tokenizer
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
+from attncli.training.storage.prepared_folder import damaged, prepare_folder
+from models.base.errors import ModelError
+from models.base.files import write_bytes, write_text
+from models.base.parsing import parse_json
+from models.config.tables import TokenizerConfig
+from models.text.tokenizer import Tokenizer
+from models.text.tokenizer import train as train_tokenizer
+
+DEV_PAIRS = 500  # of the embedded grammar, dev and test each
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time.
+
+    The dev set is read first, so that a mistake in it is reported before long work.
+    """
+    data, held = config.data, frozenset[str]()
+    remarks: tuple[str, ...] = ()
+    if not data.train:
+        data = demonstration(data, config.train.seed, folder)
+    elif not data.dev:
+        data, held = split_dev(data, config.train.seed, folder)
+    dev = read_dev(data)
+    prepared = prepare(config, data, folder / "data", progress, held)
+    if dev and not config.data.dev and config.data.train:
+        remarks = (described(len(dev), "sources"),)
+    return Data(prepared._replace(remarks=remarks), dev)
+
+
+def fingerprints(data: DataConfig) -> dict[str, str]:
+    """Return a hash of the content of each part's files."""
+    parts = {"train": data.train, "dev": data.dev}
+    if data.alignments:
+        parts["alignments"] = (data.alignments,)
+    return {name: corpus.fingerprint(paths) if paths else "" for name, paths in parts.items()}
+
+
+def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+    """Write sentences of the embedded grammar; return settings that name the files."""
+    if not (folder / "data").exists():  # data/ is written after these files
+        write_demonstration(data, seed, folder)
+    return DataConfig(
+        train=(str(folder / "train.tsv"),),
+        dev=(str(folder / "dev.tsv"),),
+        max_length=data.max_length,
+    )
+
+
+def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
+    """Write sampled sentences to train.tsv, dev.tsv and test.tsv, and their links to *.links."""
+    parts = sample_grammar(data, seed)
+    for name, pairs in zip(parts._fields, parts, strict=True):
+        write_text(folder / f"{name}.tsv", as_tsv(pairs))
+        write_text(folder / f"{name}.links", as_links(pairs))
+
+
+def sample_grammar(data: DataConfig, seed: int) -> grammar.PairSplits:
+    """Sample a training set and two held-out sets from the embedded grammar."""
+    return grammar.split(
+        data.demo_pairs,
+        DEV_PAIRS,
+        DEV_PAIRS,
+        source=data.demo_source,
+        target=data.demo_target,
+        seed=seed,
+    )
+
+
+def as_tsv(pairs: Iterable[grammar.Pair]) -> str:
+    """Return sentence pairs as a table: source, tab, target."""
+    return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
+
+
+def as_links(pairs: Iterable[grammar.Pair]) -> str:
+    """Return the true links of sentence pairs, one Pharaoh line each."""
+    return "".join(" ".join(f"{i}-{j}" for i, j in pair.links) + "\n" for pair in pairs)
+
+
+def prepare(
+    config: RunConfig,
+    data: DataConfig,
+    folder: Path,
+    progress: Progress,
+    held: frozenset[str] = frozenset(),
+) -> Prepared:
+    """Return the tokenizer and the memory-mapped corpus; prepare them the first time.
+
+    held: sources to leave out, because they are the dev set.
+    """
+    prepare_folder(folder, lambda part: _make(config, data, part, progress, held))
+    try:
+        made = parse_json((folder / "made.json").read_text("utf-8"))
+        dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
+    except (OSError, ValueError, TypeError) as error:
+        raise damaged(error, f"the tokenised corpus in {folder} is") from None
+    tokenizer = Tokenizer.read(folder)
+    return Prepared(tokenizer, varied(pairs, tokenizer, config), dropped)
+
+
+def read_dev(data: DataConfig) -> DevTexts | None:
+    """Return the dev set, if the settings name one."""
+    if not data.dev:
+        return None
+    pairs = list(corpus.read_pairs(data.dev))
+    return DevTexts([pair.source for pair in pairs], corpus.reference_columns(pairs))
+
+
+def _make(
+    config: RunConfig, data: DataConfig, folder: Path, progress: Progress, held: frozenset[str]
+) -> None:
+    progress("reading", 0, 0)
+    most, seed = config.tokenizer.sample, config.train.seed
+    source, target, total = sampled_lines(data, most, seed, held)
+    tokenizer = write_tokenizer(config, source, target, folder, progress)
+    dropped = write_corpus(
+        data.train,
+        tokenizer,
+        folder,
+        max_length=min(data.max_length, config.model.max_source),
+        guides=guides_of(data, total, held),
+        total=total,
+        held=held,
+        advance=lambda done: progress("tokenising", done, total),
+    )
+    write_text(folder / "made.json", json.dumps(dropped._asdict()))
+
+
+def guides_of(data: DataConfig, total: int, held: frozenset[str]) -> Iterator[Guide] | None:
+    """Return the word links of the pairs that are not held out; None if none are named.
+
+    total: number of these pairs.
+    """
+    if not data.alignments:
+        return None
+    if not held:
+        return read_guides(Path(data.alignments), total)
+    are_held = [pair.source in held for pair in corpus.read_pairs(data.train)]
+    guides = read_guides(Path(data.alignments), len(are_held))
+    return (guide for guide, is_held in zip(guides, are_held, strict=True) if not is_held)
+
+
+def write_tokenizer(
+    config: RunConfig, source: list[str], target: list[str], folder: Path, progress: Progress
+) -> Tokenizer:
+    """Train a tokenizer, or take that of the initial model; write and return it."""
+    size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
+    tokenizer = initial_tokenizer(
+        config,
+        lambda: learned_vocabulary(
+            lambda: train_tokenizer(source, target, size, config.tokenizer), progress
+        ),
+    )
+    for name, content in tokenizer.files().items():
+        write_bytes(folder / name, content)
+    return tokenizer
+
+
+def write_corpus(
+    files: Sequence[str],
+    tokenizer: Tokenizer,
+    folder: Path,
+    *,
+    max_length: int,
+    total: int,
+    advance: Callable[[int], None],
+    guides: Iterable[Guide] | None = None,
+    held: frozenset[str] = frozenset(),
+) -> tokens.Dropped:
+    """Write the tokenised pairs of some files; return the numbers of pairs left out.
+
+    total: number of pairs, without those whose source is held out. Raises ModelError if all of them
+    are left out. See `write_pairs`.
+    """
+    dropped = token_writing.write_pairs(
+        (pair for pair in corpus.source_target_pairs(files) if pair[0] not in held),
+        tokenizer,
+        folder,
+        max_length=max_length,
+        guides=guides,
+        advance=advance,
+    )
+    if sum(dropped) == total:
+        raise ModelError(
+            f"no usable pair in {' '.join(files)}: {dropped.empty:,} have an empty side, "
+            f"{dropped.long:,} are longer than data.max_length",
+            "text of that length on both sides",
+        )
+    return dropped
+
+
+def sampled_lines(
+    data: DataConfig, most: int, seed: int, held: frozenset[str] = frozenset()
+) -> tuple[list[str], list[str], int]:
+    """Return the sides of up to `most` pairs, sampled uniformly, and the number of all pairs.
+
+    held: sources to leave out.
+    Source: Vitter 1985, algorithm R.
+    """
+    source: list[str] = []
+    target: list[str] = []
+    rng, total = random.Random(seed), 0
+    for text, translation in corpus.source_target_pairs(data.train):
+        if text in held:
+            continue
+        total += 1
+        if total <= most:
+            source.append(text)
+            target.append(translation)
+        elif (place := rng.randrange(total)) < most:
+            source[place], target[place] = text, translation
+    return source, target, total
+
+
+def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -> int:
+    """Return a vocabulary size for a corpus; separate vocabularies follow the longer side."""
+    sides = [count_words(source), count_words(target)]
+    return size_for(sum(sides) if config.joint else max(sides))

@@ -1,0 +1,159 @@
+"""A dev set of sentence pairs, decoded with the run's search and scored by sacreBLEU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from attncli.data.training_samples import ShownExample, spread
+from attncli.scoring.rouge import rouge_l
+from attncli.scoring.sequences import error_rate, exact_match, references_by_output
+from attncli.scoring.translations import sacrebleu_tokens
+from attncli.tasks.translate.training.samples import text_samples
+from attncli.training.events import Scores
+from attncli.training.interfaces import DevSet, Report
+from attncli.training.settings.config import TrainConfig
+from attncli.training.updates.metrics import metric_for
+from models.base.types import Batch
+from models.bundle import Bundle
+from models.config.tables import ModelConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.batching import length_batches, pad_pairs
+from models.inference.translator import Translator
+from models.text.tokenizer import Tokenizer
+
+HEAD_PAIRS = 200  # pairs on which attention heads are compared
+BATCH = 64  # sentence pairs per batch of the loss
+
+
+@dataclass(frozen=True)
+class DevTexts:
+    """Sentence pairs that are decoded and scored during training."""
+
+    sources: list[str]
+    references: list[list[str]]  # a list per reference, as long as the sources; None: missing
+    to: str = ""  # target language, for a multilingual model
+    name: str = ""  # direction, such as en-de
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def default_metric(self) -> str:
+        """Return exact if most references are short, otherwise bleu."""
+        return metric_for(self.references[0])
+
+    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+        """Return the number of sources longer than model.max_source."""
+        return sum(not fits(text, tokenizer, config, self.to) for text in self.sources)
+
+    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevTexts:
+        """Return the set itself: text needs no encoding in advance."""
+        return self
+
+    def some(self, numbers: list[int]) -> DevTexts:
+        """Return the set with the sources of these numbers only."""
+        sources = [self.sources[number] for number in numbers]
+        references = [[column[number] for number in numbers] for column in self.references]
+        return replace(self, sources=sources, references=references)
+
+    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
+        """Yield sources with their first references, without pairs that training excludes."""
+        device = next(model.parameters()).device
+        pairs = zip(self.sources, self.references[0], strict=True)
+        encoded = [
+            (tokenizer.encode(s, self.to), tokenizer.encode_target(t))
+            for s, t in pairs
+            if s.strip()
+        ]
+        usable = [pair for pair in encoded if len(pair[0]) <= model.config.max_source]
+        for batch in length_batches([len(target) for _, target in usable], max_count=BATCH):
+            sources, targets = zip(*(usable[i] for i in batch), strict=True)
+            yield pad_pairs(sources, targets, device)
+
+    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
+        """Return the translations in order."""
+        return translated(Translator(bundle, device), self.sources, report, self.to)
+
+    def fitting_pairs(self, translator: Translator, most: int) -> list[tuple[str, str]]:
+        """Return the first `most` pairs of which the model accepts both sides."""
+        tokenizer, config = translator.tokenizer, translator.config
+        pairs = zip(self.sources, self.references[0], strict=True)
+        fitting = (
+            pair
+            for pair in pairs
+            if all(side.strip() and fits(side, tokenizer, config, self.to) for side in pair)
+        )
+        return list(islice(fitting, most))
+
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return evenly spaced sentence pairs with their translations; see `DevSet`."""
+        translator = Translator(bundle, device)
+        pairs = [(self.sources[n], self.references[0][n]) for n in spread(len(self), count)]
+        fitting = [
+            (source, reference)
+            for source, reference in pairs
+            if source.strip() and fits(source, translator.tokenizer, translator.config, self.to)
+        ]
+        return text_samples(translator, fitting, self.to)
+
+    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
+        """Return BLEU, exact match, the metric of early stopping, and the loss."""
+        references = references_by_output(self.references)
+        errors = None
+        if config.metric == "error_rate":
+            tokenize = sacrebleu_tokens(config.bleu_tokenizer)
+            errors = error_rate(outputs, references, tokenize=tokenize)
+        return Scores(
+            loss,
+            bleu(outputs, self.references, config.bleu_tokenizer),
+            exact=exact_match(outputs, references),
+            error_rate=errors,
+            rouge_l=rouge_l(outputs, references) if config.metric == "rouge_l" else None,
+        )
+
+
+def choose_head(folder: Path, dev: DevSet, device: str) -> None:
+    """Store in a bundle which attention head aligns best on the dev set."""
+    from models import load_translator
+    from models.alignment import mutual_trials
+    from models.bundle import write_alignment
+
+    assert isinstance(dev, DevTexts)
+    translator = load_translator(folder, device=device)
+    if dev.to:
+        translator = translator.for_direction(dev.to)
+    if pairs := dev.fitting_pairs(translator, HEAD_PAIRS):
+        write_alignment(folder, mutual_trials(translator, pairs)[0].config)
+
+
+def fits(text: str, tokenizer: Tokenizer, config: ModelConfig, to: str = "") -> bool:
+    """Return True if a source is not longer than model.max_source."""
+    return len(tokenizer.encode(text, to)) <= config.max_source
+
+
+def translated(
+    translator: Translator, sources: list[str], report: Report, to: str = ""
+) -> list[str]:
+    """Return the translations in order; "" for a source that is too long for the model."""
+    outputs = [""] * len(sources)
+    tokenizer, config = translator.tokenizer, translator.config
+    fitting = [i for i, text in enumerate(sources) if fits(text, tokenizer, config, to)]
+    results = translator.stream(
+        [sources[i] for i in fitting],
+        to=to,
+        window=max(1, len(fitting)),
+        on_batch=lambda done: report(done / len(fitting)),
+    )
+    for index, result in zip(fitting, results, strict=True):
+        outputs[index] = result.text
+    return outputs
+
+
+def bleu(outputs: list[str], references: list[list[str]], tokenizer: str) -> float:
+    """Return corpus BLEU by sacreBLEU, from 0 to 100."""
+    import sacrebleu
+
+    score = sacrebleu.corpus_bleu(outputs, references, tokenize=tokenizer, force=True)
+    return float(score.score)

@@ -1,0 +1,1 @@
+"""The terminal: the only writer to stderr, widths, escapes, durations."""

@@ -1,0 +1,113 @@
+"""Interfaces between data and training loop, common to all kinds of input.
+
+The packages `attncli.training.sources.*` build these; the loop, the evaluation and the checkpoints
+use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from attncli.data.batching import Examples
+from attncli.data.text.tokens import Dropped
+from attncli.data.training_samples import ShownExample
+from attncli.training.events import Scores
+from attncli.training.settings.config import TrainConfig
+from models.base.types import Batch
+from models.bundle import Bundle
+from models.config.tables import ModelConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.text.tokenizer import Tokenizer
+
+Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
+Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work
+
+
+class DevSet(Protocol):
+    """Examples that are decoded and scored during training."""
+
+    def __len__(self) -> int:
+        """Return the number of sources."""
+
+    def default_metric(self) -> str:
+        """Return the metric for train.metric = auto."""
+
+    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+        """Return the number of sources that the model does not accept; their output is empty."""
+
+    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevSet:
+        """Return the set with features of the model's current encoder; call this first."""
+
+    def some(self, numbers: list[int]) -> DevSet:
+        """Return the set with the sources of these numbers only; they increase."""
+
+    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
+        """Yield the batches for the loss, on the model's device."""
+
+    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
+        """Return the output for each source, found by the bundle's search."""
+
+    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
+        """Return the scores of outputs against the references, and the loss."""
+
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return at most `count` examples, always the same, with the outputs of the model.
+
+        One of them has an attention map, if the model has attention.
+        """
+
+
+class RewardLossOutput(NamedTuple):
+    """Loss of sampled outputs, summed over their tokens."""
+
+    loss: Tensor
+    nll: float  # of the samples, in nats
+    reward: float  # mean over the samples
+    tokens: int  # in the samples
+
+
+class RewardLoss(Protocol):
+    """A loss from rewards of sampled outputs."""
+
+    def __call__(
+        self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray
+    ) -> RewardLossOutput:
+        """Return the policy-gradient loss of a batch.
+
+        numbers: index of each example of the batch, (N,).
+        """
+
+
+class UpdateBatches(NamedTuple):
+    """Batches of one update."""
+
+    examples: Examples
+    group: list[np.ndarray]  # example numbers of each batch
+    reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
+
+
+class Prepared(NamedTuple):
+    """Data ready for training."""
+
+    tokenizer: Tokenizer
+    examples: Examples
+    dropped: Dropped
+    notes: tuple[str, ...] = ()  # warnings about the data
+    reward_loss: RewardLoss | None = None  # for self-critical training
+    remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
+
+
+class Data(NamedTuple):
+    """Training data and dev set of a run."""
+
+    prepared: Prepared
+    dev: DevSet | None
+
+    def remarking(self, remark: str) -> Data:
+        """Return the data with one more remark for the start of the run; none if it is empty."""
+        remarks = (*self.prepared.remarks, *filter(None, [remark]))
+        return self._replace(prepared=self.prepared._replace(remarks=remarks))

@@ -1,0 +1,1 @@
+"""The training loop: a generator of events."""

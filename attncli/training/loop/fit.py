@@ -1,0 +1,142 @@
+"""The training loop: a generator of events. The job decides which of them to log, save and show.
+
+for event in fit(state, data, evaluate, config):
+    ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+from attncli.data.batching import Examples
+from attncli.terminal.plurals import counted
+from attncli.training.distributed.divided_stepper import sharded_stepper
+from attncli.training.distributed.world import ALONE, World
+from attncli.training.events import Ended, Evaluated, Event, Scores
+from attncli.training.interfaces import RewardLoss, UpdateBatches
+from attncli.training.settings.config import TrainConfig
+from attncli.training.storage.state import Counters, State
+from attncli.training.updates.clock import time_share
+from attncli.training.updates.epoch import Epoch, start_epoch
+from attncli.training.updates.metrics import improves, value_of
+from attncli.training.updates.stepper import Stepper
+
+Evaluate = Callable[[State], Scores]
+
+
+def fit(
+    state: State,
+    examples: Examples,
+    evaluate: Evaluate | None,
+    config: TrainConfig,
+    dtype: torch.dtype,
+    reward_loss: RewardLoss | None = None,
+    world: World = ALONE,
+) -> Iterator[Event]:
+    """Train from the given state until a limit or early stopping; yield the events.
+
+    world: the processes that compute the updates.
+    """
+    counters = state.counters
+    stepper = Stepper(state, config, dtype)
+    if config.shards:
+        stepper = sharded_stepper(state, config, dtype, world)
+    while not counters.ended:
+        epoch = start_epoch(state.model, examples, config, counters.epoch)
+        yield from fit_epoch(stepper, epoch, evaluate, reward_loss)
+        if counters.batch >= len(epoch.plan):
+            counters.epoch, counters.batch = counters.epoch + 1, 0
+        counters.ended = counters.ended or limit_reached(counters, config)
+    yield Ended(counters.step, counters.ended)
+
+
+def fit_epoch(
+    stepper: Stepper,
+    epoch: Epoch,
+    evaluate: Evaluate | None,
+    reward_loss: RewardLoss | None,
+) -> Iterator[Event]:
+    """Train on the batches of an epoch that are left; yield the events.
+
+    A run can be resumed at any point of the loop, also before an evaluation that is due.
+    """
+    state, config = stepper.state, stepper.config
+    counters, plan = state.counters, epoch.plan
+    while True:
+        if evaluate and due(counters, len(plan), config):
+            yield judged(state, evaluate(state), config)
+        if counters.ended or stops_here(counters, len(plan), config):
+            return
+        group = list(plan[counters.batch : counters.batch + config.accumulate])
+        by_reward = counters.epoch + 1 >= config.self_critical_from
+        progress = (counters.batch + len(group)) / len(plan)
+        stepper.clock.read()
+        update = UpdateBatches(epoch.examples, group, reward_loss if by_reward else None)
+        event = stepper.train_on(update, progress)
+        stepper.clock.read()
+        counters.batch += len(group)
+        yield event._replace(elapsed=counters.elapsed)
+
+
+def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:
+    """Return True if this epoch is complete or the last update is done."""
+    return counters.batch >= batches or is_last(counters, config)
+
+
+def is_last(counters: Counters, config: TrainConfig) -> bool:
+    """Return True if train.steps are done, or train.minutes have elapsed."""
+    is_over = time_share(counters.elapsed, config) >= 1
+    return is_over or 0 < config.steps <= counters.step
+
+
+def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
+    """Return True if an evaluation is due: at the configured interval, and once at the end."""
+    if counters.evaluated == counters.step:
+        return False
+    if is_last(counters, config):
+        return True
+    over = counters.batch >= batches
+    if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):
+        return True
+    return config.evaluate_every > 0 and counters.step % config.evaluate_every == 0
+
+
+def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
+    """Update best score, plateau and early stopping after an evaluation.
+
+    Of equal scores, the one with the lower dev loss is better, because BLEU can stay 0 for long.
+    A run does not end within its warm-up: a small data set has many evaluations before the learning
+    rate is high enough to gain.
+    """
+    counters = state.counters
+    counters.evaluated = counters.step
+    value = value_of(scores, config.metric)
+    gained = improves(value, scores.loss, counters.best, counters.best_loss)
+    if gained:
+        counters.best, counters.best_loss = value, scores.loss
+        counters.best_step = counters.step
+        counters.waits = counters.plateau_waits = 0
+    else:
+        counters.waits += 1
+        counters.plateau_waits += 1
+        if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
+            counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
+    if 0 < config.patience <= counters.waits:
+        if counters.step <= config.warmup:
+            counters.waits = 0
+        else:
+            counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
+    return Evaluated(counters.step, counters.epoch, scores, gained)
+
+
+def limit_reached(counters: Counters, config: TrainConfig) -> str:
+    """Return why the run must end now, or ""."""
+    if 0 < config.steps <= counters.step:
+        return f"{counted(config.steps, 'update')} done"
+    if 0 < config.epochs <= counters.epoch:
+        return f"{counted(config.epochs, 'epoch')} done"
+    if time_share(counters.elapsed, config) >= 1:
+        return f"{config.minutes:g} minutes of training done"
+    return ""

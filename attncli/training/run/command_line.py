@@ -1,0 +1,250 @@
+"""The configuration of a run from the command line: files, preset and assignments."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attncli.training.run.configuration import image_settings, run_config
+from attncli.training.run.encoder_choice import encoder_assignments
+from attncli.training.settings.config import (
+    DataConfig,
+    RunConfig,
+)
+from attncli.training.settings.corpora import (
+    CorpusConfig,
+    directions_of,
+    languages_of,
+)
+from attncli.training.settings.time_limit import with_time_limit
+from attncli.training.settings.toml import from_toml
+from attncli.training.sources import training_source, training_sources
+from attncli.training.storage.folder import RunFolder, read_config
+from models.base.errors import ModelError, unknown_name
+from models.base.settings import merged, overridden, to_dict
+from models.catalogue.installed import find_model
+from models.catalogue.presets import PRESETS, usual_preset
+
+DATA = (  # settings of data that are one path each
+    *("images", "captions", "dev_captions"),
+    *("labels", "dev_labels"),
+)
+
+
+class ImageOptions(NamedTuple):
+    """Options of the command line for captioners; None or "" if not given."""
+
+    images: Path | None = None
+    captions: Path | None = None
+    dev_captions: Path | None = None
+    encoder: str = ""
+    encoder_weights: str = ""
+
+
+class LabelFiles(NamedTuple):
+    """Files of labelled texts given on the command line; None if not given."""
+
+    labels: Path | None = None
+    dev_labels: Path | None = None
+
+
+def settings(
+    files: Sequence[Path],
+    dev: Sequence[Path] = (),
+    preset: str | None = None,
+    assignments: Iterable[str] = (),
+    *,
+    start: Path | None = None,
+    images: ImageOptions = ImageOptions(),  # noqa: B008  # it cannot change
+    labels: LabelFiles = LabelFiles(),  # noqa: B008
+    corpora: Sequence[CorpusConfig] = (),
+    dev_corpora: Sequence[CorpusConfig] = (),
+) -> RunConfig:
+    """Return the settings of a run.
+
+    files: training data, and at most one TOML file with settings. start: a trained model that the
+    run starts from; its settings of model, tokenizer and search, but not its views, are the
+    defaults, which the TOML file and the assignments override. Paths become absolute, so that the
+    run can be resumed from any folder. A file of captions with splits is also the dev set if no
+    other is named.
+    """
+    assignments = [*image_assignments(images), *assignments]
+    values = _tables([path for path in files if path.suffix == ".toml"])
+    data = {
+        **_files(files, dev, images, labels),
+        "corpora": [to_dict(corpus) for corpus in corpora],
+        "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
+    }
+    if named := {name: value for name, value in data.items() if value}:
+        values["data"] = {**_table(values, "data"), **named}
+    if start:
+        _no_preset(preset, start)
+        values = _begun(values, find_model(start))
+    values["train"] = with_time_limit(_table(values, "train"), assignments)
+    chosen = _preset(values, preset, assignments)
+    values["preset"] = chosen
+    brought = encoder_assignments(image_settings(chosen, values), assignments)
+    config = run_config(chosen, values, [*brought, *assignments])
+    if start:
+        _check_languages(config, start)
+    return with_languages(absolute(config))
+
+
+def _files(
+    files: Sequence[Path], dev: Sequence[Path], images: ImageOptions, labels: LabelFiles
+) -> dict[str, Any]:
+    """Return the files given on the command line as settings of the data."""
+    return {
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        **{name: str(path or "") for name, path in images._asdict().items() if name in DATA},
+        **{name: str(path or "") for name, path in labels._asdict().items()},
+    }
+
+
+def image_assignments(images: ImageOptions) -> list[str]:
+    """Return the image network given on the command line as assignments of settings."""
+    network = {"encoder": images.encoder, "weights": images.encoder_weights}
+    return [f"model.image.{name}={value}" for name, value in network.items() if value]
+
+
+def with_languages(config: RunConfig) -> RunConfig:
+    """Return the settings with the languages and directions of the corpora in [tokenizer].
+
+    An initial model keeps its languages; raise a ModelError if a corpus has another one.
+    """
+    corpora, tokenizer = config.data.corpora, config.tokenizer
+    if not corpora:
+        return config
+    languages = languages_of(corpora)
+    if config.start_from:
+        for language in languages:
+            if language not in tokenizer.languages:
+                raise unknown_name("language of a corpus", language, tokenizer.languages)
+        languages = tokenizer.languages  # in the order of that model
+    else:
+        languages = tuple(sorted({*languages, *tokenizer.languages}))
+    for language in languages_of(config.data.dev_corpora):
+        if language not in languages:
+            raise unknown_name("language of a dev corpus", language, languages)
+    directions = tuple(sorted({*directions_of(corpora), *tokenizer.directions}))
+    return replace(config, tokenizer=replace(tokenizer, languages=languages, directions=directions))
+
+
+def _check_languages(config: RunConfig, start: Path) -> None:
+    """Raise a ModelError for files without languages if the initial model is multilingual."""
+    languages, files = config.tokenizer.languages, config.data.train
+    if not languages or config.data.corpora:
+        return
+    example = "-".join(languages[:2])
+    corpus = shlex.quote(f"{example}={','.join(files) or 'FILE'}")
+    raise ModelError(
+        f"{' and '.join(files) or 'no files'} with the multilingual initial model {start}",
+        f"corpora with their languages, two of {', '.join(languages)}",
+        f"for {example}: attn train --corpus {corpus} --from {shlex.quote(str(start))}",
+    )
+
+
+def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
+    """Return the values merged over the settings of the initial model, with its preset."""
+    from models.bundle import read_settings  # imports torch
+
+    stored = read_settings(start)
+    try:
+        run = read_config(RunFolder(start))
+        preset, style = run.preset, run.data.caption_style
+    except ModelError:  # a bundle alone, or of another version
+        preset, style = "", DataConfig.caption_style
+    if preset not in PRESETS:
+        preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
+    data = {"caption_style": style, **_table(values, "data")}
+    stored["search"].pop("views", None)  # chosen for the finished model; a dev set has one view
+    tables = {
+        name: nested(stored[name], _table(values, name))
+        for name in ("model", "tokenizer", "search")
+    }
+    return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
+
+
+def _no_preset(preset: str | None, start: Path) -> None:
+    if preset:
+        raise ModelError(
+            f"--preset {preset} with --from {start}",
+            "one of them",
+            "change the model's settings with -s",
+        )
+
+
+def nested(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested tables of settings; values of `above` override those of `below`."""
+    found = dict(below)
+    for name, value in above.items():
+        if isinstance(value, Mapping) and isinstance(found.get(name), Mapping):
+            value = nested(found[name], value)
+        found[name] = value
+    return found
+
+
+def _tables(files: list[Path]) -> dict[str, Any]:
+    if not files:
+        return {}
+    if len(files) > 1:
+        raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
+    try:
+        text = files[0].read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"cannot read {files[0]} ({reason})", "a TOML file") from None
+    return from_toml(text, str(files[0]))
+
+
+def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+    table = values.get(name, {})
+    if not isinstance(table, dict):
+        raise ModelError(f"{name} = {table!r}", f"a table, [{name}]")
+    return table
+
+
+def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
+    """Return the preset; raise a ModelError if two different ones are named."""
+    given = {assignment.partition("=")[0].strip() for assignment in assignments}
+    for name, option in (("preset", "--preset NAME"), ("start_from", "--from MODEL")):
+        if name in given:
+            raise ModelError(f"{name} given with -s", option)
+    stored = str(values.get("preset", ""))
+    if preset and stored and preset != stored:
+        raise ModelError(
+            f"--preset {preset} and a TOML file of preset {stored}",
+            "one preset",
+            "leave --preset out, or the file's settings of [model] and [train]",
+        )
+    data = _table(values, "data")
+    if preset or stored:
+        return preset or stored
+    of_data = [assignment for assignment in assignments if assignment.strip().startswith("data.")]
+    config = overridden(merged(RunConfig(), {"data": data}), of_data)
+    named = [source for source in training_sources() if source.has_data(config.data)]
+    return named[-1].default_preset if named else "demo"
+
+
+def absolute(config: RunConfig) -> RunConfig:
+    """Return the settings with absolute paths, and with what the named files imply."""
+    data, image = config.data, config.model.image
+    train, dev = (
+        tuple(str(Path(path).absolute()) for path in paths) for paths in (data.train, data.dev)
+    )
+    named = {name: getattr(data, name) for name in (*DATA, "alignments", "features")}
+    start = str(Path(config.start_from).absolute()) if config.start_from else ""
+    paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
+    if image.weights not in ("DEFAULT", "none"):
+        image = replace(image, weights=str(Path(image.weights).absolute()))
+    absolute = merged(replace(data, train=train, dev=dev), paths)
+    return replace(
+        config,
+        start_from=start,
+        data=training_source(config.model.family).complete(absolute),
+        model=replace(config.model, image=image),
+    )

@@ -1,0 +1,49 @@
+"""The image network of a new captioner: settings of a chosen one, or the shipped one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attncli.training.settings.config import RunConfig
+from models.catalogue.installed import BOX, DEFAULTS
+from models.config.tables import ImageConfig
+
+SETTING = "model.image.encoder="
+
+
+def encoder_assignments(preset: ImageConfig, assignments: Iterable[str]) -> list[str]:
+    """Return the assignments that an image network other than the preset's brings with it.
+
+    Grid, image size and weights of the preset belong to its own network, so they do not
+    apply to another. preset: settings before the assignments. The result precedes them.
+    """
+    given = [text.strip().removeprefix(SETTING) for text in assignments if _names_encoder(text)]
+    if not given or given[-1] == preset.encoder:
+        return []
+    from models.encoders.image import kind_of  # imports torch
+
+    usual = kind_of(given[-1]).usual
+    values = {"grid": "", "size": usual.size, "weights": usual.weights}
+    return [f"model.image.{name}={value}" for name, value in values.items()]
+
+
+def _names_encoder(assignment: str) -> bool:
+    return assignment.strip().startswith(SETTING)
+
+
+def uses_shipped_network(config: RunConfig) -> bool:
+    """Return True if a new captioner starts from the image network of the shipped captioner."""
+    image = config.model.image
+    is_default = (image.encoder, image.weights) == (ImageConfig.encoder, ImageConfig.weights)
+    return is_default and not config.start_from
+
+
+def start_advice(config: RunConfig) -> tuple[str, ...]:
+    """Return a line that names the shipped captioner as a start, if only its network is used."""
+    name = DEFAULTS["caption"]
+    if not uses_shipped_network(config) or not (BOX / name).exists():
+        return ()
+    return (
+        f"image network: that of the shipped model {name}; with few images, "
+        f"--from {name} starts from its decoder and vocabulary too",
+    )

@@ -1,0 +1,171 @@
+"""Estimate of a run without training: sizes of model and data, memory of an update, and time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attncli.data.batching import gather
+from attncli.training.distributed.divided_model import gathered_bytes, parameter_bytes
+from attncli.training.distributed.settings import divided
+from attncli.training.distributed.shards import split
+from attncli.training.interfaces import Progress
+from attncli.training.run.run import fresh_state
+from attncli.training.run.timing import Timing, target_tokens, timing
+from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.precision import decided
+from attncli.training.sources import training_source
+from attncli.training.storage.state import State
+from attncli.training.updates.epoch import batches_of
+from attncli.training.updates.hardware import DTYPES
+from models.base.types import Batch
+from models.bundle import sizes_of
+from models.losses.losses import SLICE_ELEMENTS, LossSum
+
+SAMPLE_ROWS = 4  # sentences of a batch that are computed; memory is extrapolated from them
+SLICES = 3  # slices of logits that the loss holds at a time
+BACKWARD = 2  # factor on the memory of the forward pass, for gradients and fragmentation
+SUMS = 3  # gradients of shards that a process holds while they are summed
+PROCESS = 300 * 2**20  # bytes of Python and torch, counted on a CPU
+
+
+class Estimate(NamedTuple):
+    """Sizes of a run, and the memory and time it needs."""
+
+    parameters: int
+    vocabulary: str  # sizes, as text
+    pairs: int
+    unit: str  # plural name of the examples: "sentence pairs"
+    left_out: int
+    batches: int  # of an epoch
+    target_tokens: int  # of an epoch
+    memory_bytes: int  # of the largest update of a process; on a CPU, of the whole process
+    timing: Timing
+    processes: int = 1
+
+
+def estimate(
+    config: RunConfig, device: torch.device, progress: Progress, processes: int = 1
+) -> Estimate:
+    """Return parameters, vocabulary, batches of an epoch, memory and time; nothing is kept.
+
+    The updates that are timed are computed in this process; several processes are assumed to
+    divide their time, without that of the network.
+    """
+    if processes > 1:
+        config = divided(config, processes)
+    with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
+        source = training_source(config.model.family)
+        prepared = source.load(config, Path(name), progress).prepared
+        sizes = sizes_of(prepared.tokenizer, config.model.family)
+        state = fresh_state(config, prepared, device)
+        plan = batches_of(prepared.examples, config.train)
+        dtype = DTYPES[decided(config, prepared, device).config.train.precision]
+        shared, shards = prepared.examples.shared, max(1, config.train.shards)
+        largest = [max(split(numbers, shards, shared), key=len) for numbers in _extremes(plan)]
+        batches = [gather(prepared.examples, numbers, device) for numbers in largest]
+        return Estimate(
+            parameters=state.model.parameter_count(),
+            vocabulary=source.describe_vocabulary(sizes),
+            pairs=prepared.examples.count,
+            unit=source.unit,
+            left_out=sum(prepared.dropped),
+            batches=len(plan),
+            target_tokens=target_tokens(prepared.examples),
+            memory_bytes=(PROCESS if device.type == "cpu" else 0)
+            + stored_bytes(state, config.train, processes)
+            + logit_bytes(state)
+            + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
+            timing=timing(  # last: it changes the state
+                state, prepared, config.train, dtype, processes
+            ),
+            processes=processes,
+        )
+
+
+def _extremes(plan: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the batch with the most sentences, and the one with the fewest, longest ones."""
+    return [max(plan, key=len), min(plan, key=len)]
+
+
+def stored_bytes(state: State, config: TrainConfig, processes: int) -> int:
+    """Return the bytes of weights, gradients, Adam's two moments and moving average of a process.
+
+    If the model is divided among processes, some parameters and gradients are gathered besides; or
+    all parameters, in evaluations.
+    """
+    weights, learned = parameter_bytes(state.model), learned_bytes(state)
+    copies = 3 + (state.average is not None)  # of the learned parameters
+    if config.shard_model and processes > 1:
+        own = (1 + copies) * learned // processes + weights - learned
+        return own + max(gathered_bytes(state.model), learned)
+    sums = SUMS if config.shards else 0
+    return weights + (copies + sums) * learned
+
+
+def logit_bytes(state: State) -> int:
+    """Return the bytes of the gradient of the output matrix and of slices of logits."""
+    output = state.model.output.weight
+    rows = max(1, SLICE_ELEMENTS // len(output))
+    return output.numel() * 4 + SLICES * 4 * rows * len(output)
+
+
+def learned_bytes(state: State) -> int:
+    """Return the bytes of the parameters that are trained."""
+    return sum(p.numel() * p.element_size() for p in state.learned.values())
+
+
+def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
+    """Return the bytes of tensors that the forward pass of a batch keeps for the backward pass.
+
+    They are measured for a few sentences and for twice as many, and extrapolated linearly. Two
+    measurements are needed because a part, such as weights cast to bf16, is constant.
+    """
+    rows, few = len(batch.source), min(SAMPLE_ROWS, len(batch.source))
+    kept = kept_bytes(state, _first(batch, few), dtype)
+    if rows == few:
+        return kept
+    more = min(2 * few, rows)
+    each = (kept_bytes(state, _first(batch, more), dtype) - kept) / (more - few)
+    return kept + round(each * (rows - few))
+
+
+def _first(batch: Batch, sources: int) -> Batch:
+    if batch.rows is None:
+        return batch.map(lambda tensor: tensor[:sources])
+    here = batch.rows < sources
+    return Batch(
+        batch.source[:sources],
+        batch.source_mask[:sources],
+        batch.target_in[here],
+        batch.target_out[here],
+        batch.target_mask[here],
+        rows=batch.rows[here],
+    )
+
+
+def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
+    """Return the bytes of the storages that autograd saves, without those of the weights."""
+    kept = {p.untyped_storage().data_ptr(): 0 for p in state.model.parameters()}
+
+    def count(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        kept.setdefault(storage.data_ptr(), storage.nbytes())
+        return tensor
+
+    state.model.train()
+    with (
+        torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor),
+        torch.autocast(batch.source.device.type, dtype, enabled=dtype != torch.float32),
+    ):
+        # the reference to `forced` keeps the autograd graph and the counted tensors alive
+        forced = state.model.teacher_force(batch)
+        held = LossSum(0.0).of_batch(forced, batch, state.model.output)
+    del held
+    return sum(kept.values())

@@ -1,0 +1,136 @@
+"""Work of every process of a run but number 0: it computes its shards, as process 0 orders."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attncli.training.distributed.divided_state import joined
+from attncli.training.distributed.divided_stepper import sharded_stepper
+from attncli.training.distributed.evaluation import DividedEvaluation
+from attncli.training.distributed.meeting import Invitation, Meeting
+from attncli.training.distributed.order import (
+    END,
+    EVALUATE,
+    RECEIVE,
+    STATE,
+    UPDATE,
+    WEIGHTS,
+    Order,
+)
+from attncli.training.distributed.rank import Rank
+from attncli.training.distributed.stepper import ShardedStepper
+from attncli.training.distributed.world import ProcessLost, World
+from attncli.training.interfaces import Data, UpdateBatches
+from attncli.training.run.run import completed, fresh_state
+from attncli.training.settings.config import RunConfig
+from attncli.training.sources import training_source
+from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.tensor_file import from_bytes
+from attncli.training.updates import hardware
+from attncli.training.updates.epoch import Epoch, start_epoch
+from models.families.encoder_decoder import EncoderDecoder
+
+
+class LeaderLost(ProcessLost):
+    """Process 0 ended without a report, or does not answer."""
+
+
+def follow(rank: Rank, open_device: Callable[[], str]) -> None:
+    """Compute the shards of this process in the run that process 0 leads, until it ends.
+
+    open_device: returns the device of this process. Process 0 reports an error of this process.
+    Raises LeaderLost if process 0 is lost.
+    """
+    with Meeting(rank) as meeting:
+        invitation = meeting.accept()
+        if invitation is None:
+            return
+        ignore_signals()
+        try:
+            join(meeting, invitation, open_device())
+        except ProcessLost as error:
+            if meeting.is_reported():
+                raise
+            raise LeaderLost(error.found, error.expected, error.hint) from None
+        except Exception as error:
+            meeting.report(str(error) or type(error).__name__)
+            raise
+
+
+def ignore_signals() -> None:
+    """Leave Ctrl-C and SIGTERM to process 0, which saves the run and then ends the others."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
+    """Load data and model of a run, join it, and follow the orders of process 0."""
+    torch.set_num_threads(invitation.threads)
+    path = Path(invitation.folder)
+    config = read_config(RunFolder(path))
+    hardware.retain_freed_memory(divided=config.train.shard_model)
+    hardware.limit_kernel_caches()
+    source = training_source(config.model.family)
+    data = source.load(config, path, lambda label, done, total: None)
+    config = completed(config, data)
+    home, dtype = torch.device(device), hardware.DTYPES[invitation.precision]
+    start = torch.device("cpu") if config.train.shard_model else home
+    state = fresh_state(config, data.prepared, start)
+    world = meeting.join(invitation)
+    if world is None:
+        return
+    state = joined(state, config.train, world, home, dtype)
+    stepper = sharded_stepper(state, config.train, dtype, world)
+    follower = Follower(stepper, config, data, world)
+    while (order := world.receive()).kind != END:
+        follower.obey(order)
+
+
+class Follower:
+    """Work of this process in the updates, evaluations and checkpoints that process 0 orders."""
+
+    def __init__(
+        self, stepper: ShardedStepper, config: RunConfig, data: Data, world: World
+    ) -> None:
+        self.stepper, self.state, self.world = stepper, stepper.state, world
+        self.config, self.data = config, data
+        self.epoch: Epoch | None = None
+        self.rounds: Iterator[float] = iter(())  # of the current evaluation
+        self.lent: dict[str, Tensor] = {}  # weights to evaluate, if they are not the state's own
+
+    def obey(self, order: Order) -> None:
+        """Execute an order of process 0."""
+        if order.kind == UPDATE:
+            self.lent = {}
+            self.update(order)
+        elif order.kind == RECEIVE:
+            self.lent = from_bytes(self.world.share(None))
+        elif order.kind == WEIGHTS:
+            self.lent = self.state.weights()
+        elif order.kind == STATE:
+            self.state.tensors()
+        else:
+            with self.state.with_weights(self.lent or self.state.weights()) as model:
+                if order.kind == EVALUATE:
+                    self.rounds = self.evaluation(model).rounds(self.world)
+                next(self.rounds, None)
+
+    def update(self, order: Order) -> None:
+        """Compute this process's shards of an update."""
+        prepared, state = self.data.prepared, self.state
+        if self.epoch is None or self.epoch.number != order.epoch:
+            config = self.stepper.config
+            self.epoch = start_epoch(state.model, prepared.examples, config, order.epoch)
+        group = list(self.epoch.plan[order.batch : order.batch + order.batches])
+        reward_loss = prepared.reward_loss if order.by_reward else None
+        self.stepper.execute(order, UpdateBatches(self.epoch.examples, group, reward_loss))
+
+    def evaluation(self, model: EncoderDecoder) -> DividedEvaluation:
+        """Return the evaluation of a model; its weights are replaced for each round."""
+        assert self.data.dev is not None
+        return DividedEvaluation(model, self.data.prepared.tokenizer, self.data.dev, self.config)

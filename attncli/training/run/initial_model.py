@@ -1,0 +1,85 @@
+"""The initial model of a run: new weights, or those of a trained model (`--from MODEL`).
+
+Uses of a trained model: fine-tuning on another domain, hard attention after soft, unfreezing an
+image network, rewards after likelihood.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from attncli.training.settings.config import RunConfig
+from models.base.errors import ModelError
+from models.base.settings import from_dict
+from models.base.types import VocabularySizes
+from models.bundle import build, fill_from, read_settings
+from models.config.tables import ModelConfig, TokenizerConfig
+from models.encoders.image import ImageEncoder
+from models.encoders.pretrained import PretrainedEncoder, pretrained_encoder
+from models.families.encoder_decoder import EncoderDecoder
+from models.text.labels import read_tokenizer
+from models.text.tokenizer import Tokenizer
+
+
+def initial_tokenizer(config: RunConfig, learn: Callable[[], Tokenizer]) -> Tokenizer:
+    """Return the tokenizer of the initial model, or a newly learned one."""
+    return read_tokenizer(Path(config.start_from)) if config.start_from else learn()
+
+
+def check_initial_model(config: RunConfig) -> None:
+    """Raise ModelError for settings that do not fit the initial model, before data are read."""
+    folder = Path(config.start_from)
+    settings = read_settings(folder)
+    stored = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
+    if replace(config.tokenizer, directions=stored.directions) != stored:
+        raise ModelError(
+            f"[tokenizer] settings that differ from those of the initial model {folder}",
+            "no such settings: the vocabulary comes from that model",
+        )
+    weights = from_dict(ModelConfig, settings["model"], where="model").image.weights
+    if config.model.image.weights != weights:
+        raise ModelError(
+            f"model.image.weights={config.model.image.weights} with the initial model {folder}",
+            "no such setting: the image network comes from that model",
+            "unfreeze it with -s train.encoder_from=1",
+        )
+    with torch.device("meta"):  # compares names and shapes; allocates nothing
+        model = build(config.model, VocabularySizes(**settings["vocabulary"]))
+        fill_from(model, folder)
+
+
+def weights_hash(folder: Path) -> str:
+    """Return a hash of the weights in a model's folder."""
+    try:
+        return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    except OSError as error:
+        raise ModelError(
+            f"cannot read the initial model {folder} ({error.strerror})",
+            "a folder made by `attn train`",
+        ) from None
+
+
+def load_initial_weights(model: EncoderDecoder, config: RunConfig, tokenizer: Tokenizer) -> None:
+    """Fill a new model with the initial weights: of a trained model, or of a pretrained encoder."""
+    if config.start_from:
+        fill_from(model, Path(config.start_from))
+    elif encoder := pretrained_encoder(model):
+        encoder.load_pretrained()
+        if isinstance(encoder, ImageEncoder) and encoder.labels is not None:
+            encoder.labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
+
+
+def load_initial_encoder(encoder: PretrainedEncoder, config: RunConfig) -> None:
+    """Fill an encoder alone with the weights that `load_initial_weights` would give it."""
+    if config.start_from:
+        whole = nn.Module()
+        whole.encoder = encoder
+        fill_from(whole, Path(config.start_from), others=True)
+    else:
+        encoder.load_pretrained()

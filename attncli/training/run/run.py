@@ -1,0 +1,123 @@
+"""A run: settings, data, state and run folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+
+from attncli import __version__
+from attncli.training.events import Started
+from attncli.training.interfaces import Data, Prepared
+from attncli.training.loggers import open_loggers
+from attncli.training.loggers.base import LoggedRun
+from attncli.training.run.initial_model import load_initial_weights
+from attncli.training.run.raised_limits import reopen
+from attncli.training.run.word_aligner import WordAligner, word_aligner
+from attncli.training.settings.config import RunConfig
+from attncli.training.sources import training_source
+from attncli.training.storage import state as checkpoint
+from attncli.training.storage.checkpoint_choice import first_intact
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.log import Log
+from attncli.training.storage.state import State
+from attncli.training.updates.hardware import DTYPES
+from models.base.settings import to_dict
+from models.bundle import build, sizes_of
+from models.encoders.pretrained import pretrained_encoder
+
+
+class Run(NamedTuple):
+    """The objects of a run."""
+
+    folder: RunFolder
+    config: RunConfig
+    data: Data
+    state: State
+    dtype: torch.dtype  # of matrix products
+    log: Log
+    aligner: WordAligner
+    metric_is_auto: bool = False  # True if train.metric was chosen from the dev data
+    warning: str = ""  # about a damaged checkpoint
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the model."""
+        return next(self.state.model.parameters()).device
+
+
+def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
+    """Return the run of a folder, restored from its checkpoint; a new run if there is none.
+
+    config: its train.precision is fp32 or bf16.
+    """
+    is_auto = config.train.metric == "auto"
+    config = completed(config, data)
+    state = fresh_state(config, data.prepared, device)
+    _, warning = first_intact(folder, lambda path: checkpoint.restore(state, path))
+    reopen(state.counters, config.train)
+    counters = state.counters
+    dtype = DTYPES[config.train.precision]
+    logged = LoggedRun(folder.path, counters.step, to_dict(config))
+    loggers = open_loggers(config.train.chosen_loggers, logged)
+    log = Log(folder.log, counters.log_bytes, loggers)
+    return Run(folder, config, data, state, dtype, log, word_aligner(config), is_auto, warning)
+
+
+def completed(config: RunConfig, data: Data) -> RunConfig:
+    """Return the settings with the metric and the search that are chosen by the data."""
+    if config.train.metric == "auto":
+        config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
+    source = training_source(config.model.family)
+    search = source.search_settings(config.search, data.prepared.examples)
+    return replace(config, search=search)
+
+
+def with_metric(config: RunConfig, metric: str) -> RunConfig:
+    """Return the settings with another metric of early stopping."""
+    return replace(config, train=replace(config.train, metric=metric))
+
+
+def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
+    """Return the state before the first update: a model initialised from the run's seed."""
+    torch.manual_seed(config.train.seed)
+    model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
+    load_initial_weights(model, config, prepared.tokenizer)
+    if config.train.encoder_from and (encoder := pretrained_encoder(model)):
+        encoder.unfreeze()  # its weights are part of the state from the start
+    torch.manual_seed(config.train.seed)
+    return State(model.to(device), config.train)
+
+
+def started(run: Run, processes: int = 1) -> Started:
+    """Return the first event of the run, and write it to a new log."""
+    tokenizer, examples, dropped, notes, _, remarks = run.data.prepared
+    dev, family = run.data.dev, run.config.model.family
+    source = training_source(family)
+    found = Started(
+        preset=run.config.preset,
+        parameters=run.state.model.parameter_count(),
+        vocabulary=source.describe_vocabulary(sizes_of(tokenizer, family)),
+        pairs=examples.count,
+        unit=source.unit,
+        length_limits=source.length_limits,
+        empty=dropped.empty,
+        long=dropped.long,
+        notes=(*notes, *filter(None, [run.warning])),
+        dev=len(dev) if dev else 0,
+        dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
+        device=str(run.device),
+        precision=run.config.train.precision,
+        metric=run.config.train.metric if dev else "",
+        metric_is_auto=run.metric_is_auto,
+        step=run.state.counters.step,
+        remarks=remarks,
+        processes=processes,
+        dev_option=source.dev_option(run.config.data),
+    )
+    if not run.log.size:
+        versions = {"attn": __version__, "torch": torch.__version__}
+        threads = torch.get_num_threads()
+        run.log.write("start", {**found._asdict(), "threads": threads, **versions})
+    return found

@@ -1,0 +1,74 @@
+"""Weights stored during training: the checkpoint, snapshots to average, and the best bundle."""
+
+from __future__ import annotations
+
+from attncli.training.events import Evaluated
+from attncli.training.run.card import about, card
+from attncli.training.run.run import Run
+from attncli.training.storage import state as checkpoint
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.tensor_file import to_bytes
+from models.base.files import write_bytes, write_errors
+from models.bundle import Bundle
+from models.bundle import save as save_bundle
+from models.families.encoder_decoder import EncoderDecoder
+
+
+def save_checkpoint(run: Run) -> None:
+    """Write the checkpoint; without a dev set, write the current weights as the bundle too."""
+    save_state(run)
+    if run.data.dev is None:
+        save_weights(run, f"as it was after update {run.state.counters.step}")
+
+
+def save_state(run: Run) -> None:
+    """Write the checkpoint, and keep the previous one."""
+    run.log.sync()
+    run.state.counters.log_bytes = run.log.size
+    checkpoint.save(run.state, run.folder.checkpoint, run.folder.previous)
+
+
+def save_evaluated(run: Run, event: Evaluated) -> None:
+    """Write a snapshot and the checkpoint; write the bundle too if the score is the best so far."""
+    counters, count = run.state.counters, run.config.train.average
+    before = counters.snapshots  # the previous checkpoint refers to them
+    if count:
+        write_snapshot(run)
+        counters.snapshots = [*counters.snapshots, event.step][-count:]
+    if event.gained:
+        save_weights(run, f"best of the evaluations, at update {event.step}")
+    save_checkpoint(run)
+    remove_old(run.folder, [*before, *counters.snapshots])
+
+
+def write_snapshot(run: Run) -> None:
+    """Write the weights of an evaluation as a snapshot."""
+    with write_errors(run.folder.snapshots):
+        run.folder.snapshots.mkdir(exist_ok=True)
+    path = run.folder.snapshot(run.state.counters.step)
+    write_bytes(path, to_bytes(run.state.weights()))
+
+
+def remove_old(folder: RunFolder, steps: list[int]) -> None:
+    """Remove snapshots other than those of the given steps."""
+    for path in folder.snapshots.glob("*.safetensors"):
+        if path not in [folder.snapshot(step) for step in steps]:
+            path.unlink(missing_ok=True)
+
+
+def save_weights(run: Run, description: str) -> None:
+    """Write the state's weights as the bundle of the run folder."""
+    with run.state.evaluated() as model:
+        save_model(run, model, description)
+
+
+def save_model(run: Run, model: EncoderDecoder, description: str) -> None:
+    """Write a model as the bundle of the run folder."""
+    config, tokenizer = run.config, run.data.prepared.tokenizer
+    bundle = Bundle(model, tokenizer, config.tokenizer, config.search, *run.aligner)
+    save_bundle(
+        bundle,
+        run.folder.path,
+        card=card(config, run.state, description),
+        about=about(config, run.state.counters).to_dict(),
+    )

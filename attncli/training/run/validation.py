@@ -1,0 +1,47 @@
+"""Check that settings make a valid model and loss, before data are read."""
+
+from __future__ import annotations
+
+import torch
+
+from attncli.training.loggers import check_loggers
+from attncli.training.run.initial_model import check_initial_model
+from attncli.training.settings.config import RunConfig, TrainConfig
+from models.base.errors import ConfigurationError
+from models.base.types import VocabularySizes
+from models.bundle import build
+from models.losses.losses import AttentionLoss, guided_head
+
+TOKENS = 1000  # any vocabulary size: the checks do not depend on it
+
+
+def check_buildable(config: RunConfig) -> None:
+    """Raise the ModelError that building the model would raise; allocate no weights."""
+    check_schedule(config.train)
+    check_no_shortlist(config)
+    check_loggers(config.train.chosen_loggers)
+    with torch.device("meta"):
+        model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
+    AttentionLoss(config.train.attention, model)
+    if config.data.guides:
+        guided_head(config.train.attention, model)
+    if config.start_from:
+        check_initial_model(config)
+
+
+def check_no_shortlist(config: RunConfig) -> None:
+    """Raise ConfigurationError for a search by shortlist, which a new model does not have."""
+    if config.search.shortlist:
+        raise ConfigurationError(
+            "search.shortlist=true in a training run",
+            "false: a shortlist is made of a trained model",
+            "leave it out, and run `attn models shortlist` after the training",
+        )
+
+
+def check_schedule(config: TrainConfig) -> None:
+    """Raise ModelError if a linear schedule has no end, or ends within its warm-up."""
+    if config.schedule == "linear" and not config.minutes and config.steps <= config.warmup:
+        found = f"train.schedule=linear and train.steps={config.steps}"
+        expected = f"train.minutes, or train.steps above train.warmup={config.warmup}"
+        raise ConfigurationError(found, expected)

@@ -1,0 +1,47 @@
+"""Differences between the settings of two runs: a run continues only with equal settings."""
+
+from __future__ import annotations
+
+from attncli.training.settings.config import RunConfig
+from models.base.settings import flat, to_dict
+
+PATHS = (  # of data
+    *("train", "dev", "alignments", "images", "captions", "dev_captions", "features"),
+    *("labels", "dev_labels"),
+)
+UNCHECKED = {
+    "preset",
+    "data.corpora",  # compared by content, like all files
+    "data.dev_corpora",
+    "start_from",
+    *(f"data.{name}" for name in PATHS),
+}  # settings not compared by name: the content of the files is compared instead
+HARMLESS = {
+    "train.checkpoint_minutes",
+    "train.log_every",
+    "train.loggers",
+    "train.samples",
+    "train.tensorboard",
+    "train.wait_minutes",
+}  # settings that cannot change the weights
+CHANGEABLE = {"train.shard_model"}  # changes last bits of the weights, but a run may change it
+LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
+
+
+def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) -> list[str]:
+    """Return the settings that differ between two runs, as `section.key was old, now new`.
+
+    Paths of data, and settings that cannot change the weights, are not compared. may_continue:
+    leave out limits that are raised, because the run can continue to them.
+    """
+    before = flat(to_dict(old))
+    return [
+        f"{place} was {before[place]!r}, now {value!r}"
+        for place, value in flat(to_dict(new)).items()
+        if value != before[place] and place not in UNCHECKED | HARMLESS | CHANGEABLE
+        if not (may_continue and place in LIMITS and _is_raised(before[place], value))
+    ]
+
+
+def _is_raised(old: float, new: float) -> bool:
+    return old != 0 and (new == 0 or new > old)

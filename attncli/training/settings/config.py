@@ -1,0 +1,346 @@
+"""The settings of a training run: model, tokenizer, data, training and search in one.
+
+Stored completely in the run folder, as config.toml.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from attncli.embedded.grammar import LANGUAGES
+from attncli.scoring.translations import BleuTokenizer
+from attncli.training.loggers import LOGGERS
+from attncli.training.settings.corpora import CorpusConfig
+from models.base.settings import option
+from models.config.tables import (
+    MAX_SEED,
+    AttentionLossConfig,
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
+
+MAX_SHARDS = 4096  # of an update
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Training and dev data: files of sentence pairs, or of images and captions."""
+
+    train: tuple[str, ...] = option(
+        (), "two line-aligned files, or one TSV; none: the embedded grammar"
+    )
+    dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
+    alignments: str = option(
+        "",
+        "word links of the training pairs, one Pharaoh line each, that guide an attention head; "
+        "captioners: links of cell and word for each caption, image by image, cells row by row",
+    )
+    images: str = option("", "captioners: a folder of images, or a TAR file of them")
+    captions: str = option(
+        "", "captioners: rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file"
+    )
+    labels: str = option("", "classifiers: rows of label, tab, text")
+    dev_labels: str = option(
+        "", "classifiers: labelled texts for evaluation during training, as for labels"
+    )
+    dev_share: float = option(
+        0.1,
+        "share of the training data that is held out for evaluation if no dev set is named: of "
+        "sources or images, at most 500; classifiers: of texts, at most 2,000; corpora: none",
+        below=1,
+    )
+    dev_captions: str = option(
+        "", "captioners: captions for evaluation during training, as for captions"
+    )
+    caption_style: str = option(
+        "words",
+        "caption text: words (lower case, no punctuation, as in the papers) or plain (unchanged)",
+        choices=("words", "plain"),
+    )
+    features: str = option(
+        "",
+        "folder that caches the features of a frozen image encoder (empty: the user's cache)",
+    )
+    corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: a table [[data.corpora]] for each corpus, in place of train"
+    )
+    dev_corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: corpora for evaluation during training, as for corpora"
+    )
+    temperature: float = option(
+        1.0,
+        "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
+        "repeated (Arivazhagan et al. 2019)",
+        least=1,
+    )
+    concatenate: float = option(
+        0.0,
+        "share of the examples that consist of 2 to 4 pairs of one direction, so that texts of "
+        "several sentences are learned (Kondo et al. 2021)",
+        below=1,
+    )
+    noise: float = option(
+        0.0,
+        "share of the sources with noise: lower case, capitals, no final punctuation, typing "
+        "mistakes",
+        at_most=1,
+    )
+    shuffle_window: int = option(
+        2**24,
+        "number of sentence pairs that are shuffled at once; a larger corpus is shuffled in two "
+        "levels: its chunks, then the pairs of each window",
+        least=1,
+    )
+    max_length: int = option(
+        256, "longest side of a training pair in tokens; longer pairs are left out", least=1
+    )
+    demo_pairs: int = option(
+        8000,
+        "number of pairs or labelled sentences sampled from the embedded grammar if no files are "
+        "given",
+        least=1,
+    )
+    demo_scenes: int = option(
+        2000, "number of scenes sampled for a captioner if no images are given", least=1
+    )
+    demo_source: str = option(
+        "en", "source language of the embedded grammar: en, de or fr", choices=LANGUAGES
+    )
+    demo_target: str = option(
+        "de", "target language of the embedded grammar: en, de or fr", choices=LANGUAGES
+    )
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files and folders that a run reads."""
+        corpora = (*self.corpora, *self.dev_corpora)
+        texts = [*self.train, *self.dev, *(path for corpus in corpora for path in corpus.files)]
+        images = [self.images, self.captions, self.dev_captions]
+        links = [corpus.alignments for corpus in corpora]
+        others = [self.alignments, *links, self.labels, self.dev_labels]
+        return tuple(path for path in (*texts, *images, *others) if path)
+
+    @property
+    def guides(self) -> tuple[str, ...]:
+        """The files of word links that guide an attention head."""
+        each = (self.alignments, *(corpus.alignments for corpus in self.corpora))
+        return tuple(path for path in each if path)
+
+    @property
+    def is_given(self) -> bool:
+        """Return True if there are files to train on."""
+        return bool(self.train or self.corpora or self.images or self.captions or self.labels)
+
+    @property
+    def has_dev(self) -> bool:
+        """Return True if there are files for evaluation."""
+        set_aside = self.labels and self.dev_share
+        return bool(
+            self.dev or self.dev_corpora or self.dev_captions or self.dev_labels or set_aside
+        )
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Optimiser, schedule, evaluation and checkpoints of a training run."""
+
+    steps: int = option(0, "maximum number of updates (0: no limit)")
+    epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
+    minutes: float = option(
+        0.0,
+        "maximum training time in minutes, evaluations included (0: no limit); unless they are "
+        "set too: schedule=linear, and no limit of steps, epochs or patience",
+    )
+    batch_tokens: int = option(
+        4096, "batch size in positions of the longer side, padding included", least=1
+    )
+    sort: str = option(
+        "longer_side",
+        "length by which examples are sorted into batches: longer_side, or both_sides (less "
+        "padding, but mostly the same pairs share a batch in every epoch)",
+        choices=("longer_side", "both_sides"),
+    )
+    accumulate: int = option(1, "batches whose gradients are summed for one update", least=1)
+    shards: int = option(
+        0,
+        "parts of every update, each with its own random numbers, whose gradients are summed in a "
+        "fixed order, so that any number of processes up to this ends with the same weights (0: "
+        "undivided, in one process)",
+        at_most=MAX_SHARDS,
+    )
+    fast_reduce: bool = option(
+        False,
+        "several processes: sum gradients by all-reduce, whose order and last bits depend on the "
+        "number of processes",
+    )
+    shard_model: bool = option(
+        False,
+        "several processes: each stores a part of the weights, gradients and optimiser state "
+        "(FSDP2), for models too large for one GPU; the last bits of the weights depend on the "
+        "number of processes",
+    )
+    wait_minutes: float = option(
+        10.0,
+        "several processes: minutes that one waits for another before the run is saved and ends",
+        above=0,
+    )
+    optimiser: str = option(
+        "adam",
+        "adam, adamw, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
+        choices=("adam", "adamw", "muon", "rmsprop"),
+    )
+    lr: float = option(0.001, "peak learning rate", above=0)
+    beta1: float = option(0.9, "Adam: decay of the first moment", below=1)
+    beta2: float = option(0.98, "Adam: decay of the second moment; RMSProp: its decay", below=1)
+    weight_decay: float = option(0.0, "weight decay")
+    schedule: str = option(
+        "inverse_sqrt",
+        "learning rate after the warm-up: inverse_sqrt, plateau, constant, or linear (to 0 at "
+        "train.steps, or at the end of train.minutes)",
+        choices=("inverse_sqrt", "plateau", "constant", "linear"),
+    )
+    warmup: int = option(1000, "updates of linear warm-up")
+    plateau_factor: float = option(
+        0.5, "plateau: factor by which the learning rate is reduced", above=0
+    )
+    plateau_patience: int = option(
+        2, "plateau: evaluations without improvement before a reduction", least=1
+    )
+    clip: float = option(1.0, "maximum norm of the gradient (0: no clipping)")
+    label_smoothing: float = option(
+        0.1, "label smoothing: share of the target spread over the vocabulary", below=1
+    )
+    subword_sampling: float = option(
+        0.0,
+        "random segmentation into tokens: alpha of unigram (Kudo 2018; small values are more "
+        "random, such as 0.2), or of bpe the probability of skipping a merge (Provilkov et al. "
+        "2020; such as 0.1); 0: none",
+        below=1,
+    )
+    r_drop: float = option(
+        0.0,
+        "weight of R-Drop: two passes with different dropout should agree (Wu et al. 2021; such as "
+        "5; doubles the time); 0: none",
+    )
+    precision: str = option(
+        "auto",
+        "auto, fp32 or bf16; auto times a few updates of both when a run starts and stores the "
+        "faster one (GPU: bf16 if supported)",
+        choices=("auto", "fp32", "bf16"),
+    )
+    products: str = option(
+        "torch",
+        "library of fp32 matrix products on a CPU: torch, or onednn, which takes about half the "
+        "time on AMD processors and rounds differently",
+        choices=("torch", "onednn"),
+    )
+    seed: int = option(
+        1, "random seed of initial weights, data order and dropout", at_most=MAX_SEED
+    )
+    evaluate_every: int = option(0, "updates between evaluations (0: once per epoch)")
+    metric: str = option(
+        "auto",
+        "metric of early stopping, measured by decoding the dev set: bleu, exact (exact match), "
+        "error_rate (of tokens), rouge_l, cider (captions), accuracy or macro_f1 (labels); or "
+        "loss; auto: accuracy of labels, exact if most dev targets have at most 3 words, otherwise "
+        "bleu",
+        choices=(
+            *("auto", "bleu", "exact", "error_rate", "rouge_l", "cider"),
+            *("accuracy", "macro_f1", "loss"),
+        ),
+    )
+    bleu_tokenizer: str = option(
+        "13a",
+        "sacreBLEU's tokenizer, for BLEU and the token error rate; none: tokens between spaces",
+        choices=get_args(BleuTokenizer),
+    )
+    patience: int = option(
+        10,
+        "evaluations without improvement before training stops, after the warm-up at the earliest "
+        "(0: never stop early)",
+    )
+    average: int = option(
+        5, "number of last evaluations whose weights are averaged (0: no averaging)"
+    )
+    ema: float = option(
+        0.0,
+        "decay of the moving average of the weights, used for evaluation and saved (0: none)",
+        below=1,
+    )
+    encoder_from: int = option(
+        0, "captioners: epoch from which the pretrained encoder is trained (0: it stays frozen)"
+    )
+    encoder_lr: float = option(
+        0.00005, "captioners: peak learning rate of the pretrained encoder", above=0
+    )
+    flip: float = option(
+        0.5, "captioners: share of images mirrored while the encoder is trained", at_most=1
+    )
+    crop: float = option(
+        0.8,
+        "captioners: smallest share of an image's area kept by random crops while the encoder is "
+        "trained (1: no crops)",
+        above=0,
+        at_most=1,
+    )
+    self_critical_from: int = option(
+        0,
+        "captioners: epoch from which training maximises the CIDEr-D of sampled captions (0: "
+        "never)",
+    )
+    self_critical_lr: float = option(0.00005, "self-critical training: peak learning rate", above=0)
+    self_critical_samples: int = option(
+        5,
+        "self-critical training: samples per image; each is compared with the mean reward of "
+        "the others (1: with the greedy caption)",
+        least=1,
+    )
+    self_critical_bleu: float = option(
+        0.0, "self-critical training: weight of BLEU-4 (0 to 1), added to CIDEr-D"
+    )
+    self_critical_likelihood: float = option(
+        0.0,
+        "self-critical training: share of the loss that is the negative log-likelihood of the "
+        "reference captions (Paulus et al. 2018, eq. 16; 0: rewards only)",
+        at_most=1,
+    )
+    checkpoint_minutes: float = option(
+        5.0, "minutes between checkpoints; every evaluation writes one too"
+    )
+    log_every: int = option(50, "updates between lines of log.jsonl", least=1)
+    samples: int = option(
+        5,
+        "dev examples whose outputs, with an attention map of one of them, are added to "
+        "samples/index.html at each evaluation (0: none)",
+        at_most=50,
+    )
+    loggers: tuple[str, ...] = option(
+        (),
+        f"experiment trackers that receive the log too: {', '.join(LOGGERS)} (extras of attn)",
+        choices=tuple(LOGGERS),
+    )
+    tensorboard: bool = option(False, "earlier name of train.loggers=tensorboard")
+    attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
+
+    @property
+    def chosen_loggers(self) -> tuple[str, ...]:
+        """The names of the experiment trackers, each once."""
+        earlier = ("tensorboard",) if self.tensorboard else ()
+        return tuple(dict.fromkeys((*self.loggers, *earlier)))
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything a run depends on."""
+
+    preset: str = option("transformer-tiny", "preset that gives the defaults of the settings below")
+    start_from: str = option("", "trained model whose weights and tokenizer the run starts with")
+    data: DataConfig = option(DataConfig, "data")
+    model: ModelConfig = option(ModelConfig, "model")
+    tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
+    train: TrainConfig = option(TrainConfig, "training")
+    search: SearchConfig = option(
+        SearchConfig, "search in evaluations; saved with the model as its default"
+    )

@@ -1,0 +1,41 @@
+"""Learning rates: linear warm-up, then inverse square root, plateau, constant or linear."""
+
+from __future__ import annotations
+
+from attncli.training.settings.config import TrainConfig
+
+WARM_SHARE = 0.1  # of train.minutes: longest warm-up of the linear schedule
+
+
+def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float = 0.0) -> float:
+    """Return the learning rate of update `step`, from 1.
+
+    cuts: how often the plateau schedule has reduced the rate. time_share: elapsed share of
+    train.minutes.
+
+    inverse_sqrt: lr * min(step / warmup, sqrt(warmup / step))   Vaswani et al. 2017, eq. 3
+    linear:       lr * (steps + 1 - step) / (steps + 1 - warmup), after the warm-up
+    """
+    if config.schedule == "linear" and config.minutes:
+        return linear_in_time(step, config, time_share)
+    warm = max(1, config.warmup)
+    if step < warm:
+        return config.lr * step / warm
+    if config.schedule == "inverse_sqrt":
+        return float(config.lr * (warm / step) ** 0.5)
+    if config.schedule == "linear":
+        return config.lr * max(0, config.steps - step + 1) / max(1, config.steps - warm + 1)
+    return float(config.lr * config.plateau_factor**cuts)
+
+
+def linear_in_time(step: int, config: TrainConfig, share: float) -> float:
+    """Return the rate that falls to 0 as train.minutes elapse, or at train.steps if that is first.
+
+    lr * (1 - share) * min(1, max(step / warmup, share / 0.1)), share = max(time, steps)
+    The warm-up ends after a tenth of the run at the latest, because a slow machine may not reach
+    train.warmup updates.
+    """
+    if config.steps:
+        share = max(share, (step - 1) / config.steps)
+    warm = min(1.0, max(step / max(1, config.warmup), share / WARM_SHARE))
+    return config.lr * max(0.0, 1 - share) * warm

@@ -1,0 +1,51 @@
+"""Settings as TOML: written with a comment above each, and parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from models.base.errors import ConfigurationError
+from models.base.parsing import parse_toml
+from models.base.settings import fields_of
+
+
+def to_toml(config: Any, *, without: Collection[str] = ()) -> str:
+    """Return the configuration as TOML; a comment above each setting documents it.
+
+    without: settings and tables that are left out, such as "model.gate" and "model.image".
+    """
+    return "\n".join(_toml_lines(config, "", without))
+
+
+def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable[str]:
+    import tomli_w
+
+    tables = []
+    if section:
+        yield f"\n[{section}]"
+    for name, field in fields_of(type(config)).items():
+        value, place = getattr(config, name), f"{section}.{name}" if section else name
+        if place in without:
+            continue
+        if hasattr(value, "__dataclass_fields__"):
+            tables.append((place, value))
+            continue
+        if isinstance(value, tuple) and value and hasattr(value[0], "__dataclass_fields__"):
+            tables += [(f"[{place}]", item) for item in value]
+            continue
+        yield f"# {field.metadata['doc']}"
+        plain = list(value) if isinstance(value, tuple) else value
+        yield tomli_w.dumps({name: plain}).strip()
+    for place, table in tables:
+        yield from _toml_lines(table, place, without)
+
+
+def from_toml(text: str, name: str) -> dict[str, Any]:
+    """Return the tables of a TOML file; a ModelError with the line if it does not parse."""
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{name} is not TOML ({error})", "key = value lines in tables"
+        ) from None

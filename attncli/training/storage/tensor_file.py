@@ -1,0 +1,115 @@
+"""Safetensors files of a run folder, with digests of their tensors and of their metadata.
+
+The digests are part of the file, so that both are replaced at once:
+
+    {"attn": "SHA-256 of what follows, {"tensors_sha256": "...", other metadata}"}
+
+One entry holds all metadata, because the library writes several in a random order. Files of earlier
+versions have no digests and are not checked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError, safe_open
+
+from models.base.errors import DamagedError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ENTRY, TENSORS = "attn", "tensors_sha256"
+EARLIER = {"counters"}  # entries of files without digests
+
+Metadata = dict[str, str]
+
+
+def to_bytes(tensors: dict[str, Tensor], metadata: Metadata | None = None) -> bytes:
+    """Return the content of a file with these tensors and metadata, and their digests."""
+    from safetensors.torch import save
+
+    contiguous = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps({**(metadata or {}), TENSORS: digest(contiguous)})
+    return save(contiguous, metadata={ENTRY: f"{_sha256(text)} {text}"})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], Metadata]:
+    """Return the tensors and metadata of a file.
+
+    Raises DamagedError if the file cannot be read or differs from its digests.
+    """
+    with intact(path):
+        with safe_open(path, framework="pt") as file:
+            metadata = _checked(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if metadata.get(TENSORS) not in (None, digest(tensors)):
+            raise ValueError("its tensors differ from their digest")
+    return tensors, metadata
+
+
+def from_bytes(content: bytes) -> dict[str, Tensor]:
+    """Return the tensors of the content of a file, which `to_bytes` made in another process."""
+    from safetensors.torch import load
+
+    return load(content)
+
+
+def read_metadata(path: Path) -> Metadata:
+    """Return the metadata of a file without reading the tensors; see `read_tensors`.
+
+    Imports no torch.
+    """
+    with intact(path), safe_open(path, framework="numpy") as file:
+        return _checked(file.metadata() or {})
+
+
+@contextlib.contextmanager
+def intact(path: Path) -> Iterator[None]:
+    """Raise a DamagedError in place of the exceptions of a damaged file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DamagedError(f"{path} is missing", "a file written by `attn train`") from None
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        raise DamagedError(
+            f"{path} is damaged ({type(error).__name__}: {error})",
+            "a file written by `attn train`",
+        ) from None
+
+
+def digest(tensors: dict[str, Tensor]) -> str:
+    """Return the SHA-256 of the names, types, shapes and bytes of some tensors."""
+    found = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        found.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        found.update(_bytes(tensor))
+    return found.hexdigest()
+
+
+def _bytes(tensor: Tensor) -> memoryview:
+    import torch
+
+    flat: Any = tensor.cpu().contiguous().reshape(-1)
+    return memoryview(flat.view(torch.uint8).numpy())
+
+
+def _checked(entries: Metadata) -> Metadata:
+    """Return the metadata of a file; raise ValueError if they differ from their digest."""
+    if entries.keys() <= EARLIER:
+        return entries
+    expected, _, text = entries[ENTRY].partition(" ")
+    if len(entries) > 1 or expected != _sha256(text):
+        raise ValueError("its metadata differ from their digest")
+    metadata: Metadata = json.loads(text)
+    return metadata
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Errors, files, limits, registries and types: imports nothing of the other rooms."""

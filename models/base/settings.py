@@ -1,0 +1,274 @@
+"""Settings classes: frozen dataclasses whose fields carry default, doc, allowed values and limits.
+
+Command-line options, TOML files, a bundle's config.json and the README take these facts from the
+fields, so each is written once. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+from models.base.errors import ConfigurationError, unknown_name
+from models.base.registry import is_name as is_registered
+from models.base.registry import missing_packages_hint, package_hint
+from models.base.registry import names as registered_names
+
+C = TypeVar("C")
+TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Values that a setting accepts: a list of choices, or a range."""
+
+    choices: tuple[str, ...] = ()
+    registry: str = ""  # kind of models.base.registry whose names are the choices
+    aliases: Mapping[str, str] = field(default_factory=dict)  # old names that are still read
+    least: float | None = None
+    above: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The choices, registered ones included; empty if any value is accepted."""
+        return tuple(registered_names(self.registry)) if self.registry else self.choices
+
+    def allows(self, text: str) -> bool:
+        """Return True if a text is one of the choices, or any text is accepted."""
+        if self.registry:
+            return is_registered(self.registry, text)
+        return not self.choices or text in self.choices
+
+    @property
+    def range(self) -> str:
+        """The range in words, as in "at least 0 and below 1"."""
+        bounds = {
+            "at least": self.least,
+            "above": self.above,
+            "below": self.below,
+            "at most": self.at_most,
+        }
+        return " and ".join(f"{word} {b}" for word, b in bounds.items() if b is not None)
+
+    def contains(self, number: float) -> bool:
+        """Return True if a number is finite and within the range."""
+        return (
+            math.isfinite(number)
+            and (self.least is None or number >= self.least)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+            and (self.at_most is None or number <= self.at_most)
+        )
+
+
+def option(
+    default: Any,
+    doc: str,
+    *,
+    choices: tuple[str, ...] = (),
+    registry: str = "",
+    aliases: Mapping[str, str] | None = None,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+) -> Any:
+    """Declare a dataclass field: its default, its doc, and the values that it accepts.
+
+    A number is at least 0 unless `least` or `above` is given. A class as default declares a
+    nested table of settings.
+    """
+    if isinstance(default, type):
+        return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
+    if _is_number(default) and least is None and above is None:
+        least = 0
+    limits = Limits(choices, registry, aliases or {}, least, above, below, at_most)
+    return field(default=default, metadata={"doc": doc, "limits": limits})
+
+
+def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
+    """Return the fields of a settings class by name."""
+    return {f.name: f for f in dataclasses.fields(config_class)}
+
+
+def limits_of(config_class: type, name: str) -> Limits:
+    """Return the limits of one field."""
+    limits: Limits = fields_of(config_class)[name].metadata.get("limits", Limits())
+    return limits
+
+
+@cache
+def types_of(config_class: type) -> dict[str, Any]:
+    """Return the resolved type of each field."""
+    return typing.get_type_hints(config_class)
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Return settings as plain dictionaries, for TOML and JSON."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(config_class: type[C], values: Mapping[str, Any], *, where: str = "") -> C:
+    """Build settings from plain dictionaries; absent fields keep their defaults."""
+    return merged(config_class(), values, where=where)
+
+
+def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
+    """Return the settings with some values replaced.
+
+    where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
+    name, a value of another type, and a value outside the limits of its field.
+    """
+    changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
+    for name, value in values.items():
+        if name not in fields_of(type(config)):
+            raise unknown_setting(config, name, where)
+        place = f"{where}.{name}" if where else name
+        current = getattr(config, name)
+        if dataclasses.is_dataclass(current):
+            if not isinstance(value, Mapping):
+                raise ConfigurationError(
+                    f"{place} = {value!r}", f"a table, as in {place}.name=value"
+                )
+            changes[name] = merged(current, value, where=place)
+        else:
+            limits = limits_of(type(config), name)
+            changes[name] = within(limits, converted(value, kinds[name], place), place)
+    return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
+
+
+def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
+    """Return the error for an unknown setting; it names the tables that have such a setting."""
+    tables = [table for table in fields_of(type(config)) if name in fields_in(config, table)]
+    if where or not tables:
+        kind = f"setting in [{where}]" if where else "setting"
+        return unknown_name(kind, name, fields_of(type(config)))
+    places = " or ".join(f"{table}.{name}" for table in tables)
+    return ConfigurationError(f"setting '{name}' without its table", places)
+
+
+def fields_in(config: Any, table: str) -> Iterable[str]:
+    """Return the settings of a table; none if it is a setting itself."""
+    value = getattr(config, table)
+    return fields_of(type(value)) if dataclasses.is_dataclass(value) else ()
+
+
+def overridden(config: C, assignments: Iterable[str]) -> C:
+    """Return the settings after ``section.key=value`` strings, the form of ``-s``."""
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals:
+            raise ConfigurationError(f"setting '{assignment}'", "the form section.key=value")
+        nested: Any = text
+        for name in reversed(path.strip().split(".")):
+            nested = {name: nested}
+        config = merged(config, nested)
+    return config
+
+
+def check_limits(config: Any, *, where: str = "") -> None:
+    """Raise ConfigurationError if any value of the settings is outside its limits."""
+    for name in fields_of(type(config)):
+        place = f"{where}.{name}" if where else name
+        value = getattr(config, name)
+        if dataclasses.is_dataclass(value):
+            check_limits(value, where=place)
+        else:
+            within(limits_of(type(config), name), value, place)
+
+
+def within(limits: Limits, value: Any, place: str) -> Any:
+    """Return the value, an alias replaced by its name; raise ConfigurationError if not allowed."""
+    if isinstance(value, tuple):
+        for item in value:
+            within(limits, item, place)
+    elif isinstance(value, str):
+        value = limits.aliases.get(value, value)
+        if not limits.allows(value):
+            import difflib
+
+            allowed = limits.allowed
+            near = difflib.get_close_matches(value, allowed, n=1)
+            hint = f"did you mean {near[0]}?" if near else ""
+            if limits.registry:
+                hint = package_hint(limits.registry, value) or hint or missing_packages_hint()
+            raise ConfigurationError(f"{place} = {value!r}", f"one of {', '.join(allowed)}", hint)
+    elif _is_number(value) and not limits.contains(value):
+        raise ConfigurationError(f"{place} = {short(value)}", limits.range)
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def converted(value: Any, kind: Any, place: str) -> Any:
+    """Return a value from text, TOML or JSON as the field's type."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        raise TypeError(f"{place}: a setting has one type")
+    try:
+        if origin is tuple:
+            item = typing.get_args(kind)[0]
+            is_table = dataclasses.is_dataclass(item)
+            return _as_tables(value, item, place) if is_table else _as_texts(value)
+        return _as_scalar(value, kind)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        expected = TYPE_NAMES.get(kind, "texts, separated by commas")
+        raise ConfigurationError(f"{place} = {short(value)}", expected) from None
+
+
+def short(value: Any) -> str:
+    """Return a value as text for a message, cut after 80 characters."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
+        text = f"a {type(value).__name__} that is too long to print"
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def _as_tables(value: Any, item: Any, place: str) -> tuple[Any, ...]:
+    """Return settings objects from a list of tables, `[[place]]` in TOML."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
+        raise ConfigurationError(f"{place} = {short(value)}", f"tables, [[{place}]]")
+    return tuple(from_dict(item, table, where=place) for table in value)
+
+
+def _as_texts(value: Any) -> tuple[str, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)):
+        raise TypeError(value)
+    return tuple(str(item) for item in items if str(item))
+
+
+def _as_scalar(value: Any, kind: type) -> Any:
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+            str(value).strip().lower()
+        ]
+    if value is None or isinstance(value, (bool, Mapping, list)):
+        raise TypeError(value)
+    if kind is int and isinstance(value, float) and value != int(value):
+        raise ValueError(value)
+    if kind is int and isinstance(value, str):
+        return int(value.replace("_", ""))
+    return kind(value)
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings by their dotted names, as in train.lr."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        place = f"{prefix}{name}"
+        found.update(flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
+    return found

@@ -1,0 +1,187 @@
+"""Types shared by several files: batches, memories, decoding steps and hypotheses.
+
+Sizes, everywhere: B sentences, R hypotheses (rows), T queries, S slots, Y vocabulary,
+H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    # logits (B, n) in fp32 of tokens (B, n) after hypotheses (B, n), numbered over the whole batch
+    ExactOf = Callable[[Tensor, Tensor], Tensor]
+
+
+Link = tuple[int, int]  # source unit, target unit, counted from 0
+Span = tuple[int, int]  # first character of a text, and the one after the last
+
+
+class VocabularySizes(NamedTuple):
+    """Numbers of tokens; `joint` if source and target share one vocabulary."""
+
+    source: int  # 0 for inputs that are not text
+    target: int
+    joint: bool
+
+
+class Batch(NamedTuple):
+    """Padded sentence pairs, ready for teacher forcing."""
+
+    source: Tensor  # (B, S) ids, end mark included; fewer rows if targets share one
+    source_mask: Tensor  # (B, S)
+    target_in: Tensor  # (B, T) ids, start mark first
+    target_out: Tensor  # (B, T) ids, end mark last
+    target_mask: Tensor  # (B, T)
+    links: Tensor | None = None  # (B, T, S) target weights of a guided head; a row sums to 1 or 0
+    rows: Tensor | None = None  # (B,) source row of each target, if targets share sources
+
+    @property
+    def slots(self) -> Tensor:
+        """Mask (B, S) of the real source slots of every target."""
+        return self.source_mask if self.rows is None else self.source_mask[self.rows]
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        """Return the batch with a function applied to every part."""
+        return Batch._make(None if part is None else change(part) for part in self)
+
+
+class TokenMemory(NamedTuple):
+    """Memory whose slots are tokens of the output vocabulary: words that may be copied."""
+
+    ids: Tensor  # (B, S)
+    before: Tensor  # (B, S) the token before it in its word or term; PAD at the first one
+    log_prob: Tensor  # (B, S) of the word
+    mask: Tensor  # (B, S)
+
+    def select(self, rows: Tensor) -> TokenMemory:
+        """Return the memory of some inputs, in the given order."""
+        return TokenMemory(*(part.index_select(0, rows) for part in self))
+
+
+class Memory(NamedTuple):
+    """Output of an encoder: one slot per source token or image cell."""
+
+    values: Tensor  # (B, S, V)
+    mask: Tensor  # (B, S)
+    final: Tensor | None = None  # (B, F) input of the decoder's first state, if it needs one
+    grid: tuple[int, int] | None = None  # rows and columns of an image's cells
+    key: Tensor | None = None  # (B,) hash of each input, which seeds the samples of hard attention
+    tokens: TokenMemory | None = None  # read after each decoder step; see models/copying.py
+
+    def select(self, rows: Tensor) -> Memory:
+        """Return the memory of some sentences, in the given order."""
+        return self._replace(
+            values=self.values.index_select(0, rows),
+            mask=self.mask.index_select(0, rows),
+            final=None if self.final is None else self.final.index_select(0, rows),
+            key=None if self.key is None else self.key.index_select(0, rows),
+            tokens=None if self.tokens is None else self.tokens.select(rows),
+        )
+
+
+class AttentionOutput(NamedTuple):
+    """Result of attention queries to a memory."""
+
+    context: Tensor  # (B, T, V)
+    weights: Tensor  # (B, T, S) applied to the values; the mean of all heads
+    log_prob: Tensor | None = None  # (B, T) of the slots sampled while training, for REINFORCE
+    entropy: Tensor | None = None  # (B, T) in nats, of the distributions they were sampled from
+    history: Any = None  # for the next query, with `.select(rows)`; None if unused
+    heads: Tensor | None = None  # (B, T, H, S) weights of each head, if there are several
+
+    def rows(self) -> AttentionOutput:
+        """Flatten B sentences of T queries to B * T rows; the history is in rows already."""
+        context, weights, log_prob, entropy, history, heads = self
+        return AttentionOutput(
+            context.flatten(0, 1),
+            weights.flatten(0, 1),
+            None if log_prob is None else log_prob.flatten(),
+            None if entropy is None else entropy.flatten(),
+            history,
+            None if heads is None else heads.flatten(0, 1),
+        )
+
+
+class DecodingStep(NamedTuple):
+    """Result of one decoding step: the next token's distribution and the new state."""
+
+    logits: Tensor  # (R, Y) in float32
+    state: Any
+    weights: Tensor | None = None  # (R, S) attention weights, if requested
+    exact: ExactOf | None = None  # logits in fp32, if `logits` are rounded
+
+    def log_total(self, peaks: Tensor) -> Tensor:
+        """Return the logarithm (R,) of the sum of exp(logit), given the greatest logits (R,).
+
+        A log-probability is a logit minus this.
+        """
+        from models.numerics.log_sum_exp import log_sum_exp
+
+        return log_sum_exp(self.logits, peaks)
+
+    @property
+    def log_probs(self) -> Tensor:
+        """Log-probabilities (R, Y) of the next token."""
+        return self.logits - self.log_total(self.logits.amax(1))[:, None]
+
+
+class Hypothesis(NamedTuple):
+    """One output with its scores."""
+
+    text: str
+    score: float  # log-probability over length penalty; with mbr expected similarity; sorted by it
+    log_prob: float  # natural logarithm, end mark included
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    truncated: bool = False  # the length limit ended it where the model preferred another token
+
+
+EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, tokens=(), ids=())  # of an empty source
+
+
+class Translation(NamedTuple):
+    """A source text and its outputs, best first."""
+
+    source: str
+    hypotheses: tuple[Hypothesis, ...]
+    to: str = ""  # target language, for a model of several languages
+
+    @property
+    def text(self) -> str:
+        """Text of the best output."""
+        return self.hypotheses[0].text
+
+
+class LabelProbability(NamedTuple):
+    """A label and its probability."""
+
+    label: str
+    probability: float
+
+
+class WordWeight(NamedTuple):
+    """A word and its share of the attention; the weights of all words of a text sum to 1.
+
+    The window local_p is an exception: its weights sum to at most 1.
+    """
+
+    word: str
+    weight: float
+
+
+class Classification(NamedTuple):
+    """A text and its labels, most probable first."""
+
+    text: str
+    labels: tuple[LabelProbability, ...]  # none for an empty text
+    words: tuple[WordWeight, ...] = ()  # if the attention was requested
+    heads: tuple[tuple[float, ...], ...] = ()  # weights of the words by head, if there are several
+
+    @property
+    def label(self) -> str:
+        """The most probable label; "" for an empty text."""
+        return self.labels[0].label if self.labels else ""

@@ -1,0 +1,1 @@
+"""Settings of models, tokenizers, search and alignment. Imports no torch."""

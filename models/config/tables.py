@@ -1,0 +1,411 @@
+"""Settings of a model, its tokenizer, its search and its alignment. The field docs are the manual.
+
+Each default, doc, list of choices and range is written once, here. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from models.base.settings import option
+
+MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
+SHORTLIST_COMMON = 2000  # target tokens that every output may contain
+SHORTLIST_PER_TOKEN = 10  # further target tokens for each source token
+BATCH_IMAGES = 32  # images computed at a time when a captioner is used
+
+# ceilings, so that a damaged or hostile config.json cannot ask for unbounded work
+MAX_SIZE = 2**16  # features of a layer
+MAX_LAYERS = 256
+MAX_SLOTS = 2**20  # source and target lengths
+MAX_SEED = 2**63 - 1
+
+ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
+TOKEN_KINDS = ("unigram", "bpe", "char", "word")
+MAX_VIEWS = 3  # see models/images/views.py
+NO_UTILITY = "none"
+UTILITIES = ("chrf", "bleu")  # see models/inference/search/utilities.py
+SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """Attention of a recurrent decoder: Score x Window x Normalise x Read, and heads."""
+
+    score: str = option("additive", "score function; `attn models` lists them", registry="score")
+    window: str = option("global", "window: which slots a query can attend to", registry="window")
+    normalise: str = option("softmax", "function from scores to weights", registry="normalise")
+    read: str = option("soft", "how the values are combined by the weights", registry="read")
+    heads: int = option(
+        1,
+        "number of heads; each has its own parameters and an equal share of the features",
+        least=1,
+        at_most=MAX_SIZE,
+    )
+    size: int = option(
+        0,
+        "additive, concat, location_aware, ffn: hidden units per head (0: the query's size)",
+        at_most=MAX_SIZE,
+    )
+    depth: int = option(2, "ffn: number of hidden layers", least=1, at_most=MAX_LAYERS)
+    positions: int = option(512, "location: longest source in slots", least=1, at_most=MAX_SLOTS)
+    filters: int = option(
+        10,
+        "location_aware: number of convolution filters over the previous weights",
+        least=1,
+        at_most=4096,
+    )
+    filter_width: int = option(
+        15, "location_aware: width of a filter in slots; an odd number", least=1, at_most=4095
+    )
+    window_size: int = option(
+        10,
+        "local_m, local_p: slots on either side of the window's centre",
+        least=1,
+        at_most=MAX_SLOTS,
+    )
+    read_decode: str = option(
+        "argmax",
+        "hard: read mode outside training: argmax, sample or expected",
+        choices=get_args(ReadMode),
+        aliases={"expectation": "expected"},  # the paper's word
+    )
+    read_seed: int = option(
+        1, "hard: random seed of the samples outside training", at_most=MAX_SEED
+    )
+    read_soft: float = option(
+        0.5,
+        "hard: share of reads that use the expectation while training (Xu et al. 2015)",
+        below=1,
+    )
+    read_mix: str = option(
+        "sentence",
+        "hard: unit for which training chooses expectation or sample: sentence (or image), step "
+        "or batch",
+        choices=("sentence", "step", "batch"),
+    )
+    read_temperature: float = option(
+        1.0,
+        "hard: temperature of the weights before sampling; below 1 sharper, above 1 flatter",
+        above=0,
+    )
+    coverage: bool = option(
+        False, "additive, concat, location_aware: give the score the sum of earlier weights"
+    )
+
+
+@dataclass(frozen=True)
+class AttentionLossConfig:
+    """Loss terms on attention weights."""
+
+    coverage: str = option(
+        "none",
+        "penalty on the sum of weights per slot: none, see (repeated attention) or "
+        "doubly_stochastic (distance from 1)",
+        choices=("none", "see", "doubly_stochastic"),
+    )
+    coverage_weight: float = option(1.0, "weight of the coverage penalty")
+    reinforce: float = option(
+        1.0, "hard attention: weight of the REINFORCE term, lambda_r of Xu et al. 2015"
+    )
+    entropy: float = option(
+        0.01, "hard attention: weight of the entropy term, lambda_e of Xu et al. 2015"
+    )
+    peaked: float = option(
+        0.0,
+        "soft attention: weight of the penalty on the entropy of each step's weights, in nats, "
+        "which concentrates attention on few slots (0: none)",
+    )
+    guide: float = option(
+        0.05,
+        "weight of the loss that trains one head towards data.alignments (Garg et al. 2019)",
+    )
+    guide_layer: int = option(
+        0,
+        "decoder layer of that head, counted from 1 (0: the last but one of three or more layers, "
+        "else the last)",
+    )
+    guide_head: int = option(1, "number of that head, counted from 1", least=1)
+    guide_shift: int = option(
+        0,
+        "step whose weights are trained towards the links of a target token: 0, the step that "
+        "predicts it; 1, the step that reads it (Chen et al. 2020)",
+        at_most=1,
+    )
+    guide_null: bool = option(
+        False,
+        "train the weights of a target token without links towards the end mark of the source",
+    )
+    redundancy: float = option(
+        0.0,
+        "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "
+        "makes them read different slots (Lin et al. 2017)",
+    )
+    baseline_decay: float = option(
+        0.9,
+        "hard attention: decay of the REINFORCE baseline (moving average of the reward)",
+        at_most=1,
+    )
+
+
+@dataclass(frozen=True)
+class ImageConfig:
+    """Image encoder of a captioner."""
+
+    encoder: str = option(
+        "mobilenet-edgetpu",
+        "image network: a name from `attn models`, or a name of torchvision",
+    )
+    weights: str = option(
+        "DEFAULT",
+        "weights of the image network: DEFAULT (torchvision's; of mobilenet-edgetpu those in the "
+        "shipped model photos), none (trained from scratch), or a path",
+    )
+    grid: str = option("", "layer whose output cells become slots (empty: the last grid)")
+    size: int = option(224, "side of the square input image, in pixels", least=1, at_most=4096)
+    fit: str = option(
+        "crop",
+        "how an image becomes square: crop (its centre) or squash",
+        choices=("crop", "squash"),
+    )
+    layer_norm: bool = option(False, "apply layer normalisation to the features of a cell")
+    dropout: float = option(
+        0.0, "dropout of image features; one mask for all cells of an image", below=1
+    )
+    labels: int = option(
+        0,
+        "number of nouns, the most probable of the image network's labels, that the decoder reads "
+        "and can copy; mobilenet-edgetpu with its last grid (0: none)",
+        at_most=100,
+    )
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
+
+    family: str = option(
+        "transformer", "composition of encoder, attention and decoder", registry="family"
+    )
+    embedding: int = option(
+        128,
+        "size of a token's embedding; of the Transformer's model",
+        least=1,
+        at_most=MAX_SIZE,
+    )
+    hidden: int = option(
+        256,
+        "units of a recurrent layer, per direction; of the Transformer's feed-forward layer",
+        least=1,
+        at_most=MAX_SIZE,
+    )
+    encoder_layers: int = option(
+        4,
+        "number of encoder layers; captioner-transformer: over the cells, 0 for none",
+        at_most=MAX_LAYERS,
+    )
+    decoder_layers: int = option(4, "number of decoder layers", least=1, at_most=MAX_LAYERS)
+    heads: int = option(
+        4, "number of heads of the Transformer's attention", least=1, at_most=MAX_SIZE
+    )
+    cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
+    readout: int = option(
+        0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
+    )
+    bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
+    encoder_attention: str = option(
+        "none",
+        "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)",
+        choices=("none", "intra"),
+    )
+    input_feeding: bool = option(
+        True, "luong: feed the attentional vector to the next step (Luong et al. 2015, 3.3)"
+    )
+    dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
+    attention_dropout: float = option(
+        0.0, "dropout of the Transformer's attention weights", below=1
+    )
+    alignment_layer: bool = option(
+        False,
+        "Transformer: attention that only aligns and changes no output; `attn align train` adds it",
+    )
+    tied: bool = option(
+        True, "share one matrix between target embedding and output (and source, if joint)"
+    )
+    max_source: int = option(
+        512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
+    gate: bool = option(
+        True, "captioner: multiply each context by a scalar gate beta (Xu et al. 2015, 4.2.1)"
+    )
+    pooling: str = option(
+        "learned",
+        "classifier: pooling of the slots into one vector; `attn models` lists them",
+        registry="pooling",
+    )
+    attention: AttentionConfig = option(
+        AttentionConfig, "attention of the recurrent decoder, or of a classifier's pooling"
+    )
+    image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """SentencePiece model, or one model per language, trained on the training text."""
+
+    kind: str = option(
+        "unigram",
+        "kind of token: unigram or bpe (subwords), char (characters) or word (between spaces)",
+        choices=TOKEN_KINDS,
+    )
+    target_kind: str = option(
+        "",
+        "kind of the target's tokens, with joint=false (empty: as kind)",
+        choices=("", *TOKEN_KINDS),
+    )
+    joint: bool = option(True, "use one vocabulary for both languages")
+    size: int = option(0, "tokens per vocabulary (0: chosen from the data)", at_most=2**24)
+    coverage: float = option(
+        0.9999,
+        "share of characters covered by the vocabulary; the rest are encoded as bytes",
+        above=0,
+        at_most=1,
+    )
+    sample: int = option(
+        300_000, "maximum number of training pairs that the tokenizer is trained on", least=1
+    )
+    languages: tuple[str, ...] = option(
+        (), "multilingual: language codes; the source begins with the token <2code> of the target"
+    )
+    directions: tuple[str, ...] = option(
+        (), "multilingual: directions of the training data, such as en-de; others are zero-shot"
+    )
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """Search for outputs: beam, greedy or sampling."""
+
+    method: str = option("beam", "beam, greedy or sample", choices=("beam", "greedy", "sample"))
+    beam: int = option(5, "beam size: hypotheses kept at each step", least=1, at_most=10_000)
+    length_penalty: float = option(
+        1.0,
+        "exponent alpha of the length penalty (Wu et al. 2016, eq. 14); 0 for none",
+        at_most=100,
+    )
+    nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
+    temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")
+    top_k: int = option(0, "sampling: sample from the k most probable tokens (0: all)")
+    top_p: float = option(
+        1.0,
+        "sampling: sample from the smallest set of tokens with this probability (1: all)",
+        at_most=1,
+    )
+    seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
+    mbr: str = option(
+        NO_UTILITY,
+        "minimum Bayes risk: of several candidates, choose the output that is most similar to the "
+        "others by chrf or bleu (none: the most probable)",
+        choices=(NO_UTILITY, *UTILITIES),
+    )
+    candidates: int = option(
+        20, "mbr: number of candidates; the beam is at least as wide", least=1, at_most=1000
+    )
+    mbr_scale: float = option(
+        0.5,
+        "mbr: exponent of the probabilities of candidates of a beam; 0 for equal weights",
+        at_most=100,
+    )
+    max_ratio: float = option(
+        2.0, "factor of the length limit, in tokens: max_ratio times source length plus max_extra"
+    )
+    max_extra: int = option(
+        20,
+        "constant of the length limit, in tokens: max_ratio times source length plus max_extra",
+        at_most=MAX_SLOTS,
+    )
+    split_above: int = option(
+        40,
+        "texts with more tokens than this are translated sentence by sentence (0: never); training "
+        "sets the longest source where sources of more than 40 tokens are usual",
+        at_most=MAX_SLOTS,
+    )
+    shortlist: bool = option(
+        False,
+        "limit outputs to the tokens of the model's lexical shortlist (see `attn models "
+        "shortlist`); faster, torch only",
+    )
+    max_caption: int = option(
+        60, "longest caption in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
+    views: int = option(
+        1,
+        "views of an image that are read together: the whole; its centre; the whole in a larger "
+        "size",
+        least=1,
+        at_most=MAX_VIEWS,
+    )
+
+
+@dataclass(frozen=True)
+class AlignConfig:
+    """Word alignment from attention weights. A bundle stores it once it is tuned."""
+
+    units: str = option(
+        "word",
+        "units that are linked: word (separated by spaces), piece or char",
+        choices=("word", "piece", "char"),
+    )
+    layer: int = option(
+        0,
+        "decoder layer whose weights are used, counted from 1 (0: the last but one of three or "
+        "more layers, else the last)",
+    )
+    head: int = option(0, "head whose weights are used, counted from 1 (0: the mean of all)")
+    shift: int = option(
+        0,
+        "step whose weights align a target token: 0, the step that predicts it; 1, the step that "
+        "reads it",
+        at_most=1,
+    )
+    marks: bool = option(False, "count punctuation attached to a word as part of the word")
+    extract: str = option(
+        "transport",
+        "method from weights to links: argmax, threshold, mutual or transport",
+        choices=("argmax", "threshold", "mutual", "transport"),
+    )
+    threshold: float = option(0.3, "threshold, transport: minimum weight, or share, of a link")
+    null_threshold: float = option(
+        1.0,
+        "a target unit with more weight than this on no source unit gets no link",
+        at_most=1,
+    )
+    jump: float = option(
+        0.0,
+        "strength of the preference that neighbours align with neighbours: a step from source unit "
+        "i' to i has the prior probability exp(-jump |i - i' - 1|) (0: none)",
+    )
+    languages: str = option(
+        "",
+        "languages of source and target, such as en-fr, of a model that aligns in both directions: "
+        "the weights of both are averaged (empty: one direction)",
+    )
+    statistical: float = option(
+        0.0,
+        "share of the link probabilities of the bundle's statistical aligner in the weights; the "
+        "rest is attention (`attn align train` sets 0.5)",
+        at_most=1,
+    )
+    symmetrise: str = option(
+        "grow-diag",
+        f"combination with the links of a reverse model: {', '.join(SYMMETRISE)}",
+        choices=SYMMETRISE,
+    )
+    flavour: str = option(
+        "moses",
+        "how grow-diag adds links: like moses, like fast_align, or one-to-one (only between words "
+        "without a link)",
+        choices=("moses", "fast_align", "one-to-one"),
+        aliases={"both-free": "one-to-one"},
+    )

@@ -1,0 +1,193 @@
+"""Encoder-decoder: the encoder computes a memory; the decoder predicts tokens from it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.base import Attention
+from models.attention.hard import Hard, described, input_key
+from models.base.errors import ConfigurationError
+from models.base.registry import DEFAULT_SOURCE
+from models.base.types import Batch, DecodingStep, Memory
+from models.config.tables import ModelConfig
+from models.decoders.base import Decoder, DecoderOutput
+from models.decoders.copying import Copying, TokenReader, WithTokens
+from models.layers.blocks import Embedding
+from models.numerics.deferred import deferred_gradients
+from models.numerics.linear import linear
+
+
+class TeacherForcingOutput(NamedTuple):
+    """Result of teacher forcing: features and attention of a given target."""
+
+    features: Tensor  # (B, T, D)
+    weights: Tensor | None  # (B, T, S), if wanted
+    log_prob: Tensor | None = None  # (B, T) of the sampled slots, in training of hard attention
+    entropy: Tensor | None = None  # (B, T) of the distributions they were sampled from
+    gates: Tensor | None = (
+        None  # (B, T) factors on the contexts, if the family has them and weights are wanted
+    )
+    heads: Tensor | None = None  # (B, L, H, T, S) every head's weights in the wanted layers
+    copying: Copying | None = None  # if the memory contains tokens
+
+
+class Output(nn.Module):
+    """Features to logits: one matrix, which is the target embedding if they are tied."""
+
+    is_linear_map = True  # it computes x W^T + b; see models/numerics/packed.py
+
+    def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
+        super().__init__()
+        own = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
+        self.weight = own if tied_to is None else tied_to.weight
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Compute logits (..., Y) of features (..., D)."""
+        return linear(features, self.weight, self.bias)
+
+
+class EncoderDecoder(nn.Module):
+    """A model of any family: `encode`, `start`, `step` for search; `teacher_force` for training."""
+
+    source: ClassVar[str] = DEFAULT_SOURCE  # kind of input; a family that reads another states it
+    settings: ClassVar[tuple[str, ...]] = ()  # fields of ModelConfig read besides SHARED, for lists
+
+    def __init__(
+        self, config: ModelConfig, encoder: nn.Module, decoder: Decoder[Any, Any], output: Output
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = encoder
+        self.decoder = decoder
+        self.output = output
+        copies = config.image.labels > 0 and self.source == "image"
+        self.reader = TokenReader(output.weight.shape[1]) if copies else None
+
+    def encode(self, source: Tensor, mask: Tensor) -> Memory:
+        """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S)."""
+        memory: Memory = self.encoder(source, mask)
+        if self.read_mode != "hard sample" or self.training:
+            return memory
+        return memory._replace(key=input_key(source, mask))
+
+    def encode_batch(self, batch: Batch) -> Memory:
+        """Return the memory of every target of a batch; encode a shared source once."""
+        memory = self.encode(batch.source, batch.source_mask)
+        return memory if batch.rows is None else memory.select(batch.rows)
+
+    def start(self, memory: Memory) -> tuple[Any, Any]:
+        """Return the prepared memory and the decoder's state before the first token."""
+        prepared = self.decoder.prepare_steps(memory)
+        return self._with_tokens(prepared, memory), self.decoder.start(prepared)
+
+    def _with_tokens(self, prepared: Any, memory: Memory) -> Any:
+        """Return a prepared memory with that of the tokens, if the model reads them."""
+        if self.reader is None:
+            return prepared
+        assert memory.tokens is not None
+        return WithTokens(prepared, self.reader.prepare(memory.tokens, self.output.weight))
+
+    def step(
+        self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
+    ) -> DecodingStep:
+        """Read one token per row, (R,); return the logits of the next token and the new state."""
+        advanced, copying = self._advance(tokens[:, None], state, prepared, want_weights)
+        logits = self.output(advanced.features[:, 0]).float()  # (R, Y)
+        if copying is not None:
+            logits = copying.mixed(logits[:, None])[:, 0]
+        weights = None if advanced.weights is None else advanced.weights[:, 0]
+        return DecodingStep(logits, advanced.state, weights)
+
+    def _advance(
+        self,
+        tokens: Tensor,
+        state: Any,
+        prepared: Any,
+        want_weights: bool,
+        want_heads: Sequence[int] = (),
+    ) -> tuple[DecoderOutput, Copying | None]:
+        """Advance the decoder by tokens (R, T); read the token memory if there is one."""
+        given = prepared.decoder if isinstance(prepared, WithTokens) else prepared
+        advanced = self.decoder.advance(
+            tokens, state, given, want_weights=want_weights, want_heads=want_heads
+        )
+        if self.reader is None:
+            return advanced, None
+        features, copying = self.reader(advanced.features, tokens, prepared.tokens)
+        return advanced._replace(features=features), copying
+
+    def log_probs(self, forced: TeacherForcingOutput) -> Tensor:
+        """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""
+        logits = self.output(forced.features).float()
+        return logits.log_softmax(-1) if forced.copying is None else forced.copying.mixed(logits)
+
+    def teacher_force(
+        self,
+        batch: Batch,
+        *,
+        memory: Memory | None = None,
+        want_weights: bool = False,
+        want_heads: Sequence[int] = (),
+    ) -> TeacherForcingOutput:
+        """Compute features, and weights if wanted, for all target positions of a batch at once.
+
+        memory: of every target; the default is to encode the batch. want_heads: decoder layers,
+        counted from 0, whose weights are returned for every head.
+        """
+        memory = self.encode_batch(batch) if memory is None else memory
+        prepared = self.decoder.prepare(memory)
+        state, prepared = self.decoder.start(prepared), self._with_tokens(prepared, memory)
+        with deferred_gradients(self.decoder):
+            advanced, copying = self._advance(
+                batch.target_in, state, prepared, want_weights, want_heads
+            )
+        return TeacherForcingOutput(
+            advanced.features,
+            advanced.weights,
+            advanced.log_prob,
+            advanced.entropy,
+            advanced.gates,
+            advanced.heads,
+            copying,
+        )
+
+    @property
+    def read_mode(self) -> str:
+        """Read mode: "soft", "hard argmax", "hard sample" or "hard expected".
+
+        Empty if the model has no attention.
+        """
+        return described(self.config.attention) if self.decoder.attends else ""
+
+    def with_read_mode(self, decode: str, *, seed: int) -> EncoderDecoder:
+        """Return this model with another read mode of its hard attention; weights are shared.
+
+        decode: argmax, sample or expected. seed: of the samples.
+        """
+        config = self.config
+        if config.attention.read != "hard" or not self.decoder.attends:
+            raise ConfigurationError(
+                f"read mode '{decode}' for a model whose attention is not hard",
+                "a model trained with model.attention.read=hard",
+                "leave out the read mode",
+            )
+        attention = replace(config.attention, read_decode=decode, read_seed=seed)
+        shared = {id(tensor): tensor for tensor in chain(self.parameters(), self.buffers())}
+        other = copy.deepcopy(self, shared)
+        other.config = replace(config, attention=attention)
+        for part in list(other.modules()):
+            if isinstance(part, Attention) and isinstance(part.read, Hard):
+                part.read = Hard(attention).train(self.training)
+        return other
+
+    def parameter_count(self) -> int:
+        """Return the number of weights, shared ones once, those of frozen networks included."""
+        return sum(parameter.numel() for parameter in self.parameters())

@@ -1,0 +1,1 @@
+"""Images: opening, decoding, formats."""

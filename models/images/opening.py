@@ -1,0 +1,198 @@
+"""Image files to the input of an image network: RGB, upright, square.
+
+Grey, palette, CMYK and 16-bit images are converted, transparency becomes white, EXIF rotation is
+applied, and only the first frame of an animation is used. A damaged image, or one that is too
+large to open safely, raises a ModelError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import threading
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy
+import torch
+from PIL import Image, ImageOps, UnidentifiedImageError
+from torch import Tensor
+
+from models.base.errors import InputError, ModelError, NotFoundError, unknown_name
+from models.base.files import open_regular
+from models.base.limits import IMAGE_BYTES, IMAGE_PIXELS
+from models.config.tables import ImageConfig
+from models.images import heic
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+FITS = ("crop", "squash")
+BROKEN = (  # exceptions that Pillow raises for damaged files
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    OverflowError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+)
+
+
+def open_image(
+    source: Path | bytes,
+    *,
+    name: str = "",
+    least: int = 0,
+    before: Callable[[int], None] = lambda pixels: None,
+) -> Image.Image:
+    """Open the image in a file, or in its bytes, as RGB and upright.
+
+    name: for messages; the default is the path, or "the image".
+    least: minimum side in pixels. A large JPEG is opened at a smaller scale, which is several times
+    faster, if neither side becomes smaller than this. The default 0 opens it at its own size.
+    before: called with the number of pixels before they are decoded; it may wait for memory.
+    Raises NotFoundError for a missing file and InputError for one that is not a readable image.
+    """
+    name = name or ("the image" if isinstance(source, bytes) else str(source))
+    with (
+        _readable(name),
+        _stream(source, name) as stream,
+        Image.open(stream, formats=_formats(stream, name)) as image,
+    ):
+        if image.width * image.height > IMAGE_PIXELS:
+            raise too_large(name, image.size)
+        if least:
+            image.draft(None, (least, least))
+        before(image.width * image.height)
+        image.load()
+        return rgb(upright(image))
+
+
+def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
+    """Return the pixels (3, size, size), from 0 to 1, of the square that the model reads."""
+    return rgb_tensor(to_square(image, config))
+
+
+def rgb_tensor(image: Image.Image) -> Tensor:
+    """Return the pixels (3, h, w), from 0 to 1, of an RGB image."""
+    pixels = torch.from_numpy(numpy.array(image))  # (h, w, 3)
+    return pixels.permute(2, 0, 1).float().div(255)
+
+
+def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
+    """Return the square that the model reads: the centre of an image, or all of it squashed."""
+    if config.fit not in FITS:
+        raise unknown_name("model.image.fit", config.fit, FITS)
+    size, method = (config.size, config.size), Image.Resampling.BILINEAR
+    image = image if image.mode == "RGB" else rgb(image)
+    return ImageOps.fit(image, size, method) if config.fit == "crop" else image.resize(size, method)
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """Rotate an image by its EXIF orientation; return it unchanged if the data are damaged."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except BROKEN:
+        return image
+
+
+def rgb(image: Image.Image) -> Image.Image:
+    """Convert an image of any mode to RGB; transparent pixels become white."""
+    if image.mode.startswith(("I", "F")):
+        image = eight_bit(image)
+    if image.mode in ("RGBA", "RGBa", "LA", "La", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        ground = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(ground, image).convert("RGB")
+    return image.convert("RGB")
+
+
+def eight_bit(image: Image.Image) -> Image.Image:
+    """Convert a grey image of 16 or 32 bits, or of floating point, to 8 bits.
+
+    If the mode does not define the highest value, the first of these that no pixel exceeds is
+    assumed: 1 and 255 (floating point only), 65535, the highest value in the image.
+    """
+    values = numpy.nan_to_num(numpy.asarray(image).astype(numpy.float64)).clip(0)
+    highest = float(values.max())
+    ranges = [1.0] * (image.mode == "F") + [255.0] * (image.mode == "F") + [65535.0]
+    top = next((top for top in ranges if highest <= top), highest)
+    return Image.fromarray((values * (255 / top)).round().astype(numpy.uint8), mode="L")
+
+
+def too_large(name: str, size: tuple[int, int]) -> ModelError:
+    """Return the error for an image with too many pixels."""
+    return InputError(
+        f"{name} has {size[0]} x {size[1]} pixels",
+        f"at most {IMAGE_PIXELS:,}",
+        "make it smaller first",
+    )
+
+
+def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
+    """Return the formats that an image may have; InputError for HEIC without its package."""
+    if not heic.is_heic(stream):
+        return FORMATS
+    heic.check_heic(name)
+    return (heic.FORMAT,)
+
+
+def _stream(source: Path | bytes, name: str) -> BinaryIO:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    return open_regular(source, IMAGE_BYTES, name)
+
+
+class IgnoredWarnings:
+    """Context without warnings for any number of threads; `warnings.catch_warnings` is for one."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._caught = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._caught = warnings.catch_warnings()
+                self._caught.__enter__()
+                warnings.simplefilter("ignore")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._caught.__exit__(None, None, None)
+
+
+QUIET = IgnoredWarnings()
+
+
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raise a ModelError of one line for a missing, damaged or dangerous file."""
+    known = "a JPEG, PNG, WebP, GIF, BMP or TIFF"
+    try:
+        with QUIET:  # Pillow warns of unusual EXIF data and of many pixels
+            yield
+    except ModelError:
+        raise
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {name}", known) from None
+    except UnidentifiedImageError:
+        raise InputError(f"{name} is not a readable image", known) from None
+    except Image.DecompressionBombError:
+        raise InputError(
+            f"{name} has too many pixels", f"at most {IMAGE_PIXELS:,}", "make it smaller first"
+        ) from None
+    except BROKEN as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = " ".join(reason.split())
+        raise InputError(f"{name} cannot be read ({reason})", f"a complete {known[2:]}") from None

@@ -1,0 +1,61 @@
+"""Engines that search the outputs of a text model. No torch.
+
+torch         every family, search method and device; attention weights; fp32, or an output
+              layer in bf16
+ctranslate2   text Transformers on the processor, beam or greedy search; fp32 or int8
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Literal
+
+from models.base.settings import from_dict
+from models.config.tables import AttentionConfig, ModelConfig, SearchConfig
+from models.inference.ctranslate2.translator import MOST_POSITIONS
+from models.storage.settings import family_of, read_settings
+
+Engine = Literal["auto", "torch", "ctranslate2"]
+ComputePrecision = Literal["fp32", "int8", "bf16"]  # int8: ctranslate2; bf16: torch
+ExportPrecision = Literal["fp32", "int8"]
+
+
+def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:
+    """Return why CTranslate2 cannot run a model, for a message; "" if it can.
+
+    search: settings of the search. device: as in `attn translate --device`.
+    """
+    if reason := unsuitable(folder):
+        return reason
+    if search.method == "sample":
+        return "--method sample"
+    if search.shortlist:
+        return "--shortlist"
+    if device not in ("auto", "cpu"):
+        return f"--device {device}"
+    return _missing_library(gpu=device == "auto")
+
+
+def unsuitable(folder: Path) -> str:
+    """Return why the model of a bundle cannot be converted for CTranslate2; "" if it can."""
+    settings = read_settings(folder)
+    if family_of(settings) != "transformer":
+        return f"a model of family {family_of(settings)}"
+    config = from_dict(ModelConfig, settings["model"], where="model")
+    if config.attention != AttentionConfig() or config.embedding % config.heads:
+        return "settings that the Transformer does not have"
+    if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
+        return "a model of unusual settings"
+    return ""
+
+
+def _missing_library(*, gpu: bool) -> str:
+    """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
+    try:
+        library = importlib.import_module("ctranslate2")
+    except (ImportError, OSError) as error:
+        return f"no usable library ({error})"
+    if not hasattr(library, "Translator"):
+        return "no usable library (its compiled part is missing)"
+    return "a GPU, which torch uses" if gpu and library.get_cuda_device_count() else ""

@@ -1,0 +1,121 @@
+"""Several captioners that caption together: an ensemble; see models/inference/ensemble/mean.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from PIL import Image
+from torch import Tensor, nn
+
+from models.base.types import Memory
+from models.config.tables import SearchConfig
+from models.encoders.image import equal_features
+from models.inference.captioner import (
+    Captioner,
+    CaptionerInput,
+    EncodedImages,
+    ImageAttention,
+    ImageInput,
+)
+from models.inference.ensemble.mean import (
+    EnsembleBackend,
+    MemberMemories,
+    MemberReadModes,
+    check_vocabularies,
+    member_names,
+)
+from models.inference.search.beam import search
+from models.inference.search.hypotheses import Finished, caption_limit
+from models.inference.views import ViewFeatures
+
+
+class EnsembleCaptioner(MemberReadModes, Captioner):
+    """Captioners with one vocabulary; search settings are those of the first.
+
+    Each model reads an image in its own size, so an input is one image, or a tuple of one
+    image per model. Models with equal image networks compute its features once.
+    Attention maps are those of the first model. Raises ConfigurationError for models whose
+    vocabularies differ.
+    """
+
+    members: tuple[Captioner, ...]
+    first_equal: tuple[int, ...]  # of each model, the first one that computes the same features
+
+    def __init__(self, members: Sequence[Captioner], names: Sequence[str] = ()) -> None:
+        names = names or member_names(len(members))
+        check_vocabularies([member.tokenizer for member in members], names)
+        first = members[0]
+        self.model = first.model
+        self.tokenizer = first.tokenizer
+        self.search = first.search
+        self.device = first.device
+        self.members = tuple(members)
+        self.first_equal = tuple(equal_networks(self.members))
+
+    def reduced(self, image: Image.Image) -> tuple[ImageInput, ...]:
+        """Return the parts of an image that the models read, in their sizes, for `stream`."""
+        parts: list[ImageInput] = []
+        for number, (member, first) in enumerate(zip(self.members, self.first_equal, strict=True)):
+            part = member.reduced(image) if first == number else parts[first]
+            parts.append(part[0] if isinstance(part, tuple) else part)
+        return tuple(parts)
+
+    @property
+    def image_size(self) -> int:
+        """Side of the largest square that a model reads, in pixels."""
+        return max(member.image_size for member in self.members)
+
+    def _searched_parts(self) -> Iterator[nn.Module]:
+        for member in self.members:
+            yield from member._searched_parts()
+
+    def _search(
+        self, images: Sequence[CaptionerInput], config: SearchConfig
+    ) -> tuple[list[list[Finished]], EncodedImages]:
+        of_members = [
+            [image[n] if isinstance(image, tuple) else image for image in images]
+            for n in range(len(self.members))
+        ]
+        keys = self.keys(of_members[0], config)
+        encoded = [
+            member.memory(views, keys)
+            for member, views in zip(
+                self.members, self._features(of_members, config.views), strict=True
+            )
+        ]
+        backend = EnsembleBackend([member.model for member in self.members])
+        memory = MemberMemories(tuple(part.memory for part in encoded))
+        limits = [caption_limit(config)] * len(images)
+        return search(backend, memory, limits, keys, config), encoded[0]
+
+    def _features(
+        self, images: Sequence[Sequence[ImageInput]], views: int
+    ) -> list[list[ViewFeatures]]:
+        """Return the features of each view, for each model; equal ones are computed once.
+
+        images: of each model.
+        """
+        found: list[list[ViewFeatures]] = []
+        for number, (member, first) in enumerate(zip(self.members, self.first_equal, strict=True)):
+            given = zip(images[number], images[first], strict=True)
+            shared = first != number and all(own is same for own, same in given)
+            found.append(found[first] if shared else member.view_features(images[number], views))
+        return found
+
+    def _attention(
+        self, features: Tensor, memory: Memory, outputs: list[tuple[int, ...]]
+    ) -> list[ImageAttention | None]:
+        """Return the attention maps of given outputs by the first model."""
+        return self.members[0]._attention(features, memory, outputs)
+
+
+def equal_networks(members: Sequence[Captioner]) -> Iterator[int]:
+    """Yield for each model the number of the first one with an equal image network."""
+    for number, member in enumerate(members):
+        earlier = enumerate(members[:number])
+        yield next((other for other, one in earlier if same_features(one, member)), number)
+
+
+def same_features(one: Captioner, other: Captioner) -> bool:
+    """Return True if two captioners compute equal features of an image."""
+    return one.device == other.device and equal_features(one.encoder, other.encoder)

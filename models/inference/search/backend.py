@@ -1,0 +1,68 @@
+"""Interface between search and a model.
+
+`EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these
+three methods can be searched: `EnsembleBackend` (models/inference/ensemble/mean.py) averages the
+probabilities of several.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from models.base.types import ExactOf
+
+
+class HasMask(Protocol):
+    """Encoded sources: a `Memory`, or those of several models."""
+
+    @property
+    def mask(self) -> Tensor:
+        """Mask (B, S) of the real slots."""
+
+
+class Step(Protocol):
+    """Result of a decoding step."""
+
+    @property
+    def logits(self) -> Tensor:
+        """Logits (R, Y) of the next token; beam search changes them in place."""
+
+    def log_total(self, peaks: Tensor) -> Tensor:
+        """Return the logarithm (R,) of the sum of exp(logit), given the greatest logits (R,).
+
+        A log-probability is a logit minus this.
+        """
+
+    @property
+    def log_probs(self) -> Tensor:
+        """Log-probabilities (R, Y) of the next token; they may be changed in place."""
+
+    @property
+    def exact(self) -> ExactOf | None:
+        """Logits in fp32 of some tokens, if `logits` are rounded."""
+
+    @property
+    def state(self) -> Any:
+        """State of R rows, `Selectable`."""
+
+
+class Backend(Protocol):
+    """Model as search uses it: encode once, start once, then one step per output token."""
+
+    def encode(self, source: Tensor, mask: Tensor) -> Any:
+        """Return the memory of sources (B, S, ...) with mask (B, S)."""
+
+    def start(self, memory: Any) -> tuple[Any, Any]:
+        """Return the prepared memory (B sentences) and the state before the first token (B rows).
+
+        Both are `Selectable`; see models/decoders/base.py.
+        """
+
+    def step(self, tokens: Tensor, state: Any, prepared: Any) -> Step:
+        """Return log-probabilities and state after one more token per row, (R,).
+
+        R is B times the number of hypotheses per sentence; rows of one sentence are adjacent.
+        """

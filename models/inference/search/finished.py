@@ -1,0 +1,86 @@
+"""Finished hypotheses of a batch as tensors, and their conversion to lists at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.config.tables import SearchConfig
+from models.inference.search.hypotheses import Finished, length_penalty
+
+
+class FinishedBatch(NamedTuple):
+    """Finished hypotheses of B sentences, K each; an empty place has the length 0."""
+
+    scores: Tensor  # (B, K) by which they are sorted; -inf at empty places
+    log_probs: Tensor  # (B, K)
+    lengths: Tensor  # (B, K) in tokens, end mark included
+    truncated: Tensor  # (B, K)
+    ids: Tensor  # (B, K, t) start mark first, without the end mark; the rest is padding
+
+    @classmethod
+    def empty(cls, sentences: int, width: int, device: torch.device) -> FinishedBatch:
+        """Return `width` empty places for each sentence."""
+        scores = torch.full((sentences, width), -torch.inf, device=device)
+        lengths = torch.zeros_like(scores, dtype=torch.long)
+        return cls(scores, scores, lengths, lengths.bool(), lengths[:, :, None][..., :0])
+
+    def select(self, rows: Tensor) -> FinishedBatch:
+        """Return the hypotheses of some sentences."""
+        return FinishedBatch(*(part.index_select(0, rows) for part in self))
+
+    def with_others(self, others: FinishedBatch) -> FinishedBatch:
+        """Return the best K of these and of others, whose ids are longer; best first."""
+        longer = others.ids.shape[2] - self.ids.shape[2]
+        padded = self._replace(ids=torch.nn.functional.pad(self.ids, (0, longer)))
+        both = FinishedBatch(*(torch.cat(pair, 1) for pair in zip(padded, others, strict=True)))
+        order = both.scores.sort(dim=1, descending=True, stable=True).indices
+        order = order[:, : self.scores.shape[1]]
+        ids = both.ids.gather(1, order[:, :, None].expand(-1, -1, both.ids.shape[2]))
+        scores, log_probs, lengths, truncated = (part.gather(1, order) for part in both[:4])
+        return FinishedBatch(scores, log_probs, lengths, truncated, ids)
+
+
+@dataclass
+class Outputs:
+    """Outputs of sentences; they stay on the device until `lists`."""
+
+    config: SearchConfig
+    parts: list[tuple[list[int], FinishedBatch]] = field(default_factory=list)
+
+    def add(self, sentences: list[int], finished: FinishedBatch) -> None:
+        """Add the hypotheses of some sentences, given their numbers."""
+        self.parts.append((sentences, finished))
+
+    def in_order(self) -> list[list[Finished]]:
+        """Return the best hypotheses of all sentences, which are numbered from 0."""
+        found = dict(self.lists())
+        return [found[number] for number in range(len(found))]
+
+    def lists(self) -> list[tuple[int, list[Finished]]]:
+        """Return the number and the best `config.nbest` hypotheses of each sentence, best first."""
+        found = []
+        for sentences, finished in self.parts:
+            for sentence, *parts in zip(
+                sentences, *(part.tolist() for part in finished[1:]), strict=True
+            ):
+                found.append((sentence, self._best(*parts)))
+        return found
+
+    def _best(
+        self,
+        log_probs: list[float],
+        lengths: list[int],
+        truncated: list[bool],
+        ids: list[list[int]],
+    ) -> list[Finished]:
+        alpha, found = self.config.length_penalty, []
+        for log_prob, length, cut, tokens in zip(log_probs, lengths, truncated, ids, strict=True):
+            if length:
+                score = log_prob / length_penalty(length, alpha)
+                found.append(Finished(tuple(tokens[1:length]), log_prob, score, cut))
+        found.sort(key=lambda one: -one.score)
+        return found[: self.config.nbest]

@@ -1,0 +1,1 @@
+"""Layers shared by encoders and decoders: embeddings, positions, feed-forward blocks, cells."""

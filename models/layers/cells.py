@@ -1,0 +1,103 @@
+"""Recurrent cells whose input part is computed in advance, for all steps of a sentence at once.
+
+GRU:   r, z = sigmoid(x_rz + U_rz h);  n = tanh(x_n + r * (U_n h + b_n));  h' = (1 - z) n + z h
+       Cho et al. 2014, with the reset gate after the matrix as in cuDNN
+LSTM:  i, f, o = sigmoid(..);  g = tanh(..);  c' = f c + i g;  h' = o tanh(c')
+       Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.config.tables import ModelConfig
+from models.layers.blocks import tanh
+from models.numerics.deferred import DeferredLinear
+from models.numerics.dropout import Dropout
+from models.numerics.linear import Linear
+
+
+class GruCell(nn.Module):
+    """One step of a GRU."""
+
+    gates = 3
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.recurrent = DeferredLinear(hidden, 3 * hidden)
+
+    def forward(self, x: Tensor, state: Tensor) -> Tensor:
+        """Return the next state (R, 1, H) from the input's part of the gates (R, 3H)."""
+        hidden = state[:, 0]
+        x, recurrent = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
+        return next_gru_state(x, recurrent, hidden)[:, None]
+
+
+def next_gru_state(x: Tensor, recurrent: Tensor, hidden: Tensor) -> Tensor:
+    """Return h' (R, H) from h (R, H) and the gates' parts (R, 3H) of the input and of h."""
+    size = hidden.shape[1]
+    (x_rz, x_n), (rz, n) = (part.split([2 * size, size], 1) for part in (x, recurrent))
+    reset, update = (x_rz + rz).sigmoid().chunk(2, 1)
+    return torch.lerp(tanh(torch.addcmul(x_n, reset, n)), hidden, update)
+
+
+class LstmCell(nn.Module):
+    """One step of an LSTM; the state holds hidden and memory cell."""
+
+    gates = 4
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.recurrent = DeferredLinear(hidden, 4 * hidden)
+
+    def forward(self, x: Tensor, state: Tensor) -> Tensor:
+        """Return the next state (R, 2, H) from the input's part of the gates (R, 4H)."""
+        hidden, cell = state.unbind(1)
+        size = hidden.shape[1]
+        gates = x.float() + self.recurrent(hidden).float()  # the state stays fp32 under bf16
+        keep, write, show = gates[:, : 3 * size].sigmoid().chunk(3, 1)
+        cell = keep * cell + write * tanh(gates[:, 3 * size :])
+        return torch.stack([show * tanh(cell), cell], 1)
+
+
+CELLS: dict[str, type[GruCell] | type[LstmCell]] = {"gru": GruCell, "lstm": LstmCell}
+
+
+class Recurrence(nn.Module):
+    """A stack of cells. Its state is (R, L, N, H): N is 1 for a GRU, 2 for an LSTM."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        layers, cell = config.decoder_layers, CELLS[config.cell]
+        self.cells = nn.ModuleList(cell(config.hidden) for _ in range(layers))
+        self.gate_size = cell.gates * config.hidden
+        self.inputs = nn.ModuleList(
+            DeferredLinear(config.hidden, self.gate_size) for _ in range(layers - 1)
+        )
+        self.dropout = Dropout(config.dropout)
+        self.state_shape = (layers, 2 if cell is LstmCell else 1, config.hidden)
+
+    def forward(self, x: Tensor, state: Tensor) -> Tensor:
+        """Return the next state from the first layer's input gates (R, G)."""
+        states: list[Tensor] = []
+        for index, cell in enumerate(self.cells):
+            if index:
+                x = self.inputs[index - 1](self.dropout(states[-1][:, 0]))
+            states.append(cell(x, state[:, index]))
+        return torch.stack(states, 1)
+
+
+class Bridge(nn.Module):
+    """The decoder's first state from the encoder's final one: s_0 = tanh(W h). Bahdanau, A.2.2."""
+
+    def __init__(self, final_size: int, state_shape: tuple[int, int, int]) -> None:
+        super().__init__()
+        layers, parts, hidden = state_shape
+        self.shape = state_shape
+        self.map = Linear(final_size, layers * parts * hidden)
+
+    def forward(self, final: Tensor) -> Tensor:
+        """Return the state (B, L, N, H) from final (B, F)."""
+        state: Tensor = self.map(final).float().tanh().view(-1, *self.shape)
+        return state

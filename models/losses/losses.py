@@ -1,0 +1,320 @@
+"""Training losses: cross-entropy from features, and loss terms on the attention.
+
+The logits (N, Y) of a batch are the largest tensor in training a small model. Here they are
+computed in slices of a few hundred rows, with loss and gradients of a slice while it is in cache.
+Memory therefore holds one slice, and each logit is read once instead of four times.
+
+    loss = -(1 - eps) log p(y) - eps/Y sum_k log p(k)      Szegedy et al. 2016, section 7
+
+Hard attention learns by REINFORCE, and a coverage penalty applies to any attention; the equations
+are in the docstrings of the functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.hard import Hard
+from models.base.errors import ConfigurationError
+from models.base.settings import check_limits
+from models.base.types import Batch
+from models.config.tables import AttentionLossConfig
+from models.decoders.copying import mixture_loss
+from models.decoders.pooling import PoolingDecoder
+from models.families.encoder_decoder import EncoderDecoder, Output, TeacherForcingOutput
+from models.numerics.products import TORCH, products
+from models.text.tokenizer import END
+
+SMALLEST = 1e-9  # lower bound of a weight before the logarithm
+SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
+
+
+class LossSum(nn.Module):
+    """Summed loss of a batch, and its negative log-likelihood without label smoothing."""
+
+    def __init__(self, smoothing: float) -> None:
+        super().__init__()
+        self.smoothing = smoothing
+
+    def forward(
+        self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return smoothed loss and negative log-likelihood, both summed over N tokens, in nats.
+
+        features (N, D), target (N,), output weight (Y, D), bias (Y,) or None.
+        """
+        loss, nll = self.by_token(features, target, weight, bias)
+        return loss, nll.sum()
+
+    def of_batch(self, forced: TeacherForcingOutput, batch: Batch, output: Output) -> BatchLoss:
+        """Return the loss of a batch after teacher forcing."""
+        real = batch.target_mask
+        features, target = forced.features[real], batch.target_out[real]  # (N, D), (N,)
+        copying = forced.copying
+        if copying is None:
+            found = self.by_token(features, target, output.weight, output.bias)
+        else:
+            copied = copying.of(batch.target_out)[real], copying.gate[real]
+            last = output.weight, output.bias
+            found = mixture_loss(features, target, copied, last, self.smoothing)
+        return BatchLoss(features, *found)
+
+    def by_token(
+        self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the summed smoothed loss, and the negative log-likelihood of each token (N,)."""
+        if torch.is_autocast_enabled(features.device.type):
+            features = features.to(torch.get_autocast_dtype(features.device.type))
+        zero = weight.new_zeros(weight.shape[0]) if bias is None else bias
+        if not torch.is_grad_enabled():  # an autograd function cannot detect this itself
+            features, weight, zero = features.detach(), weight.detach(), zero.detach()
+        loss, nll = SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)  # type: ignore[no-untyped-call]
+        return loss, nll
+
+
+class BatchLoss(NamedTuple):
+    """Loss of a batch of N target tokens."""
+
+    features: Tensor  # (N, D) that the logits are computed from
+    loss: Tensor  # smoothed, summed
+    nll: Tensor  # (N,) negative log-likelihood of each token, without smoothing
+
+
+class SlicedCrossEntropy(torch.autograd.Function):
+    """Fused linear layer, log-softmax and smoothed cross-entropy, slice by slice."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        """Return the summed loss and each token's; compute the gradients from the same logits."""
+        wanted = any(ctx.needs_input_grad)
+        matrix = weight.to(features.dtype)
+        grads = Gradients.like(features, weight) if wanted else None
+        loss = features.new_zeros((), dtype=torch.float32)
+        nll = loss.new_empty(features.shape[0])
+        rows = max(1, SLICE_ELEMENTS // weight.shape[0])
+        for start in range(0, features.shape[0], rows):
+            part, labels = features[start : start + rows], target[start : start + rows]
+            logits = products().linear(part, matrix).float().add_(bias)  # (n, Y)
+            picked = logits.gather(1, labels[:, None]).squeeze(1)
+            mean, peak = logits.mean(1), logits.amax(1)
+            probabilities = logits.softmax(1)
+            log_total = peak - probabilities.amax(1).log()  # largest probability: exp(peak) / total
+            nll[start : start + rows] = log_total - picked
+            loss += (log_total - (1 - smoothing) * picked - smoothing * mean).sum()
+            if grads is not None:
+                probabilities.sub_(smoothing / weight.shape[0])
+                places = torch.arange(len(labels), device=labels.device)
+                probabilities[places, labels] -= 1 - smoothing
+                grads.add(start, part, probabilities, matrix)
+        ctx.grads = grads
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, Tensor, Tensor, None]:
+        """Return the stored gradients, scaled by that of the loss."""
+        features, weight, bias = ctx.grads.features, ctx.grads.weight, ctx.grads.bias
+        return features * grads[0], None, weight * grads[0], bias * grads[0], None
+
+
+class Gradients:
+    """Gradients of one call, accumulated slice by slice."""
+
+    def __init__(self, features: Tensor, weight: Tensor, bias: Tensor) -> None:
+        self.features, self.weight, self.bias = features, weight, bias
+
+    @classmethod
+    def like(cls, features: Tensor, weight: Tensor) -> Gradients:
+        """Allocate the gradients of features (N, D) and weight (Y, D)."""
+        return cls(
+            torch.empty_like(features),
+            torch.zeros_like(weight, dtype=torch.float32),
+            weight.new_zeros(weight.shape[0], dtype=torch.float32),
+        )
+
+    def add(self, start: int, part: Tensor, grad_logits: Tensor, matrix: Tensor) -> None:
+        """Add the gradient (n, Y) of one slice's logits."""
+        self.bias += grad_logits.sum(0)
+        grad, used = grad_logits.to(part.dtype), products()
+        self.features[start : start + len(part)] = used.input_gradient(grad, matrix)
+        if part.dtype == torch.float32 and used is TORCH:
+            self.weight.addmm_(grad.mT, part)
+        else:
+            self.weight += used.weight_gradient(grad, part)
+
+
+class AttentionLoss:
+    """Loss terms on the attention of a batch: coverage penalty, guided head and REINFORCE."""
+
+    def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
+        self.config = config
+        self.wants_weights = config.coverage != "none" or config.peaked > 0
+        self.model = model
+        check_limits(config, where="train.attention")
+        if config.redundancy and not (
+            isinstance(model.decoder, PoolingDecoder) and model.decoder.attends
+        ):
+            raise ConfigurationError(
+                f"train.attention.redundancy={config.redundancy} for family {model.config.family}",
+                "a classifier whose pooling has attention",
+                "set train.attention.redundancy=0",
+            )
+        if self.wants_weights and not model.decoder.attends:
+            raise ConfigurationError(
+                f"train.attention.coverage={config.coverage}, peaked={config.peaked:g} for a model "
+                "without attention",
+                "a family with attention",
+                "set train.attention.coverage=none and train.attention.peaked=0",
+            )
+        if self.wants_weights and any(isinstance(part, Hard) for part in model.modules()):
+            raise ConfigurationError(
+                f"train.attention.coverage={config.coverage}, peaked={config.peaked:g} with read "
+                "'hard'",
+                "read 'soft', whose weights have a gradient",
+                "set train.attention.coverage=none and train.attention.peaked=0",
+            )
+
+    def want_heads(self, batch: Batch) -> tuple[int, ...]:
+        """Return the layer whose heads have a loss term, counted from 0, in a tuple; or ()."""
+        if self.config.redundancy:
+            return (0,)
+        if batch.links is None or not self.config.guide:
+            return ()
+        return guided_head(self.config, self.model)[:1]
+
+    def __call__(
+        self, forced: TeacherForcingOutput, batch: Batch, nll: Tensor, baseline: float | None
+    ) -> tuple[Tensor | float, float | None]:
+        """Return the loss terms, summed over a batch, and the next baseline.
+
+        nll (N,) of the batch's real target tokens; baseline: the mean log-likelihood of a token
+        in earlier batches, None in the first.
+        """
+        terms: Tensor | float = 0.0
+        if self.wants_weights and forced.weights is not None:
+            terms = self.on_weights(forced.weights, batch)
+        if forced.heads is not None and batch.links is not None:
+            _, head = guided_head(self.config, self.model)
+            weights, links = forced.heads[:, 0, head], guide_targets(batch, self.config)
+            if self.config.guide_shift:  # step t + 1 reads token t
+                weights, links = weights[:, 1:], links[:, :-1]
+            terms = terms + self.config.guide * guide_loss(weights, links)
+        if forced.heads is not None and self.config.redundancy:
+            terms = terms + self.config.redundancy * redundancy(forced.heads[:, 0, :, 0])
+        if forced.log_prob is None or forced.entropy is None:
+            return terms, baseline
+        mean = -float(nll.mean())
+        known = mean if baseline is None else baseline
+        rewards = torch.zeros_like(forced.log_prob)
+        rewards[batch.target_mask] = -nll.to(rewards.dtype)
+        gain = reinforce(forced.log_prob, rewards, batch.target_mask, baseline=known)
+        spread = (forced.entropy * batch.target_mask).sum()
+        terms = terms - self.config.reinforce * gain - self.config.entropy * spread
+        return terms, self.next_baseline(mean, known)
+
+    def on_weights(self, weights: Tensor, batch: Batch) -> Tensor | float:
+        """Return the penalties on weights (B, T, S), summed over a batch."""
+        terms: Tensor | float = 0.0
+        if self.config.coverage != "none":
+            masks = batch.slots, batch.target_mask
+            penalty = coverage_penalty(weights, *masks, kind=self.config.coverage)
+            terms = self.config.coverage_weight * penalty
+        if self.config.peaked:
+            terms = terms + self.config.peaked * (entropy(weights) * batch.target_mask).sum()
+        return terms
+
+    def next_baseline(self, mean: float, baseline: float | None) -> float:
+        """Return the baseline after a batch whose mean log-likelihood of a token is given."""
+        known, decay = mean if baseline is None else baseline, self.config.baseline_decay
+        return decay * known + (1 - decay) * mean
+
+
+def guided_head(config: AttentionLossConfig, model: EncoderDecoder) -> tuple[int, int]:
+    """Return layer and head of the guided head, counted from 0; raise a ModelError if invalid."""
+    attention = model.config.attention
+    if not model.decoder.attends or attention.read == "hard" or attention.normalise != "softmax":
+        raise ConfigurationError(
+            f"train.attention.guide={config.guide} for a model without soft weights above 0",
+            "attention with normalise softmax and read soft",
+            "set train.attention.guide=0",
+        )
+    layers, heads = model.decoder.attention_shape
+    layer = config.guide_layer - 1 if config.guide_layer else model.decoder.shown_layer
+    for name, number, most in (("layer", layer, layers), ("head", config.guide_head - 1, heads)):
+        if not 0 <= number < most:
+            raise ConfigurationError(
+                f"train.attention.guide_{name}={number + 1} of a model with {most}", f"1 to {most}"
+            )
+    return layer, config.guide_head - 1
+
+
+def guide_targets(batch: Batch, config: AttentionLossConfig) -> Tensor:
+    """Return the target weights (B, T, S) of a guided head.
+
+    With `guide_null`, a token without links has the end mark of the source as its target, unless
+    the pair has no links at all.
+    """
+    assert batch.links is not None
+    if not config.guide_null:
+        return batch.links
+    free = batch.target_mask & (batch.target_out != END) & (batch.links.sum(-1) == 0)  # (B, T)
+    free &= batch.links.flatten(1).any(1)[:, None]
+    last = batch.source_mask.sum(1) - 1  # (B,) the end mark
+    null = nn.functional.one_hot(last, batch.links.shape[2])  # (B, S)
+    return batch.links + free[..., None] * null[:, None]
+
+
+def guide_loss(weights: Tensor, links: Tensor) -> Tensor:
+    """Return the summed cross-entropy of weights (B, T, S) under link targets G (B, T, S).
+
+    -sum_t sum_s G_ts log a_ts                          Garg et al. 2019, section 3.3
+    """
+    return -(links * weights.float().clamp_min(SMALLEST).log()).sum()
+
+
+def redundancy(weights: Tensor) -> Tensor:
+    """Return the penalty on similar heads of weights A (B, H, S), summed over a batch.
+
+    |A A^T - I|^2, the squared Frobenius norm                 Lin et al. 2017, eq. 8
+    """
+    products = weights.float() @ weights.float().mT  # (B, H, H)
+    return (products - torch.eye(products.shape[1], device=products.device)).square().sum()
+
+
+def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: float) -> Tensor:
+    """Return a scalar whose gradient estimates that of the expected likelihood.
+
+    sum_t (sum_{u>=t} (log p(y_u) - b)) log p(s_t)         Xu et al. 2015, section 4.1
+
+    log_prob (B, T) of the sampled slots; rewards (B, T), the target's log-likelihoods; mask (B, T)
+    of the real steps. The reward of a sample is the sum from its own step on: earlier steps do not
+    depend on the sample, so their likelihoods would only add noise.
+    """
+    above = ((rewards - baseline) * mask).detach()
+    to_go = above.flip(1).cumsum(1).flip(1)  # (B, T)
+    return (to_go * log_prob * mask).sum()
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Return the entropy (..., ) in nats of weights (..., S) that sum to 1."""
+    weights = weights.float()
+    return -(weights * weights.clamp_min(SMALLEST).log()).sum(-1)
+
+
+def coverage_penalty(
+    weights: Tensor, source_mask: Tensor, target_mask: Tensor, *, kind: str
+) -> Tensor:
+    """Return the coverage penalty of weights (B, T, S), summed over a batch.
+
+    see:                sum_t sum_i min(weights_ti, sum_{u<t} weights_ui)    See et al. 2017, eq. 12
+    doubly_stochastic:  sum_i (1 - sum_t weights_ti)^2                       Xu et al. 2015, eq. 14
+    """
+    real = weights * target_mask.unsqueeze(-1)
+    if kind == "see":
+        return torch.minimum(real, real.cumsum(1) - real).sum()
+    return ((1 - real.sum(1)) * source_mask).square().sum()

@@ -1,0 +1,1 @@
+"""The files of a bundle: settings, weights, digests, archives. Builds no model."""

@@ -1,0 +1,136 @@
+"""The config.json of a bundle. Imports no torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+from models.base.errors import DamagedError, ModelError, NotFoundError
+from models.base.files import write_text
+from models.base.settings import to_dict
+from models.config.tables import AlignConfig, ModelConfig
+from models.sources import source_of
+from models.storage.digests import read_digests, write_files
+
+Precision = Literal["fp32", "fp16", "int8"]  # of the stored weights
+
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+FORMAT = 1
+NAME = "config.json"
+RUN_CONFIG = "config.toml"  # settings of a run, in its folder from the start
+WEIGHTS = "model.safetensors"
+CARD = "card.md"
+STATISTICAL = "statistical.safetensors"  # of a bundle made by `attn align train`
+SHORTLIST = "shortlist.safetensors"  # made by `attn models shortlist`
+MOST_BYTES = 1 << 20  # of a config.json
+SECTIONS = ("model", "tokenizer", "search", "vocabulary")
+OPTIONAL = ("alignment", "about", "shared")
+MADE_BY = "a folder made by `attn train`"
+
+
+class Shared(NamedTuple):
+    """Weights that a bundle takes from another bundle in the same folder."""
+
+    bundle: str  # its name
+    prefix: str  # of the names of these weights
+
+    @property
+    def file(self) -> str:
+        """The path of the other bundle's weights from this bundle."""
+        return f"../{self.bundle}/{WEIGHTS}"
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return the content of a bundle's config.json.
+
+    Raises ModelError if there is none, or if it is damaged or of another format.
+    """
+    if not folder.exists():
+        raise NotFoundError(f"no model at {folder}", MADE_BY, "train one first, or check the path")
+    if not folder.is_dir():
+        raise NotFoundError(f"{folder} is a file", MADE_BY)
+    try:
+        settings: dict[str, Any] = json.loads(_text(folder / NAME))
+        if settings["format"] != FORMAT:
+            raise DamagedError(
+                f"{folder} has bundle format {settings['format']}",
+                f"format {FORMAT}",
+                "use the version of attn that wrote it",
+            )
+        _check_sections(settings)
+    except FileNotFoundError:
+        raise _missing(folder) from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedError(f"{folder}/{NAME} is damaged ({error})", MADE_BY) from None
+    return settings
+
+
+def _missing(folder: Path) -> NotFoundError:
+    if (folder / RUN_CONFIG).exists():
+        return NotFoundError(
+            f"{folder} is a run that has no model yet",
+            "a run after its first evaluation",
+            f"train on with `attn train {folder}`; train.evaluate_every sets the interval",
+        )
+    return NotFoundError(f"{folder} has no {NAME}", MADE_BY)
+
+
+def write_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Replace a bundle's config.json, and its digest if the bundle has digests."""
+    if read_digests(folder):
+        write_files(folder, {NAME: to_text(settings).encode()})
+    else:
+        write_text(folder / NAME, to_text(settings))
+
+
+def to_text(settings: dict[str, Any]) -> str:
+    """Return the text of a config.json."""
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_alignment(folder: Path, config: AlignConfig) -> None:
+    """Store alignment settings in a bundle."""
+    write_settings(folder, {**read_settings(folder), "alignment": to_dict(config)})
+
+
+def shared_of(folder: Path, settings: dict[str, Any]) -> Shared | None:
+    """Return which weights a bundle shares, or None. Another bundle is a name, never a path."""
+    table = settings.get("shared")
+    if table is None:
+        return None
+    bundle, prefix = table.get("bundle"), table.get("prefix")
+    is_name = isinstance(bundle, str) and bundle not in ("", ".", "..")
+    if not is_name or set(bundle) & set("/\\\0") or not isinstance(prefix, str):
+        raise DamagedError(
+            f"{folder}/{NAME} shares weights with {bundle!r}",
+            "the name of a model in the same folder",
+        )
+    return Shared(bundle, prefix)
+
+
+def task_of(folder: Path) -> str:
+    """Return the task of a model: translate, caption or classify; "" if it is damaged."""
+    try:
+        return source_of(family_of(read_settings(folder))).task
+    except ModelError:
+        return ""
+
+
+def family_of(settings: dict[str, Any]) -> str:
+    """Return the family that a bundle's settings name."""
+    return str(settings["model"].get("family", ModelConfig.family))
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes")
+    return content.decode("utf-8")
+
+
+def _check_sections(settings: dict[str, Any]) -> None:
+    for section in (*SECTIONS, *(name for name in OPTIONAL if name in settings)):
+        if not isinstance(settings.get(section), dict):
+            raise ValueError(f"no settings of the {section}")

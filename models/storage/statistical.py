@@ -1,0 +1,119 @@
+"""Tables of the statistical aligner of a bundle, and their safetensors file.
+
+Words are stored as UTF-8 lines. `models.alignment.statistical` computes with the tables.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.base.errors import DamagedError
+from models.base.files import write_bytes
+from models.storage.digests import check_digests
+from models.storage.settings import STATISTICAL
+
+MAX_WORDS = 200  # per side of a sentence pair
+SIDES = ("source", "target")
+WAYS = ("forward", "reverse")
+
+
+class HmmTables(NamedTuple):
+    """Trained hidden Markov model of one direction."""
+
+    lexicon: Tensor  # (K,) p(target word | source word) of each pair of words
+    null: Tensor  # (target words,) p(target word) without a source word
+    jumps: Tensor  # (2 MAX_WORDS + 1,) preference for each width
+
+
+class StatisticalTables(NamedTuple):
+    """Lexicon and jumps of both directions, with the words that they are about."""
+
+    source: tuple[str, ...]  # words, normalised
+    target: tuple[str, ...]
+    pairs: Tensor  # (2, K) numbers of a source and a target word, sorted
+    forward: HmmTables  # target words given source words
+    reverse: HmmTables
+
+
+def statistical_bytes(tables: StatisticalTables) -> bytes:
+    """Return the content of the file."""
+    from safetensors.torch import save
+
+    tensors = {side: as_tensor(getattr(tables, side)) for side in SIDES}
+    for way in WAYS:
+        parts = getattr(tables, way)._asdict()
+        tensors |= {f"{way}.{name}": part for name, part in parts.items()}
+    tensors["pairs"] = tables.pairs.int()
+    return save({name: tensor.contiguous() for name, tensor in tensors.items()})
+
+
+def write_statistical(tables: StatisticalTables, folder: Path) -> None:
+    """Write the file into an existing folder."""
+    write_bytes(folder / STATISTICAL, statistical_bytes(tables))
+
+
+def read_statistical(folder: Path) -> StatisticalTables | None:
+    """Return the statistical aligner of a bundle; None if it has none.
+
+    Raises DamagedError if the file cannot be read or if its parts do not fit each other.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    path = folder / STATISTICAL
+    if not path.exists():
+        return None
+    check_digests(folder, [STATISTICAL])
+    try:
+        tables = from_tensors(load(path.read_bytes()))
+        check(tables)
+    except (OSError, SafetensorError, ValueError, KeyError, RuntimeError) as error:
+        raise DamagedError(
+            f"{path} is damaged ({error})", "a file written by `attn align train`"
+        ) from None
+    return tables
+
+
+def from_tensors(tensors: dict[str, Tensor]) -> StatisticalTables:
+    """Return the aligner of stored tensors."""
+    source, target = (as_words(tensors[side]) for side in SIDES)
+    forward, reverse = (
+        HmmTables(*(tensors[f"{way}.{name}"] for name in HmmTables._fields)) for way in WAYS
+    )
+    return StatisticalTables(source, target, tensors["pairs"].long(), forward, reverse)
+
+
+def check(tables: StatisticalTables) -> None:
+    """Raise ValueError if parts do not fit each other, or if a number is not a probability."""
+    sizes = len(tables.source), len(tables.target)
+    pairs = tables.pairs
+    if pairs.dim() != 2 or len(pairs) != 2:
+        raise ValueError("pairs of words")
+    for row, size in zip(pairs, sizes, strict=True):
+        if row.numel() and not (int(row.min()) >= 0 and int(row.max()) < size):
+            raise ValueError("a word that is not listed")
+    keys = pairs[0] * sizes[1] + pairs[1]
+    if not bool((keys[1:] > keys[:-1]).all()):
+        raise ValueError("pairs of words in another order")
+    for direction, words in ((tables.forward, sizes[1]), (tables.reverse, sizes[0])):
+        wanted = {"lexicon": len(keys), "null": words, "jumps": 2 * MAX_WORDS + 1}
+        for name, part in direction._asdict().items():
+            fits = part.shape == (wanted[name],) and part.is_floating_point()
+            if not (fits and bool(((part >= 0) & (part < torch.inf)).all())):
+                raise ValueError(name)
+        if not bool((direction.jumps > 0).all()):
+            raise ValueError("jumps of probability 0")
+
+
+def as_tensor(words: tuple[str, ...]) -> Tensor:
+    """Return words as bytes (M,), one a line."""
+    return torch.tensor(list("".join(f"{word}\n" for word in words).encode()), dtype=torch.uint8)
+
+
+def as_words(content: Tensor) -> tuple[str, ...]:
+    """Return the words of bytes (M,)."""
+    return tuple(bytes(content.to(torch.uint8).flatten().tolist()).decode("utf-8").split("\n")[:-1])

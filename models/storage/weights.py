@@ -1,0 +1,187 @@
+"""Weights of a bundle: from safetensors into a model, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from models.base.errors import ConfigurationError, DamagedError
+from models.storage.digests import check_digests
+from models.storage.precision import restored
+from models.storage.settings import WEIGHTS, Shared, read_settings, shared_of
+
+ALLOCATING = (torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand, torch.full)
+SPARE = 1_000_000  # numbers that a model may need beyond twice its weights
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """Return the weights by name, each shared matrix once, and the persistent buffers."""
+    return {name: tensor.detach().contiguous() for name, tensor in stored_tensors(model).items()}
+
+
+def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Return the tensors that a bundle stores: parameters, and persistent buffers."""
+    kept = model.state_dict().keys()
+    buffers = {name: tensor for name, tensor in model.named_buffers() if name in kept}
+    return {**dict(model.named_parameters()), **buffers}
+
+
+class Unfilled(TorchFunctionMode):
+    """Context in which models are built without initial weights, because stored ones follow.
+
+    most: maximum of numbers that the model may allocate, so that damaged settings cannot exhaust
+    the memory. where: file of these settings, for the error.
+    """
+
+    def __init__(self, most: float = math.inf, where: Path | str = "") -> None:
+        super().__init__()
+        self.left, self.where = most, where
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call a function of torch; return uninitialised memory instead of random numbers."""
+        kwargs = kwargs or {}
+        if function in ALLOCATING and str(kwargs.get("device")) != "meta":
+            self._count(args)
+        if function is torch.randn:
+            return torch.empty(*args)
+        if function in (Tensor.uniform_, Tensor.normal_):
+            return args[0]
+        return function(*args, **kwargs)
+
+    def _count(self, args: Any) -> None:
+        sizes = args[0] if args and isinstance(args[0], (tuple, list)) else args
+        self.left -= math.prod(size for size in sizes if isinstance(size, int))
+        if self.left < 0:
+            raise DamagedError(
+                f"{self.where} describes a larger model than its weights",
+                "the weights and the configuration of one model",
+            )
+
+
+def room_for(tensors: dict[str, Tensor]) -> int:
+    """Return the maximum of numbers that a model of these weights may allocate when built."""
+    return 2 * sum(tensor.numel() for tensor in tensors.values()) + SPARE
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Copy the weights in a safetensors file into a model; a ModelError if they do not fit."""
+    fill(model, read_tensors(path), path)
+
+
+def fill(model: nn.Module, stored: dict[str, Tensor], path: Path) -> None:
+    """Copy weights into a model. path: their file, for the error.
+
+    Raises DamagedError if a name is missing or unknown, or if a shape differs.
+    """
+    wanted = stored_tensors(model)
+    if odd := misfits(stored, wanted):
+        raise DamagedError(
+            f"{path} does not fit its config.json (first at {odd[0]})",
+            "the weights and the configuration of one model",
+        )
+    _copy(wanted, stored)
+
+
+def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
+    """Copy weights into a model from a bundle with other settings but weights of the same shapes.
+
+    others: True if the bundle may contain weights that the model does not have.
+    """
+    stored, wanted = bundle_weights(folder), stored_tensors(model)
+    if others:
+        stored = {name: tensor for name, tensor in stored.items() if name in wanted}
+    if odd := misfits(stored, wanted):
+        raise ConfigurationError(
+            f"the model in {folder} has weights that do not fit these settings (first {odd[0]})",
+            "settings with the same shape for every weight",
+            "leave out settings that change sizes or parts of the model",
+        )
+    _copy(wanted, stored)
+
+
+def bundle_weights(folder: Path, settings: dict[str, Any] | None = None) -> dict[str, Tensor]:
+    """Return all weights of a bundle, including those that another bundle stores for it.
+
+    settings: its config.json, if known. Raises DamagedError if a file is missing or damaged, or
+    differs from its digest.
+    """
+    shared = shared_of(folder, settings or read_settings(folder))
+    weights = read_tensors(folder / WEIGHTS)
+    if shared:
+        weights |= _read_shared(folder, shared)
+    check_digests(folder, [WEIGHTS, *([shared.file] if shared else [])])
+    return weights
+
+
+def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -> dict[str, Tensor]:
+    """Return the weights in a safetensors file, restored to fp32 and checked to be finite.
+
+    wants: True for the names to read. The library compares the declared sizes with the length of
+    the file before it reads a tensor. Raises DamagedError if the file cannot be read.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = filter(wants, file.keys())
+            weights = restored({name: file.get_tensor(name) for name in names})
+    except (OSError, SafetensorError, ValueError) as error:
+        raise DamagedError(
+            f"{path} is missing or damaged ({error})", "weights written by `attn train`"
+        ) from None
+    check_finite(weights, path)
+    return weights
+
+
+def check_finite(weights: dict[str, Tensor], path: Path) -> None:
+    """Raise DamagedError if a weight is infinite or not a number."""
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and tensor.numel():
+            least, most = tensor.aminmax()  # both are NaN if any number is
+            if not (least.isfinite() and most.isfinite()):
+                raise DamagedError(
+                    f"{path} has weights that are infinite or not numbers (first at {name})",
+                    "finite weights",
+                    "train again with a lower learning rate, or get the model again",
+                )
+
+
+def misfits(stored: dict[str, Tensor], wanted: dict[str, Tensor]) -> list[str]:
+    """Return the names that only one side has; if there are none, the names of other shapes."""
+    return sorted(stored.keys() ^ wanted.keys()) or sorted(
+        name for name, tensor in stored.items() if tensor.shape != wanted[name].shape
+    )
+
+
+def without_shared(tensors: dict[str, Tensor], folder: Path, shared: Shared) -> dict[str, Tensor]:
+    """Return the tensors to store, without those that another bundle in the same folder stores.
+
+    Raises ConfigurationError if that bundle has other weights with these names.
+    """
+    ours = restored({k: v for k, v in tensors.items() if k.startswith(shared.prefix)})
+    theirs = _read_shared(folder, shared)
+    if odd := misfits(ours, theirs) or [n for n in ours if not torch.equal(ours[n], theirs[n])]:
+        raise ConfigurationError(
+            f"weights differ from those of {shared.bundle} ({len(odd)}, first {odd[0]})",
+            "equal weights, because they are shared",
+            "train from that model with its image network frozen, or do not share",
+        )
+    return {k: v for k, v in tensors.items() if not k.startswith(shared.prefix)}
+
+
+def _read_shared(folder: Path, shared: Shared) -> dict[str, Tensor]:
+    return read_tensors(folder / shared.file, lambda name: name.startswith(shared.prefix))
+
+
+def _copy(wanted: dict[str, Tensor], stored: dict[str, Tensor]) -> None:
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            tensor.copy_(stored[name])

@@ -1,0 +1,1 @@
+"""Text: vocabularies, normalisation, languages, labels, words of a sentence."""

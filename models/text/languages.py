@@ -1,0 +1,96 @@
+"""Target languages of a multilingual model.
+
+One model translates between several languages. The source begins with a token that names the
+target language, `<2de>` for German; nothing else in the model changes. The token is a SentencePiece
+control symbol, so no text can produce it. A bundle stores the languages in its config.json:
+
+    "tokenizer": {"languages": ["de", "en", "fr"], "directions": ["en-de", "de-en", "en-fr"]}
+
+`directions` are the directions of the training data. Any other direction is zero-shot.
+Source: Johnson et al. 2017, Google's Multilingual Neural Machine Translation System, section 3.
+"""
+
+from __future__ import annotations
+
+import re
+
+from models.base.errors import ConfigurationError, unknown_name
+from models.config.tables import TokenizerConfig
+
+BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019
+CODE = re.compile(r"[A-Za-z0-9_]+")  # of a language; no hyphen, because en-de is a direction
+
+
+def target_token(language: str) -> str:
+    """Return the control token of a target language."""
+    return f"<2{language}>"
+
+
+def control_tokens(config: TokenizerConfig) -> list[str]:
+    """Return the control symbols of a tokenizer: one per language, and that of back-translation."""
+    languages = [target_token(language) for language in config.languages]
+    return [*languages, BACK_TRANSLATED] if languages else []
+
+
+def parse_direction(text: str) -> tuple[str, str]:
+    """Return source and target language of `en-de`; raise a ValueError for another form."""
+    source, _, target = text.partition("-")
+    if not (CODE.fullmatch(source) and CODE.fullmatch(target)):
+        raise ValueError(text)
+    return source, target
+
+
+def default_target(config: TokenizerConfig) -> str:
+    """Return the only target language of the training data, or an empty string."""
+    targets = {direction.partition("-")[2] for direction in config.directions}
+    return targets.pop() if len(targets) == 1 else ""
+
+
+def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
+    """Return the target language to use for `to`; "" for a model without target languages.
+
+    Raises ModelError for a language that the model does not have, and for a missing one.
+    """
+    if not config.languages:
+        if to or source:
+            given = f"target language '{to}'" if to else f"source language '{source}'"
+            raise ConfigurationError(
+                f"{given} for a model of a single direction",
+                "no language: this model always translates in its one direction",
+                "leave out --to and --from",
+            )
+        return ""
+    if source and source not in config.languages:
+        raise unknown_name("source language", source, config.languages)
+    to = to or default_target(config)
+    if not to:
+        raise ConfigurationError(
+            "no target language for a model of several languages",
+            f"one of {', '.join(config.languages)}",
+            "choose it with --to",
+        )
+    if to not in config.languages:
+        raise unknown_name("target language", to, config.languages)
+    return to
+
+
+def is_zero_shot(config: TokenizerConfig, to: str, source: str = "") -> bool:
+    """Return True if no training data had this direction; without a source, any into `to`."""
+    if not config.directions or not to:
+        return False
+    if source:
+        return f"{source}-{to}" not in config.directions
+    return all(direction.partition("-")[2] != to for direction in config.directions)
+
+
+def pivot(config: TokenizerConfig, source: str, to: str) -> str:
+    """Return a language through which an untrained direction can be translated; "" for none.
+
+    It is the first language into which the training data translate `source`, and from which they
+    translate into `to`. A trained direction needs none.
+    """
+    if not source or not is_zero_shot(config, to, source):
+        return ""
+    both = ({f"{source}-{language}", f"{language}-{to}"} for language in config.languages)
+    found = zip(config.languages, both, strict=True)
+    return next((language for language, pair in found if pair <= {*config.directions}), "")

@@ -1,0 +1,204 @@
+"""SentencePiece tokenizer: text to token ids and back, without unknown tokens.
+
+The vocabulary is trained on the raw training text and has a token for every byte as a fallback
+(Kudo and Richardson 2018). Text is not normalised, so decoding returns exactly the encoded text.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from models.base.errors import ConfigurationError, DamagedError, InputError
+from models.config.tables import TOKEN_KINDS as KINDS
+from models.config.tables import TokenizerConfig
+from models.text.languages import control_tokens, target_token
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+SPACE = "\u2581"  # SentencePiece's space mark
+FIRST_OUTPUT = END  # lowest id that an output may contain
+NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START
+
+
+class Tokenizer:
+    """Vocabularies of the source and the target language, or one joint vocabulary."""
+
+    def __init__(self, source: bytes, target: bytes | None = None) -> None:
+        self._models = (source, target)
+        self.source = _processor(source)
+        self._unknown: dict[str, bool] = {}  # characters that were asked for
+        self.target = self.source if target is None else _processor(target)
+
+    @property
+    def joint(self) -> bool:
+        """True if both languages share one vocabulary."""
+        return self._models[1] is None
+
+    def encode(self, text: str, to: str = "") -> list[int]:
+        """Return the ids of a source text: target-language token if `to` is given, text, END."""
+        language = [self.language_id(to)] if to else []
+        return [*language, *self.source.encode(text), END]
+
+    def language_id(self, language: str) -> int:
+        """Return the id of a target-language token; raise a ModelError if there is none."""
+        return self.control_id(target_token(language))
+
+    def control_id(self, token: str) -> int:
+        """Return the id of a token such as <2de> or <bt>; raise a ModelError if there is none."""
+        number: int = self.source.piece_to_id(token)
+        if not self.source.is_control(number):
+            raise ConfigurationError(
+                f"the tokenizer has no token {token}",
+                "a tokenizer that was trained with it",
+                "train a new model; [tokenizer] languages in config.toml are those of its tokens",
+            )
+        return number
+
+    def is_unknown(self, character: str) -> bool:
+        """Return True if no token of the source vocabulary contains a character.
+
+        It is then spelled in bytes, which a model of this vocabulary has hardly ever read.
+        """
+        found = self._unknown.get(character)
+        if found is None:
+            ids = self.source.encode(character)
+            found = self._unknown[character] = any(map(self.source.is_byte, ids))
+        return found
+
+    def encode_target(self, text: str) -> list[int]:
+        """Return the ids of a target text, end mark included."""
+        return [*self.target.encode(text), END]
+
+    def encode_sources(self, texts: list[str], threads: int = 1) -> list[list[int]]:
+        """Return the ids of source texts, END included. threads: number of threads that encode."""
+        return _encoded(self.source, texts, threads)
+
+    def encode_targets(self, texts: list[str], threads: int = 1) -> list[list[int]]:
+        """Return the ids of target texts, END included. threads: number of threads that encode."""
+        return _encoded(self.target, texts, threads)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the target text of ids, without control tokens."""
+        return decode_text(self.target, ids)
+
+    def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Return target ids as SentencePiece pieces, with the space mark U+2581."""
+        return tuple(self.target.id_to_piece(i) for i in ids)
+
+    def files(self) -> dict[str, bytes]:
+        """Return file names and contents as stored in a bundle."""
+        source, target = self._models
+        if target is None:
+            return {"tokenizer.model": source}
+        return {"source.model": source, "target.model": target}
+
+    @classmethod
+    def read(cls, folder: Path) -> Tokenizer:
+        """Read the tokenizer of a bundle; raise DamagedError if it is missing or damaged."""
+        joint = folder / "tokenizer.model"
+        try:
+            if joint.exists():
+                return cls(joint.read_bytes())
+            return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
+        except (OSError, RuntimeError, UnicodeDecodeError) as error:
+            # the last: a message of SentencePiece may quote bytes of the damaged file
+            raise DamagedError(
+                f"{folder} has no readable tokenizer ({error})", "a bundle made by `attn train`"
+            ) from None
+
+
+def train(
+    source: Iterable[str], target: Iterable[str], size: int, config: TokenizerConfig
+) -> Tokenizer:
+    """Train a tokenizer of `size` tokens per vocabulary.
+
+    With `config.languages` it has a control symbol for each target language.
+    """
+    if config.joint:
+        check_joint(config)
+        return Tokenizer(_train(_chain(source, target), size, config.kind, config))
+    kinds = (config.kind, config.target_kind or config.kind)
+    models = [
+        _train(lines, size, kind, config)
+        for lines, kind in zip((source, target), kinds, strict=True)
+    ]
+    return Tokenizer(*models)
+
+
+def check_joint(config: TokenizerConfig) -> None:
+    """Raise ConfigurationError for a joint vocabulary of two kinds of tokens."""
+    if config.joint and config.target_kind not in ("", config.kind):
+        raise ConfigurationError(
+            f"tokenizer.target_kind = {config.target_kind} with one vocabulary for both languages",
+            "two vocabularies",
+            "-s tokenizer.joint=false",
+        )
+
+
+def decode_text(processor: Any, ids: Iterable[int]) -> str:
+    """Return the text of ids, without control tokens.
+
+    A word that a vocabulary of words does not contain is spelled in bytes, space mark included.
+    """
+    text: str = processor.decode([i for i in ids if i > END])
+    return text.removeprefix(SPACE).replace(SPACE, " ")
+
+
+def _encoded(processor: Any, texts: list[str], threads: int) -> list[list[int]]:
+    found: list[list[int]] = processor.encode(texts, add_eos=True, num_threads=threads)
+    return found
+
+
+def _chain(source: Iterable[str], target: Iterable[str]) -> Iterator[str]:
+    yield from source
+    yield from target
+
+
+def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) -> bytes:
+    import sentencepiece
+
+    if kind not in KINDS:
+        raise ConfigurationError(f"tokenizer kind '{kind}'", ", ".join(KINDS))
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            character_coverage=config.coverage,
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            max_sentence_length=2**20,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=START,
+            eos_id=END,
+            control_symbols=control_tokens(config),
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        if "sentences_.empty()" in str(error):
+            raise InputError("training text without words", "text on both sides") from None
+        reason = re.sub(
+            r"^.*\) \[.*?\] ", "", str(error).splitlines()[-1].strip()
+        )  # its place in C++
+        raise InputError(
+            f"SentencePiece could not train {size} tokens ({reason})",
+            "more text, or another size",
+            "set tokenizer.size, or 0 to have it chosen from the data",
+        ) from None
+    return model.getvalue()
+
+
+def _processor(model: bytes) -> Any:
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.load_from_serialized_proto(model)
+    return processor

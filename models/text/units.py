@@ -1,0 +1,141 @@
+"""Units of a text (words, tokens or characters), and the share of each token in each unit.
+
+A token covers a span of characters. A token that covers characters of several units belongs to each
+in proportion.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.base.errors import unknown_name
+from models.base.settings import limits_of
+from models.base.types import Span
+from models.config.tables import AlignConfig
+from models.text.tokenizer import SPACE
+
+KINDS = limits_of(AlignConfig, "units").choices
+JOINER = "\u200d"  # between the characters of one emoji
+
+
+class Units(NamedTuple):
+    """Units of a text that can be linked, and the share of each token in them."""
+
+    texts: tuple[str, ...]  # of N units
+    spans: tuple[Span, ...]  # of each unit, in characters
+    shares: (
+        Tensor  # (P, N) of P tokens; a row sums to 1, or to 0 for punctuation and control tokens
+    )
+
+
+def units(
+    processor: Any, ids: Sequence[int], text: str | None = None, *, kind: str = "word", marks: bool
+) -> Units:
+    """Return the units of a text, given the ids that SentencePiece encoded it as.
+
+    text: as the user wrote it; the default is the text of the ids, which is also used if the
+    lengths differ. kind: word, piece or char. marks: True if punctuation tokens count as part of
+    the word that they are attached to.
+    """
+    decoded, tokens = decoded_spans(processor, ids)
+    written = decoded if text is None or len(text) != len(decoded) else text
+    if kind == "piece":
+        real = [n for n, number in enumerate(ids) if not processor.is_control(number)]
+        texts = tuple(processor.id_to_piece(ids[n]) for n in real)
+        return Units(texts, tuple(tokens[n] for n in real), torch.eye(len(ids))[:, real])
+    spans = unit_spans(written, kind)
+    table = token_shares(tokens, spans)
+    if not marks and kind == "word":
+        table = without_marks(table, [written[max(0, a) : b] for a, b in tokens])
+    return Units(tuple(written[a:b] for a, b in spans), tuple(spans), table)
+
+
+def unit_spans(text: str, kind: str) -> list[Span]:
+    """Return the spans of the words, or of the characters, of a text."""
+    if kind == "word":
+        return [found.span() for found in re.finditer(r"\S+", text)]
+    if kind != "char":
+        raise unknown_name("units", kind, KINDS)
+    spans: list[Span] = []
+    for place, character in enumerate(text):
+        if spans and spans[-1][1] == place and _joins(text[place - 1], character):
+            spans[-1] = (spans[-1][0], place + 1)
+        elif not character.isspace():
+            spans.append((place, place + 1))
+    return spans
+
+
+def _joins(before: str, character: str) -> bool:
+    """Return True if a character combines with the previous one: accent, vowel sign, emoji part."""
+    return JOINER in (before, character) or unicodedata.category(character)[0] == "M"
+
+
+def decoded_spans(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
+    """Return the text of ids, and the span of each id in it; (0, 0) for control tokens.
+
+    The leading space that SentencePiece adds is removed, so it has position -1. An output may have
+    no leading space, because a model can begin with any token.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text, spans = "", []
+    for number in ids:
+        start, content = len(text), _content(processor, number)
+        text += decoder.decode(content).replace(SPACE, " ")  # a word spelled in bytes has the mark
+        pending = bool(
+            decoder.getstate()[0]
+        )  # an incomplete character: not all of its bytes are read yet
+        spans.append((start, len(text) + pending) if content else (0, 0))
+    text += decoder.decode(b"", final=True)
+    before = text.startswith(" ")
+    return text[before:], [
+        (start - before, end - before) if end > start else (0, 0) for start, end in spans
+    ]
+
+
+def _content(processor: Any, number: int) -> bytes:
+    """Return the bytes of a token in the text; none for a control token."""
+    if processor.is_control(number):
+        return b""
+    piece = processor.id_to_piece(number)
+    if processor.is_byte(number):  # <0xE2>
+        return bytes([int(piece[1:-1], 16)])
+    return str(piece).replace(SPACE, " ").encode()
+
+
+def token_shares(tokens: Sequence[Span], spans: Sequence[Span]) -> Tensor:
+    """Return the share (P, N) of each token in each unit; a lone space belongs to the next unit."""
+    rows, first = [], 0
+    for start, end in tokens:
+        row = [0.0] * len(spans)
+        rows.append(row)
+        if end <= start:
+            continue
+        while first < len(spans) and spans[first][1] <= start:
+            first += 1  # tokens and units are both in text order
+        for n in range(first, len(spans)):
+            if spans[n][0] >= end:
+                break
+            row[n] = float(min(end, spans[n][1]) - max(start, spans[n][0]))
+        if total := sum(row):
+            row[:] = [part / total for part in row]
+        elif first < len(spans):
+            row[first] = 1.0
+    return torch.tensor(rows).view(len(tokens), len(spans))
+
+
+def without_marks(table: Tensor, tokens: Sequence[str]) -> Tensor:
+    """Return the shares (P, N) with 0 for punctuation that is attached to a word.
+
+    Attention without a clear target often falls on the full stop. This weight must not count for
+    the word before it. A unit that consists of punctuation alone keeps its tokens.
+    """
+    is_word = torch.tensor([any(c.isalnum() for c in token) for token in tokens])  # (P,)
+    has_word = (table[is_word] > 0).any(0)  # (N,)
+    return table * (is_word[:, None] | ~has_word)

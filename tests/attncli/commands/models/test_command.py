@@ -1,0 +1,157 @@
+"""``attn models``: the zoo as it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attncli.jobs.models import Shown, catalogue, show
+from attncli.shell import app
+from attncli.training.run.configuration import run_config
+from attncli.training.run.validation import check_buildable
+from attncli.training.settings.toml import from_toml
+from models import build
+from models.base import registry
+from models.base.settings import fields_of
+from models.catalogue import presets as zoo
+from models.config.tables import AttentionConfig
+from tests.fixtures.before_restructuring import make
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert app.run(["models", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_list_has_every_name_with_a_line_and_a_paper(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = {name for table in registry.TABLES.values() for name in table} | set(zoo.PRESETS)
+    table, _, zoo_part = shown(capsys).partition("Presets\n")
+    rows = zoo_part.splitlines()
+    assert {row.split()[0] for row in rows if row.startswith("  ")} == names
+    assert all(entry.summary and entry.source for entry in catalogue())
+    groups = json.loads(shown(capsys, "--json"))
+    models = groups.pop("models")
+    assert all(model["name"] in table for model in models)
+    assert {entry["name"] for group in groups.values() for entry in group} == names
+
+
+def test_the_list_imports_no_torch() -> None:
+    code = "from attncli.shell.app import run; run(['models'])"
+    code += "; import sys; print('torch' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.stdout.endswith("\nFalse\n")
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.PRESETS if "nano" in name])
+def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "show", name, "--vocabulary", "500")
+    values = from_toml(text, "shown")
+    assert run_config(values.pop("preset"), values) == run_config(name)
+    size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
+    pieces = {
+        "text": "500 joint tokens",
+        "image": "500 tokens",
+        "labelled_text": "500 tokens, 500 labels",
+    }[registry.source_name(zoo.model_config(name).family)]
+    assert f"# {size:,} parameters with {pieces}\n" in text
+
+
+def test_the_size_of_transformer_tiny() -> None:
+    """By hand: embeddings, output bias; attention, feed-forward and norms of 4 + 4 layers."""
+
+    def linear(n: int, m: int) -> int:
+        return (n + 1) * m
+
+    attention, feed, norm = 4 * linear(128, 128), linear(128, 256) + linear(256, 128), 2 * 128
+    layers = 4 * (attention + feed + 2 * norm) + 4 * (2 * attention + feed + 3 * norm)
+    found = show("transformer-tiny", vocabulary=8000)
+    assert isinstance(found, Shown)
+    assert found.parameters == 8000 * 128 + 8000 + layers + 2 * norm
+
+
+def test_settings_change_the_size(capsys: pytest.CaptureFixture[str]) -> None:
+    wide = shown(capsys, "show", "transformer-nano", "-s", "model.hidden=512")
+    assert "hidden = 512" in wide
+    separate = shown(capsys, "show", "rnnsearch-nano", "-s", "tokenizer.joint=false")
+    assert "with 8,000 source and 8,000 target tokens" in separate
+
+
+def test_a_part_is_shown_with_equation_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "show", "additive")
+    assert "v^T tanh(" in text and "Source: Bahdanau" in text
+    assert text.endswith("attn train --preset luong-small -s model.attention.score=additive\n")
+    assert "transformer-tiny" in shown(capsys, "show", "transformer").splitlines()[-1]
+
+
+def test_a_part_is_shown_with_its_options_defaults_and_docs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = shown(capsys, "show", "hard")
+    assert "model.attention.read_soft = 0.5 " in text and "Options:" not in text
+    assert fields_of(AttentionConfig)["read_soft"].metadata["doc"] in text
+    assert "model.attention.coverage = false " in shown(capsys, "show", "additive")
+    assert " = " not in shown(capsys, "show", "dot").partition("Source:")[2]
+    [hard] = [e for e in json.loads(shown(capsys, "--json"))["reads"] if e["name"] == "hard"]
+    assert hard["settings"][0]["name"] == "model.attention.read_decode"
+
+
+def test_a_bundle_is_shown_with_its_size(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from safetensors.torch import load_file
+
+    text = shown(capsys, "show", str(tiny_bundle))
+    size = sum(tensor.numel() for tensor in load_file(tiny_bundle / "model.safetensors").values())
+    assert f"# {size:,} parameters with " in text
+    assert from_toml(text, "shown")["model"]["embedding"] == 64
+
+
+def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = Path(make.__file__).parent / "runs/finished"
+    text = shown(capsys, "show", str(run))
+    facts = ["# task: translate", "# data: train.tsv", "# score: BLEU", "# run: finished, 20 up"]
+    places = [text.index(fact) for fact in [*facts, "# # transformer-nano", "\n[model]"]]
+    assert places == sorted(places)
+    assert "model.image" not in text and "gate =" not in text and "languages =" not in text
+    assert "encoder_layers" in text and "max_caption" not in text
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("transformr", "did you mean transformer"),
+        ("NOPE", "`attn models` lists all names"),
+        ("./none", "no model at none"),
+        (".", "config"),
+    ],
+)
+def test_unknown_names_are_one_line(
+    name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["models", "show", name]) == 1
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(k, n) for k in ("score", "window", "normalise", "read") for n in registry.names(k)],
+)
+def test_the_command_shown_for_a_part_of_the_attention_is_a_valid_run(
+    capsys: pytest.CaptureFixture[str], kind: str, name: str
+) -> None:
+    [usage] = [
+        line.split()
+        for line in shown(capsys, "show", name).splitlines()
+        if line.startswith("attn train") and f".{kind}=" in line
+    ]
+    assert usage[2] == "--preset" and usage[4] == "-s"
+    check_buildable(run_config(usage[3], assignments=usage[5:]))

@@ -1,0 +1,128 @@
+"""The cache of features: found again, continued, never half."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli.data.images.features import FeatureCache, RowKind, cache_folder
+from attncli.data.images.index import content_hash
+from models.base.errors import ModelError
+
+KIND = RowKind((3, 2), "float16", "a test")
+KEYS = [content_hash(bytes([n])) for n in range(6)]
+
+
+def some(count: int, start: int = 0) -> np.ndarray:
+    return np.arange(start * 6, (start + count) * 6).reshape(count, 3, 2) / 8
+
+
+def filled(folder: Path, count: int) -> FeatureCache:
+    cache = FeatureCache(folder, KIND)
+    with cache.writing():
+        cache.add(KEYS[:count], some(count))
+    return cache
+
+
+def test_rows_come_back_in_this_process_and_in_others(tmp_path: Path) -> None:
+    for cache in (filled(tmp_path / "cache", 4), FeatureCache(tmp_path / "cache", KIND)):
+        assert cache.missing([KEYS[5], KEYS[1], KEYS[5]]) == [KEYS[5]]
+        table = cache.table()
+        assert isinstance(table, np.memmap) and table.dtype == np.float16
+        assert (table[cache.rows([KEYS[2], KEYS[0]])] == some(4)[[2, 0]]).all()
+
+
+@pytest.mark.parametrize("rows, keys", [(5, 0), (12, 0), (0, -3), (12, -3), (-5, 0)])
+def test_what_was_half_written_is_written_again(rows: int, keys: int, tmp_path: Path) -> None:
+    cache = filled(tmp_path, 3)
+    for path, more in ((cache.rows_path, rows), (cache.keys_path, keys)):
+        content = path.read_bytes()
+        path.write_bytes(content + b"x" * more if more > 0 else content[: len(content) + more])
+    again = FeatureCache(tmp_path, KIND)
+    with again.writing():
+        todo = again.missing(KEYS[:5])
+        assert len(todo) in (2, 3)
+        again.add(todo, some(5)[-len(todo) :])
+    assert (again.table()[again.rows(KEYS[:5])] == some(5)).all()
+    assert cache.rows_path.stat().st_size == 5 * 12
+    assert (FeatureCache(tmp_path, KIND).table() == some(5)).all()
+
+
+def test_a_reader_keeps_its_rows_while_another_adds(tmp_path: Path) -> None:
+    reader = filled(tmp_path, 2)
+    before = reader.table()
+    writer = FeatureCache(tmp_path, KIND)
+    with writer.writing():
+        writer.add(KEYS[2:4], some(2, 2))
+    assert (before == some(2)).all() and reader.missing(KEYS[:4]) == KEYS[2:4]
+    reader.refresh()
+    assert (reader.table()[reader.rows(KEYS[:4])] == some(4)).all()
+
+
+def test_a_second_writer_waits_and_finds_the_rows_of_the_first(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; import numpy as np\n"
+        "from tests.attncli.data.images.test_features import *\n"
+        "cache = FeatureCache(Path(sys.argv[1]), KIND)\n"
+        "with cache.writing():\n"
+        "    print('held', flush=True); sys.stdin.readline()\n"
+        "    cache.add(KEYS[:2], some(2))\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None and other.stdin is not None
+        assert other.stdout.readline() == "held\n"
+        waited: list[int] = []
+
+        def waiting() -> None:
+            if not waited:
+                other.stdin.write("\n")  # type: ignore[union-attr]
+                other.stdin.flush()  # type: ignore[union-attr]
+            waited.append(1)
+
+        cache = FeatureCache(tmp_path, KIND)
+        with cache.writing(waiting):
+            assert waited and not cache.missing(KEYS[:2])
+
+
+def test_a_cache_of_other_rows_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    filled(tmp_path, 1)
+    with pytest.raises(ModelError, match=r"rows float16 \(3, 2\); expected uint8 \(5,\)"):
+        FeatureCache(tmp_path, RowKind((5,), "uint8", ""))
+    (tmp_path / "about.json").write_text("[]")
+    with pytest.raises(ModelError, match="damaged"):
+        FeatureCache(tmp_path, KIND)
+
+
+def test_where_caches_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.delenv("ATTN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "attn"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert str(cache_folder()).startswith(os.path.expanduser("~"))
+
+
+def test_two_processes_may_create_a_cache_at_once(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path\n"
+        "from attncli.data.images.features import FeatureCache, RowKind\n"
+        "start = float(sys.argv[2])\n"
+        "for n in range(50):\n"
+        "    while time.time() < start + n / 50: pass\n"
+        "    FeatureCache(Path(sys.argv[1]) / str(n), RowKind((3, 2), 'float16', 'a test'))\n"
+    )
+    start = str(time.time() + 2)
+    command = [sys.executable, "-c", code, str(tmp_path), start]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+    assert [process.communicate()[1] for process in processes] == [b"", b""]
+    assert len(list(tmp_path.glob("*/about.json"))) == 50

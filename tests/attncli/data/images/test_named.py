@@ -1,0 +1,85 @@
+"""Images named on a command line: TAR files and HEIC."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from attncli.data.images.named import is_alone, named_images
+from attncli.shell import app
+from models.base.errors import InputError
+from models.images import heic
+from models.images.opening import open_image
+
+HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"  # the beginning of a file
+
+
+@pytest.fixture
+def archive(photos: Path) -> Path:
+    """Return a TAR file of the photos and of a text."""
+    path = photos.parent / "photos.tar"
+    with tarfile.open(path, "w") as file:
+        file.add(photos, "all")
+        file.addfile(tarfile.TarInfo("read.me"), io.BytesIO())
+    return path
+
+
+def test_a_tar_file_stands_for_its_images_and_one_of_them_is_named(archive: Path) -> None:
+    [group] = named_images([str(archive)])
+    names = [file.name.removeprefix(f"{archive}/") for file in group]
+    assert sorted(names) == ["all/a.png", "all/b.jpg", "all/c.webp", "all/d.gif", "all/more/e.png"]
+    for file in group:
+        one = file.name
+        [[same]] = named_images([one])
+        assert same == file and is_alone([one])
+        assert open_image(same.content()).size
+    assert not is_alone([str(archive)])
+    [[missing]] = named_images([f"{archive}/no.png"])
+    assert missing.fault == f"no file {archive}/no.png"
+
+
+def test_captions_of_a_tar_file_are_those_of_its_files(
+    archive: Path, photos: Path, soft_captioner: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["caption", "-m", str(soft_captioner), str(archive)]) == 0
+    of_archive = dict(row.split("\t") for row in capsys.readouterr().out.splitlines())
+    assert app.run(["caption", "-m", str(soft_captioner), "-r", str(photos)]) == 0
+    of_files = dict(row.split("\t") for row in capsys.readouterr().out.splitlines())
+    assert of_archive == {
+        name.replace(f"{photos}/", f"{archive}/all/"): text for name, text in of_files.items()
+    }
+    assert app.run(["caption", "-m", str(soft_captioner), "--sidecar", str(archive)]) == 2
+
+
+def test_a_damaged_tar_file_is_one_fault(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(b"no archive")
+    [[file]] = named_images([str(tmp_path / "x.tar")])
+    assert "x.tar cannot be read" in file.fault
+
+
+def test_heic_without_its_package_is_named_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.HEIC").write_bytes(HEIC)
+    monkeypatch.setattr(heic, "_registered", lambda: False)
+    [[file]] = named_images([str(tmp_path)], recursive=True)
+    assert not file.fault
+    with pytest.raises(InputError, match=r"a\.HEIC is a HEIC image.*attn\[heic\]"):
+        open_image(Path(tmp_path / "a.HEIC"))
+
+
+def test_heic_is_read_with_its_package(tmp_path: Path) -> None:
+    pytest.importorskip("pillow_heif").register_heif_opener()
+    path = tmp_path / "a.heic"
+    Image.new("RGB", (64, 48), (200, 30, 30)).save(path, format="HEIF")
+    image = open_image(path)
+    assert image.size == (64, 48) and image.mode == "RGB"
+    red, green, _ = image.getpixel((30, 20))  # type: ignore[misc]
+    assert red > 150 > 80 > green
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match=r"a\.heic"):
+        open_image(path)

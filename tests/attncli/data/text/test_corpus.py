@@ -1,0 +1,266 @@
+"""Parallel text: what is read, from which files, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import sys
+import tracemalloc
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from attncli.data import lines as data_lines
+from attncli.data.compression import BLOCK
+from attncli.data.streams import check_inputs
+from attncli.data.text import text_files
+from attncli.data.text.corpus import (
+    CorpusPair,
+    fingerprint,
+    read_pairs,
+    reference_columns,
+    source_target_pairs,
+)
+from attncli.data.text.text_files import open_text
+from models.base.errors import ModelError
+
+SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
+
+
+def write(path: Path, content: bytes | str) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def lines(path: Path) -> list[str]:
+    with open_text(path) as texts:
+        return list(texts)
+
+
+def refusal(paths: Sequence[Path | str]) -> str:
+    with pytest.raises(ModelError) as refused:
+        list(read_pairs(paths))
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("compress", COMPRESSIONS.values(), ids=COMPRESSIONS)
+def test_a_file_is_read_by_its_content_whatever_its_name(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    texts = [f"line {number} ä\u2028b\x0cc" for number in range(30_000)]
+    path = write(tmp_path / "text", compress("\n".join(texts).encode()))
+    assert lines(path) == texts
+
+
+@pytest.mark.parametrize("special", [b"c\r", b"\xef\xbb\xbfd", b"", b"x" * (BLOCK + 1), b"\0"])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_lines_far_from_the_start_are_those_of_a_short_file(
+    special: bytes, end: bytes, tmp_path: Path
+) -> None:
+    before = [b"line %d" % number for number in range(BLOCK // 5)]  # more than one block
+    [expected] = lines(write(tmp_path / "one", b"\n" + special + b"\n"))[1:]
+    content = b"\n".join([*before, special, b"last"]) + end
+    found = lines(write(tmp_path / "many", content))
+    assert found == [*map(bytes.decode, before), expected, "last"]
+
+
+def test_decomposed_accents_are_composed_everywhere_in_a_file(tmp_path: Path) -> None:
+    composed = [f"M\u00e4dchen {number}" for number in range(BLOCK // 5)]  # more than one block
+    path = write(tmp_path / "nfd", unicodedata.normalize("NFD", "\n".join(composed)))
+    assert lines(path) == composed
+    with open_text(path, as_written=True) as texts:
+        assert list(texts) == [unicodedata.normalize("NFD", line) for line in composed]
+    table = write(tmp_path / "table", "a\u0308\t\u00e9\r\n\u0301x\te\u0301")
+    assert list(source_target_pairs([table])) == [("\u00e4", "\u00e9"), ("\u0301x", "\u00e9")]
+
+
+@pytest.mark.parametrize("bad, fault", [(b"\xff", "not valid UTF-8"), (b"x" * 300, "longer than")])
+def test_a_fault_far_from_the_start_is_told_with_its_line(
+    bad: bytes, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (text_files, data_lines):
+        monkeypatch.setattr(module, "LINE_BYTES", 200)
+    before = [b"line %d" % number for number in range(BLOCK // 5)]
+    path = write(tmp_path / "many", b"\n".join([*before, bad, b"last"]))
+    with open_text(path) as texts, pytest.raises(ModelError) as refused:
+        for number, text in enumerate(texts, 1):
+            assert text == f"line {number - 1}"
+    assert f"line {len(before) + 1} is {fault}" in str(refused.value)
+
+
+@pytest.mark.parametrize("compress", list(COMPRESSIONS.values())[1:], ids=list(COMPRESSIONS)[1:])
+def test_files_written_end_to_end_are_one(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    assert lines(write(tmp_path / "x", compress(b"a\nb") + compress(b"c\nd\n"))) == ["a", "bc", "d"]
+
+
+@pytest.mark.parametrize("content", ["a\tb\nc\td\te\n\tf", "a ||| b\nc|||d ||| e", "\ta\n|||\tb"])
+def test_pairs_of_texts_are_sources_and_first_references(content: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "table", content)
+    expected = [(pair.source, pair.references[0]) for pair in read_pairs([path])]
+    assert list(source_target_pairs([path])) == expected
+    files = [write(tmp_path / name, f"{name}\n{name}") for name in "xyz"]
+    assert list(source_target_pairs(files)) == [("x", "y")] * 2
+
+
+@pytest.mark.parametrize("content", ["", "a\tb\nc\n", "a ||| b\nc", "a", "a\tb\nc ||| d\n"])
+def test_pairs_of_texts_are_refused_as_rows_are(content: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "table", content)
+    with pytest.raises(ModelError) as refused:
+        list(source_target_pairs([path]))
+    assert str(refused.value) == refusal([path])
+
+
+def test_a_pattern_names_the_files_that_match_it_in_order(tmp_path: Path) -> None:
+    parts = {"part-2.tsv.gz": gzip.compress(b"c\tC\n"), "part-1.tsv": b"a\tA\nb\tB"}
+    for name, content in parts.items():
+        (tmp_path / name).write_bytes(content)
+    pattern = str(tmp_path / "part-*")
+    check_inputs([pattern])
+    assert [pair.source for pair in read_pairs([pattern])] == ["a", "b", "c"]
+    before = fingerprint([pattern])
+    (tmp_path / "part-3.tsv").write_text("d\tD\n")
+    assert fingerprint([pattern]) != before
+    assert fingerprint([str(tmp_path / "part-1*")]) == fingerprint([tmp_path / "part-1.tsv"])
+    (tmp_path / "part-[1].tsv").write_text("e\tE\n")  # the name of a file comes first
+    assert [pair.source for pair in read_pairs([tmp_path / "part-[1].tsv"])] == ["e"]
+    with pytest.raises(ModelError, match="no file matches .*none-"):
+        check_inputs([str(tmp_path / "none-*")])
+
+
+def test_a_zstd_file_may_begin_with_a_frame_to_skip(tmp_path: Path) -> None:
+    assert lines(write(tmp_path / "x", SKIPPED + COMPRESSIONS["zstd"](b"a\nb\n"))) == ["a", "b"]
+
+
+@pytest.mark.parametrize("compress", list(COMPRESSIONS.values())[1:], ids=list(COMPRESSIONS)[1:])
+@pytest.mark.parametrize("cut", [-1, 12])
+def test_a_compressed_file_that_was_cut_off_is_refused(
+    compress: Callable[[bytes], bytes], cut: int, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "x", compress(b"a line of text\n" * 1000)[:cut])
+    with pytest.raises(ModelError, match="damaged or incomplete"):
+        lines(path)
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb", ["a", "\ufeffb"]),
+        (b"\n\n", ["", ""]),
+        (b"a\rb\r", ["a\rb"]),
+        ("a\x85b\x00c\n".encode(), ["a\x85b\x00c"]),
+    ],
+)
+def test_lines_end_at_newline_only(content: bytes, expected: list[str], tmp_path: Path) -> None:
+    assert lines(write(tmp_path / "x", content)) == expected
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n")))
+    monkeypatch.setattr(sys, "stdin", stream)
+    other = write(tmp_path / "x", "A\nB\n")
+    assert list(read_pairs(["-", other])) == [CorpusPair("a", ("A",)), CorpusPair("b", ("B",))]
+    assert refusal(["-", "-"]).startswith("standard input is given twice")
+
+
+def test_aligned_files_and_a_table_are_the_same_corpus(tmp_path: Path) -> None:
+    source = write(tmp_path / "en", "a\nb\n")
+    first, second = write(tmp_path / "de", "A\r\nB\r\n"), write(tmp_path / "fr", "AA\nBB")
+    table = write(tmp_path / "tsv", "a\tA\tAA\nb\tB\tBB\n")
+    pairs = [CorpusPair("a", ("A", "AA")), CorpusPair("b", ("B", "BB"))]
+    assert list(read_pairs([source, first, second])) == pairs
+    assert list(read_pairs([table])) == pairs
+    assert list(read_pairs([source, first])) == [CorpusPair("a", ("A",)), CorpusPair("b", ("B",))]
+
+
+@pytest.mark.parametrize("texts", [("a\nb\nc\n", "A\nB\n"), ("a\nb\n", "A\nB\nC\n")])
+def test_unequal_line_counts_are_refused_with_both(texts: tuple[str, str], tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, text) for name, text in zip("xy", texts, strict=True)]
+    counts = [text.count("\n") for text in texts]
+    assert refusal(paths) == (
+        f"{paths[0]} has {counts[0]} lines and {paths[1]} has {counts[1]} lines; "
+        "expected as many in each; line n of one goes with line n"
+    )
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    good, empty = write(tmp_path / "good", "a\nb\n"), write(tmp_path / "empty", "")
+    assert refusal([good, tmp_path / "none"]).endswith("none: No such file or directory")
+    assert refusal([tmp_path]).endswith("Is a directory")
+    assert refusal([good, empty]) == f"{empty} is empty; expected a sentence on each line"
+    assert refusal([empty]) == f"{empty} is empty; expected a sentence on each line"
+    bad = write(tmp_path / "bad", b"a\nb\xff\n")
+    assert refusal([good, bad]) == (
+        f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2); expected UTF-8; "
+        "convert the file, as with `iconv -f LATIN1 -t UTF-8`"
+    )
+    wide = write(tmp_path / "wide", "a\nb\n".encode("utf-16"))
+    assert refusal([good, wide]).endswith("`iconv -f UTF-16 -t UTF-8`")
+
+
+def test_each_line_of_a_table_has_a_translation(tmp_path: Path) -> None:
+    assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
+
+
+def test_a_table_may_have_different_numbers_of_references(tmp_path: Path) -> None:
+    pairs = list(read_pairs([write(tmp_path / "x", "a\tA\nb\tB\tBB\tBBB\n")]))
+    assert [pair.references for pair in pairs] == [("A",), ("B", "BB", "BBB")]
+    assert reference_columns(pairs) == [["A", "B"], [None, "BB"], [None, "BBB"]]
+
+
+def test_a_licence_of_tatoeba_is_no_reference(tmp_path: Path) -> None:
+    licence = "CC-BY 2.0 (France) Attribution: tatoeba.org #2877272 (CM) & #8597805 (Roujin)"
+    table = write(tmp_path / "deu.txt", f"Go.\tGeh.\t{licence}\n{licence}\t{licence}\n")
+    assert list(read_pairs([table])) == [
+        CorpusPair("Go.", ("Geh.",)),
+        CorpusPair(licence, (licence,)),
+    ]
+
+
+def test_a_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "en", "a\nb\n"), write(tmp_path / "de", "A\nB\n")
+    packed = write(tmp_path / "packed", gzip.compress(b"a\nb\n"))
+    mine = fingerprint([source, target])
+    assert mine == fingerprint([packed, target])
+    assert mine != fingerprint([target, source])
+    assert mine != fingerprint([source, target, target])
+    assert mine != fingerprint([source, write(tmp_path / "other", "A\nb\n")])
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        text = "".join(f"line {hash((number,))}\tZeile {number}\n" for number in range(count))
+        path = write(tmp_path / "table", gzip.compress(text.encode()))
+        tracemalloc.start()
+        assert sum(1 for _ in read_pairs([path])) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(1_000)
+    assert peak(40_000) < 2 * peak(10_000)
+
+
+def test_bars_stand_between_columns_where_there_is_no_tab(tmp_path: Path) -> None:
+    path = tmp_path / "pairs"
+    path.write_text("a b ||| c\n|||\nx ||| y\n", "utf-8")
+    found = [(pair.source, pair.references) for pair in read_pairs([path])]
+    assert found == [("a b", ("c",)), ("", ("",)), ("x", ("y",))]
+    path.write_text("a ||| b\tc\n", "utf-8")
+    assert [pair.source for pair in read_pairs([path])] == ["a ||| b"]
+    path.write_text("a ||| b\nc\n", "utf-8")
+    with pytest.raises(ModelError, match=r"line 2 has no \|\|\|"):
+        list(read_pairs([path]))

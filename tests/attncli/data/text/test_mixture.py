@@ -1,0 +1,198 @@
+"""Examples of several directions: shares, concatenation, noise, and their random numbers."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli.data.alignments.guides import Guide
+from attncli.data.text.mixture import Direction, Mixture, Variation, divided, repeated, shares
+from attncli.data.text.noise import add_noise, careless, typo, without_final_mark
+from attncli.data.text.token_writing import write_pairs
+from attncli.data.text.tokens import read_pairs
+from attncli.embedded.grammar import Pair
+from models.config.tables import TokenizerConfig
+from models.text.tokenizer import END, Tokenizer, train
+
+CONFIG = TokenizerConfig(languages=("de", "en"))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
+    """Return a joint tokenizer with language tokens."""
+    sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
+    return train(*sides, 400, CONFIG)
+
+
+@pytest.fixture(scope="module")
+def directions(
+    tokenizer: Tokenizer, tiny_pairs: list[Pair], tmp_path_factory: pytest.TempPathFactory
+) -> list[Direction]:
+    """40 pairs from English to German, and the first 8 of them in the other direction."""
+    found = []
+    for name, count in (("en-de", 40), ("de-en", 8)):
+        folder: Path = tmp_path_factory.mktemp(name)
+        texts = [(p.source, p.target) for p in tiny_pairs[:count]]
+        sides = texts if name == "en-de" else [(target, source) for source, target in texts]
+        write_pairs(sides, tokenizer, folder, max_length=200)
+        pairs = read_pairs(folder)
+        prefix = (tokenizer.language_id(name[3:]),)
+        found.append(Direction(name, pairs.source, pairs.target, prefix))
+    return found
+
+
+def texts_of(mixture: Mixture) -> list[tuple[str, str]]:
+    """Source and target of every example, as text."""
+    batch = mixture.batch(np.arange(mixture.count))
+    tokenizer = mixture.tokenizer
+    return [
+        (tokenizer.decode(source.tolist()), tokenizer.decode(target.tolist()))
+        for source, target in zip(batch.source, batch.target_out, strict=True)
+    ]
+
+
+def test_the_language_token_comes_first_and_the_text_is_unchanged(
+    directions: list[Direction], tokenizer: Tokenizer, tiny_pairs: list[Pair]
+) -> None:
+    mixture = Mixture.of(directions, tokenizer, Variation()).at(0)
+    batch = mixture.batch(np.array([3, 41]))
+    for row, (pair, to) in enumerate(((tiny_pairs[3], "de"), (tiny_pairs[1], "en"))):
+        source, target = (pair.source, pair.target)[:: 1 if to == "de" else -1]
+        ids = tokenizer.encode(source, to)
+        assert batch.source[row].tolist()[: len(ids)] == ids
+        said = tokenizer.encode_target(target)
+        assert batch.target_out[row].tolist()[: len(said)] == said
+
+
+def test_lengths_are_those_of_the_batch(directions: list[Direction], tokenizer: Tokenizer) -> None:
+    mixture = Mixture.of(directions, tokenizer, Variation(concatenate=0.3)).at(2)
+    batch = mixture.batch(np.arange(mixture.count))
+    assert batch.source_mask.sum(1).tolist() == mixture.lengths[0].tolist()
+    assert batch.target_mask.sum(1).tolist() == mixture.lengths[1].tolist()
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0, 5.0, 1000.0])
+def test_temperature_sets_the_shares(
+    temperature: float, directions: list[Direction], tokenizer: Tokenizer
+) -> None:
+    """Arivazhagan et al. 2019: share ~ n^(1/T); an epoch has as many examples as pairs."""
+    mixture = Mixture.of(directions, tokenizer, Variation(temperature=temperature)).at(0)
+    weights = [40 ** (1 / temperature), 8 ** (1 / temperature)]
+    counts = np.bincount(mixture.direction_of(mixture.rows[:, 0]), minlength=2)
+    assert counts.sum() == 48
+    assert counts[0] == pytest.approx(48 * weights[0] / sum(weights), abs=1)
+    times = np.bincount(mixture.rows[:, 0], minlength=48)
+    assert all(np.ptp(times[part]) <= 1 for part in (slice(0, 40), slice(40, 48)))
+
+
+def test_a_total_is_divided_without_loss() -> None:
+    assert divided(7, shares(np.array([1, 1, 1]), 1.0)).tolist() == [3, 2, 2]
+    found = repeated(7, 3, np.random.default_rng(1))
+    assert sorted(np.bincount(found)) == [2, 2, 3]
+
+
+def test_concatenated_examples_join_pairs_of_one_direction(
+    directions: list[Direction], tokenizer: Tokenizer, tiny_pairs: list[Pair]
+) -> None:
+    mixture = Mixture.of(directions, tokenizer, Variation(concatenate=0.25)).at(1)
+    known = {p.source: p.target for p in tiny_pairs} | {p.target: p.source for p in tiny_pairs}
+    joined = [row[row >= 0] for row in mixture.rows if (row >= 0).sum() > 1]
+    assert len(joined) == 16 and mixture.count == 64  # a quarter of all examples
+    assert all(len(set(mixture.direction_of(row))) == 1 for row in joined)
+    for number, row in enumerate(mixture.rows):
+        members = [
+            texts_of(replace(mixture, rows=np.array([[pair]]), epoch=None))[0]
+            for pair in row[row >= 0]
+        ]
+        assert all(known[source] == target for source, target in members)
+        if number > 55:
+            batch = mixture.batch(np.array([number]))
+            joined_text = " ".join(source for source, _ in members)
+            assert tokenizer.decode(batch.source[0].tolist()) == joined_text
+            assert batch.source[0, -1] == END and (batch.source[0] == END).sum() == 1
+
+
+def test_links_follow_their_tokens_through_concatenation_and_direction(
+    tokenizer: Tokenizer, tiny_pairs: list[Pair], tmp_path: Path
+) -> None:
+    """The tokens linked in an example are those linked in its pairs, in both directions."""
+    pairs = tiny_pairs[:12]
+    guides = (Guide("test", tuple(sorted(pair.links))) for pair in pairs)
+    texts = [(pair.source, pair.target) for pair in pairs]
+    write_pairs(texts, tokenizer, tmp_path, max_length=200, guides=guides)
+    stored = read_pairs(tmp_path)
+    sides = stored.source, stored.target
+    there = Direction("en-de", *sides, (tokenizer.language_id("de"),), stored.links)
+    back = Direction("de-en", *sides[::-1], (tokenizer.language_id("en"),), stored.links, True)
+
+    def linked(direction: Direction, numbers: list[int]) -> Counter[tuple[int, int]]:
+        mixture = replace(Mixture.of([direction], tokenizer, Variation()), rows=np.array([numbers]))
+        batch = mixture.batch(np.array([0]))
+        assert batch.links is not None
+        return Counter(
+            (int(batch.source[0, s]), int(batch.target_out[0, t]))
+            for _, t, s in batch.links.nonzero().tolist()
+        )
+
+    joined = linked(there, [3, 5, 0, -1])
+    assert joined == linked(there, [3]) + linked(there, [5]) + linked(there, [0])
+    assert linked(back, [3, 5, 0, -1]) == Counter({(t, s): n for (s, t), n in joined.items()})
+
+
+def test_no_concatenated_example_is_longer_than_the_limit(
+    directions: list[Direction], tokenizer: Tokenizer
+) -> None:
+    longest = 60
+    mixture = Mixture.of(directions, tokenizer, Variation(concatenate=0.6, longest=longest)).at(0)
+    assert (mixture.rows >= 0).sum(1).max() > 1
+    many = (mixture.rows >= 0).sum(1) > 1
+    assert np.maximum(*mixture.lengths)[many].max() <= longest
+
+
+def test_examples_depend_on_seed_and_epoch_alone(
+    directions: list[Direction], tokenizer: Tokenizer
+) -> None:
+    variation = Variation(seed=5, temperature=3, concatenate=0.2, noise=0.5, sampling=0.2)
+    one, other = (Mixture.of(directions, tokenizer, variation) for _ in range(2))
+    one.at(0).batch(np.arange(10))  # the past changes nothing
+    left, right = one.at(3).batch(np.arange(5, 15)), other.at(3).batch(np.arange(5, 15))
+    assert all(
+        a is b or (a is not None and b is not None and a.equal(b))
+        for a, b in zip(left, right, strict=True)  # None where there is none
+    )
+    [alone] = [other.at(3).batch(np.array([7])).source]
+    assert left.source[2][: alone.shape[1]].equal(alone[0])  # nor the rest of the batch
+    assert texts_of(one.at(3)) != texts_of(one.at(4))
+
+
+def test_noise_changes_its_share_of_the_sources_and_no_target(
+    directions: list[Direction], tokenizer: Tokenizer
+) -> None:
+    plain = texts_of(Mixture.of(directions, tokenizer, Variation()).at(0))
+    noisy = texts_of(Mixture.of(directions, tokenizer, Variation(noise=0.5)).at(0))
+    changed = sum(a[0] != b[0] for a, b in zip(plain, noisy, strict=True))
+    assert 12 <= changed <= 36  # of 48
+    assert [target for _, target in plain] == [target for _, target in noisy]
+
+
+def test_sampling_changes_tokens_but_no_text(
+    directions: list[Direction], tokenizer: Tokenizer
+) -> None:
+    base = Mixture.of(directions, tokenizer, Variation())
+    plain, sampled = base.at(0), Mixture.of(directions, tokenizer, Variation(sampling=0.2)).at(0)
+    assert texts_of(plain) == texts_of(sampled)
+    numbers = np.arange(48)
+    assert plain.batch(numbers).target_out.shape != sampled.batch(numbers).target_out.shape
+
+
+def test_kinds_of_noise() -> None:
+    rng = random.Random(1)
+    assert without_final_mark("¿Qué pasa?", rng) == "Qué pasa"
+    assert careless("The End.", rng) == "the end"
+    assert {len(typo("house", rng)) for _ in range(50)} == {4, 5, 6}
+    assert add_noise("!", rng) == "!" and typo("a", rng) == "a"

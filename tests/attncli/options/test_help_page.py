@@ -1,0 +1,48 @@
+"""Help pages read well in 80 columns: sections, plain names of values, whole words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from attncli.options.help_page import OTHER, SECTIONS, row, unbroken
+from attncli.shell import app
+
+
+def page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str) -> str:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert app.run([*name.split(), "--help"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_no_word_is_broken_and_no_type_of_python_is_shown(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = page(capsys, monkeypatch, name)
+    assert not re.search(r"\w-$|\ue000|\ue001", shown, re.M)
+    assert not re.search(r"<(int|float|str|path|list\[)|x>=|<=x", shown)
+    before, _, example = shown.partition("Example:")
+    assert max(map(len, before.splitlines())) <= 80 and example
+
+
+def test_many_options_are_listed_in_sections_and_few_in_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles = re.findall(r"^(\w.*):$", page(capsys, monkeypatch, "translate"), re.M)
+    assert titles == ["Arguments", *(title for title in SECTIONS if title in titles), OTHER]
+    assert {"Model", "Search", "Computation"} < set(titles)
+    assert re.findall(r"^(\w.*):$", page(capsys, monkeypatch, "models show"), re.M) == [
+        "Arguments",
+        "Options",
+    ]
+
+
+def test_values_have_plain_names_and_ranges() -> None:
+    assert row("--beam <int range>", "Beam.  [1<=x<=9]", is_argument=False) == (
+        unbroken("--beam N"),
+        "Beam.  [1\ue001to\ue0019]",
+    )
+    assert row("files... <list[Path]>", "Files.", is_argument=True) == ("files...", "Files.")
+    assert row("--x <a|b>", "", is_argument=False)[0] == unbroken("--x a|b")

@@ -1,0 +1,264 @@
+"""The command line itself: quick, helpful, and clear about mistakes."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import resource
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attncli.shell import app, completion
+from attncli.terminal import console
+from attncli.training.settings.config import TrainConfig
+from models.base.errors import ModelError
+from models.base.settings import fields_of
+
+
+def attn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "attncli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment or None)
+
+
+def test_help_lists_every_command_and_ends_with_an_example() -> None:
+    shown = attn("--help").stdout
+    for name in app.COMMANDS:
+        line = next(line for line in shown.splitlines() if line.startswith(f"  {name}  "))
+        assert line.split(None, len(name.split()))[-1] in app.summary(name)
+    assert shown.rstrip().splitlines()[-1].strip().endswith("attn translate -m runs/demo")
+
+
+def test_help_answers_in_a_blink() -> None:
+    def seconds(*command: str) -> float:
+        """Of computing: on a machine that does other things as well, a clock would tell more."""
+        start = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *command], capture_output=True, check=True)
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
+
+    assert min(seconds("-m", "attncli", "--help") for _ in range(5)) < 0.2
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_the_line_in_the_list_is_the_first_of_the_docstring(name: str) -> None:
+    module, _, function = app.COMMANDS[name].partition(":")
+    doc = inspect.getdoc(getattr(importlib.import_module(module), function)) or ""
+    assert app.summary(name) == doc.splitlines()[0]
+    assert len(app.summary(name)) <= 58, "longer ones are cut in the list at 80 columns"
+
+
+def test_commands_under_another_are_listed_suggested_and_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert app.run(["models", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(rf"attn models show +{re.escape(app.summary('models show'))}", shown)
+    assert app.run(["models", "shwo", "dot"]) == 2
+    assert "'models show'" in capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from attncli.shell.app import run; run(['--help']);"
+        "heavy = {'torch', 'torchvision', 'PIL', 'numpy', 'sentencepiece', 'rich', 'sacrebleu'};"
+        "print(heavy & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert shown.stdout.endswith("set()\n")
+
+
+def test_version() -> None:
+    assert attn("--version").stdout.startswith("attn 0.")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(shell: str) -> None:
+    script = attn(_ATTN_COMPLETE=f"source_{shell}").stdout
+    assert f"_ATTN_COMPLETE=complete_{shell}" in script
+    bash = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "attn tr"}
+    assert attn(**bash).stdout.split() == ["train", "translate"]
+    options = {**bash, "COMP_CWORD": "2", "COMP_WORDS": "attn translate --len"}
+    assert attn(**options).stdout.split() == ["--length-penalty"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("attn train --preset transformer-n", ["transformer-nano"]),
+        ("attn train -s train.schedule=li", ["train.schedule=linear"]),
+        ("attn train -s model.tie", ["model.tied=true", "model.tied=false"]),
+        ("attn train -s model.image.encoder=small", ["model.image.encoder=small-cnn"]),
+        ("attn train --encoder resn", ["resnet50"]),
+        ("attn translate -m everyd", ["everyday"]),
+        ("attn models show addi", ["additive"]),
+        ("attn models compare sparse", ["sparsemax"]),
+        ("attn models compare --grid train.label_", ["train.label_smoothing=0.1"]),
+    ],
+)
+def test_values_are_completed(words: str, expected: list[str]) -> None:
+    count = str(len(words.split()) - 1)
+    environment = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": count, "COMP_WORDS": words}
+    assert attn(**environment).stdout.split() == expected
+
+
+def test_settings_are_completed_by_name_with_their_docs() -> None:
+    found = dict(completion.settings("train.s"))
+    assert list(found) == [name for name in found if name.startswith("train.s")] and len(found) > 5
+    assert found["train.steps="] == fields_of(TrainConfig)["steps"].metadata["doc"]
+    assert completion.settings("no.such") == []
+    assert all(
+        equals for _, equals, _ in (name.partition("=") for name, _ in completion.settings(""))
+    )
+
+
+def test_the_completion_shown_is_that_of_the_calling_shell() -> None:
+    program = f"{shlex.quote(sys.executable)} -m attncli"
+    command = ["bash", "-c", f"{program} --show-completion; exit $?"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == attn(_ATTN_COMPLETE="source_bash").stdout.strip() != ""
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["tranlate"], "'translate'"),
+        (["translate", "--bean", "3"], "--beam"),
+        (["translate", "-m", "x", "--nbest", "9"], "--nbest"),
+        (["translate", "-m", "x", "--method", "greedy", "--nbest", "2"], "--nbest"),
+        (["translate", "-m", "x", "--temperature", "0.5"], "--method sample"),
+        (["translate", "-m", "x", "--method", "greedy", "--mbr", "chrf"], "--mbr"),
+        (["translate", "-m", "x", "-i", "file", "text"], "--input"),
+    ],
+)
+def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
+    ended = attn(*arguments, PATH="")
+    assert ended.returncode == 2
+    assert expected in ended.stderr.splitlines()[-1]
+    assert not ended.stdout
+
+
+def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def broken() -> None:
+        """Fail."""
+        raise error
+
+    monkeypatch.setattr(app, "broken", broken, raising=False)
+    monkeypatch.setitem(app.COMMANDS, "broken", "attncli.shell.app:broken")
+
+
+def test_a_mistake_is_one_line_and_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table_with(monkeypatch, ModelError("a cat\non the mat", "a dog", "feed it"))
+    assert app.run(["broken"]) == 1
+    assert capsys.readouterr().err == "attn: a cat on the mat; expected a dog; feed it\n"
+
+
+@pytest.mark.parametrize("error, status", [(KeyboardInterrupt(), 130), (BrokenPipeError(), 0)])
+def test_interrupts_and_closed_pipes_end_quietly(
+    error: BaseException,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table_with(monkeypatch, error)
+    assert app.run(["broken"]) == status
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    table_with(monkeypatch, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        app.run(["broken"])
+
+
+@pytest.mark.parametrize("name", ["", *app.COMMANDS])
+def test_h_is_help_and_every_command_can_be_quiet(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert app.run([*name.split(), "-h"]) == 0
+    assert capsys.readouterr().out == shown and "-h, --help" in shown
+    assert not name or "-q, --quiet" in shown
+
+
+def test_a_quiet_command_reports_problems_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def talk() -> None:
+        """Talk."""
+        console.say("a remark")
+        console.warn("a problem")
+
+    monkeypatch.setattr(app, "talk", talk, raising=False)
+    monkeypatch.setitem(app.COMMANDS, "talk", "attncli.shell.app:talk")
+    assert app.run(["talk", "-q"]) == 0
+    assert capsys.readouterr().err == "attn: a problem\n"
+    assert app.run(["talk"]) == 0
+    assert capsys.readouterr().err == "a remark\nattn: a problem\n"
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_the_help_of_a_command_ends_with_an_example(name: str) -> None:
+    shown = attn(name, "--help").stdout
+    assert f"attn {name}" in shown.partition("Example:")[2].splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("train no.en no.de", "no.en"),
+        ("train {table} --dev no.tsv", "no.tsv"),
+        ("train --corpus en-de=no.tsv", "no.tsv"),
+        ("train --images no --captions {table}", "no: "),
+        ("train {table} -o {table}", "is a file"),
+        ("translate -m no/such hi", "no/such"),
+        ("caption -m no/such {table}", "no/such"),
+        ("caption no.jpg", "no.jpg"),
+        ("align no.en no.de", "no.en"),
+        ("classify -m no/such hi", "no/such"),
+        ("models compare --train no.tsv --dev {table}", "no.tsv"),
+        ("translate --to de hi -o no/such", "no folder no"),
+        ("caption {table} -o no/such", "no folder no"),
+        ("align {table} -o no/such.txt", "no folder no"),
+        ("align tune -m no/such no.tsv", "no.tsv"),
+        ("evaluate -m no/such no.tsv", "no.tsv"),
+    ],
+)
+def test_wrong_paths_are_reported_before_torch_is_imported(
+    arguments: str, said: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("a\tb\n" * 3, "utf-8")
+    code = (
+        "import sys; from attncli.shell.app import run; status = run(sys.argv[1:]);"
+        "print(status, 'torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, *arguments.format(table=table).split()]
+    shown = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert shown.stdout == "1 False\n" and said in shown.stderr.replace("\n", ": "), shown.stderr
+
+
+def test_what_runs_at_the_end_of_the_process_can_write() -> None:
+    code = (
+        "import atexit, sys; atexit.register(lambda: print('written last'));"
+        "sys.argv = ['attn', '--version']; from attncli.shell.app import main; main()"
+    )
+    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, capture_output=True, text=True, env=buffered)
+    assert shown.stdout.splitlines()[-1] == "written last" and shown.returncode == 0
+
+
+def test_a_profiler_writes_its_result(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cProfile", "-o", str(tmp_path / "profile")]
+    shown = subprocess.run([*command, "-m", "attncli", "--version"], capture_output=True, text=True)
+    assert shown.stdout.startswith("attn ")
+    assert (tmp_path / "profile").stat().st_size > 0

@@ -1,0 +1,199 @@
+"""attn align by its real command line: the pipe contract, settings, views, pictures."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+
+from attncli.data.alignments.pairs import numbers, pair_of
+from attncli.data.lines import Line
+from attncli.embedded.grammar import Pair
+from attncli.shell import app
+from models.alignment import AlignConfig, align, head_weights
+from models.inference.translator import Translator
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ATTN_MODEL", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+class Ran:
+    """What a run of the command left."""
+
+    def __init__(self, status: int, out: bytes, err: str) -> None:
+        self.status, self.bytes, self.err = status, out, err
+        self.out = out.decode("utf-8", "replace")
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    def ran(*arguments: object, given: str | None = None) -> Ran:
+        if given is not None:
+            stream = io.TextIOWrapper(io.BytesIO(given.encode()))
+            monkeypatch.setattr("sys.stdin", stream)
+        status = app.run(["align", *map(str, arguments)])
+        captured = capfdbinary.readouterr()
+        return Ran(status, captured.out, captured.err.decode())
+
+    return ran
+
+
+@pytest.fixture
+def texts(tmp_path: Path, tiny_pairs: list[Pair]) -> list[Path]:
+    paths = [tmp_path / "x.en", tmp_path / "x.de"]
+    paths[0].write_text("".join(f"{pair.source}\n" for pair in tiny_pairs[:6]), "utf-8")
+    paths[1].write_text("".join(f"{pair.target}\n" for pair in tiny_pairs[:6]), "utf-8")
+    return paths
+
+
+def in_line(links: frozenset[tuple[int, int]]) -> str:
+    return " ".join(f"{i}-{j}" for i, j in sorted(links))
+
+
+def test_files_tables_and_bars_give_the_links_of_the_library(  # type: ignore[no-untyped-def]
+    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
+    tiny_pairs: list[Pair],
+) -> None:  # fmt: skip
+    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+    found = align(tiny_translator, pairs)
+    wanted = "".join(in_line(one.links) + "\n" for one in found)
+    assert run("-m", tiny_bundle, *texts).out == wanted
+    assert run("-m", tiny_bundle, given="".join(f"{a}\t{b}\n" for a, b in pairs)).out == wanted
+    bars = "".join(f"{a} ||| {b}\r\n" for a, b in pairs)
+    assert run("-m", tiny_bundle, given=bars).out == wanted.replace("\n", "\r\n")
+    output = tmp_path / "links.txt"
+    assert run("-m", tiny_bundle, "-o", output, *texts).out == ""
+    assert output.read_text("utf-8") == wanted
+
+
+def test_as_many_lines_out_as_pairs_in(run, tiny_bundle: Path) -> None:  # type: ignore[no-untyped-def]
+    given = "The dog sees.\tDer Hund sieht.\n\n ||| \n\t\nno pair\n||| x\n"
+    ran = run("-m", tiny_bundle, given=given)
+    first, *others = ran.out.split("\n")
+    assert first and others == [""] * 6 and ran.status == 1
+    assert ran.err.count("\n") == 1 and "pair 5 is without a tab" in ran.err
+    assert run("-m", tiny_bundle, given="").out == ""
+
+
+def test_settings_given_beat_those_of_the_bundle(  # type: ignore[no-untyped-def]
+    run, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+    config = AlignConfig(
+        units="char", layer=1, head=2, shift=1, extract="mutual", null_threshold=0.5
+    )
+    wanted = align(tiny_translator, pairs, config=config)
+    options = "--units char --layer 1 --head 2 --shift 1 --extract mutual --null-threshold 0.5"
+    ran = run("-m", tiny_bundle, *options.split(), "--format", "jsonl", *texts)
+    for line, one in zip(ran.out.splitlines(), wanted, strict=True):
+        record = json.loads(line)
+        assert tuple(record["source"]) == one.source and tuple(record["target"]) == one.target
+        assert frozenset(map(tuple, record["links"])) == one.links
+        numpy.testing.assert_allclose(record["weights"], one.weights.numpy(), atol=1e-4)
+        assert record["score"] == pytest.approx(one.score, abs=1e-5)
+
+
+def test_both_directions(  # type: ignore[no-untyped-def]
+    run, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator, tiny_pairs: list[Pair]
+) -> None:
+    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+    config = AlignConfig(symmetrise="union")
+    wanted = align(tiny_translator, pairs, config=config, reverse=tiny_translator)
+    options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "--symmetrise", "union"]
+    ran = run(*options, *texts)
+    assert ran.out.splitlines() == [in_line(one.links) for one in wanted]
+    assert run("-m", tiny_bundle, "--symmetrise", "union", *texts).status == 2
+
+
+def test_every_head_is_in_the_arrays_and_the_page(  # type: ignore[no-untyped-def]
+    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
+    tiny_pairs: list[Pair],
+) -> None:  # fmt: skip
+    output, page = tmp_path / "x.npz", tmp_path / "x.html"
+    assert run("-m", tiny_bundle, "-o", output, "--picture", page, *texts).status == 0
+    arrays = numpy.load(output, allow_pickle=False)
+    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+    for number, weights in enumerate(head_weights(tiny_translator, pairs), 1):
+        assert weights is not None
+        numpy.testing.assert_allclose(arrays[f"heads_{number}"], weights.numpy(), atol=1e-5)
+    assert '"shape":[1,4]' in page.read_text("utf-8")
+
+
+def test_heat_maps_and_a_choice_of_pairs(  # type: ignore[no-untyped-def]
+    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path
+) -> None:
+    ran = run("-m", tiny_bundle, "--show", "--pairs", "2,4-5", *texts)
+    assert [line for line in ran.out.splitlines() if line.isdigit()] == ["2", "4", "5"]
+    links = tmp_path / "links.txt"
+    run("-m", tiny_bundle, "--show", "-o", links, *texts)
+    assert len(links.read_text("utf-8").splitlines()) == 6
+    assert run("-m", tiny_bundle, "--pairs", "2", *texts).status == 2
+    assert run("-m", tiny_bundle, "--show", "--pairs", "0", *texts).status == 2
+
+
+def test_other_programs_are_drawn_beside_ours_and_alone(  # type: ignore[no-untyped-def]
+    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path
+) -> None:
+    view = tmp_path / "fast.links"
+    view.write_text("0-0 1-1\n" + "0-0\n" * 5, "utf-8")
+    ran = run("-m", tiny_bundle, "--view", view, "--format", "jsonl", *texts)
+    first = json.loads(ran.out.splitlines()[0])
+    assert first["views"] == {"fast.links": {"links": [[0, 0], [1, 1]]}} and "weights" in first
+    assert "counts from 0" in ran.err
+    assert run("--view", view, *texts).out == view.read_text("utf-8")
+    page = tmp_path / "page.svg"
+    assert run("-m", tiny_bundle, "--view", view, "--picture", page, *texts).status == 0
+    assert {"fast.links", tiny_bundle.name} <= set(
+        page.read_text("utf-8").replace("<", ">").split(">")
+    )
+    short = tmp_path / "short"
+    short.write_text("0-0\n", "utf-8")
+    ran = run("--view", short, *texts)
+    assert ran.status == 1 and "1 sentence pair;" in ran.err and ran.err.count("\n") == 1
+
+
+def test_fairseq_needs_no_other_file(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    view = tmp_path / "gen.out"
+    view.write_text("S-0\ta b\nH-0\t-1\tx y\nA-0\t0-1 1-0\n", "utf-8")
+    assert run("--view", view).out == "0-1 1-0\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--view", "x", "--layer", "2"],
+        ["--view", "x", "--reverse-model", "y"],
+        ["-m", "x", "a", "b", "c"],
+        ["-m", "x", "--view", "y", "--units", "char"],
+        ["-m", "x", "--format", "tiff"],
+    ],
+)
+def test_usage(run, arguments: list[str]) -> None:  # type: ignore[no-untyped-def]
+    assert run(*arguments).status == 2
+
+
+def test_names_of_files_are_refused_before_the_work(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    for option in (["-o", tmp_path / "x.doc"], ["--picture", tmp_path / "x.jsonl"]):
+        ran = run("-m", tmp_path / "nothing", *option, given="")
+        assert ran.status == 1 and "a name ending in" in ran.err
+    ran = run("-m", tmp_path / "nothing", "--picture", tmp_path / "no" / "x.svg", given="")
+    assert ran.status == 1 and "no folder" in ran.err
+    ran = run("The dog ||| Le chien")
+    assert ran.status == 1 and "echo 'The dog ||| Le chien' | attn align" in ran.err
+
+
+def test_pairs_of_lines() -> None:
+    assert pair_of(Line(3, "a ||| b ||| c", "\r\n"))[:4] == (3, "a", "b", "\r\n")
+    assert pair_of(Line(1, "a ||| b\tc"))[1:3] == ("a ||| b", "c")
+    assert pair_of(Line(1, "a\tb", fault="broken")).fault == "broken"
+    assert [list(some) for some in numbers("2,5-7")] == [[2], [5, 6, 7]]
+    for wrong in ("", "0", "3-2", "a", "1-", "1,"):
+        with pytest.raises(ValueError):
+            numbers(wrong)

@@ -1,0 +1,291 @@
+"""`attn align train` in one go: from sentence pairs to a bundle that aligns and translates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attncli.embedded.grammar import generate
+from attncli.shell.app import run
+from attncli.tasks.align.training import job
+from attncli.tasks.align.training.job import AlignerRun
+from models import load_translator
+from models.alignment import (
+    AlignConfig,
+    GoldLinks,
+    align,
+    align_translations,
+    diagonal,
+    error_rate,
+    trials,
+)
+from models.alignment.align import statistical_aligner
+from models.alignment.statistical import link_probabilities
+from models.base.errors import ModelError
+from models.storage.archive import extract_archive, write_archive
+
+PAIRS = list(generate(240))
+TEXTS = [(pair.source, pair.target) for pair in PAIRS]
+GOLD = [frozenset(pair.links) for pair in PAIRS]
+SETTINGS = (
+    *("model.embedding=32", "model.hidden=32", "model.encoder_layers=1", "tokenizer.size=420"),
+    *("model.decoder_layers=2", "train.steps=4", "train.batch_tokens=600"),
+    *("train.precision=fp32", "train.metric=loss"),
+)
+SHIPPED = "grammar-en-de"
+
+
+def write_texts(folder: Path) -> list[Path]:
+    """Write the sentence pairs; return the files."""
+    paths = [folder / "text.en", folder / "text.de"]
+    for path, side in zip(paths, zip(*TEXTS, strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in side), "utf-8")
+    return paths
+
+
+def command(files: list[Path], folder: Path, *more: str, settings: bool = True) -> list[str]:
+    """Return the command line of a tiny run."""
+    options = [word for setting in SETTINGS * settings for word in ("-s", setting)]
+    return ["align", "train", *map(str, files), "-o", str(folder), *options, *more]
+
+
+@pytest.fixture(scope="module")
+def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run that trained its own translator."""
+    folder = tmp_path_factory.mktemp("aligner")
+    assert run(command(write_texts(folder), folder / "run")) == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run that took the shipped translator of one direction."""
+    folder = tmp_path_factory.mktemp("added")
+    more = ("--from", SHIPPED)
+    assert run(command(write_texts(folder), folder / "run", *more, settings=False)) == 0
+    return folder / "run"
+
+
+def test_the_bundle_translates_as_the_translator_that_it_was_made_from(added: Path) -> None:
+    sources = [source for source, _ in TEXTS[:40]]
+    before, after = load_translator(SHIPPED), load_translator(added)
+    texts = [one.hypotheses[0] for one in after.translate(sources)]
+    assert texts == [one.hypotheses[0] for one in before.translate(sources)]
+    stored = after.model.state_dict()
+    for name, tensor in before.model.state_dict().items():
+        assert stored[name].equal(tensor), name
+
+
+def test_the_bundle_aligns_better_than_its_parts(added: Path) -> None:
+    translator = load_translator(added)
+    config = translator.alignment
+    assert (config.layer, config.shift, config.statistical) == (3, 1, 0.5)
+    found = error_rate([one.links for one in align(translator, TEXTS)], GOLD)
+    floor = [diagonal(len(source.split()), len(target.split())) for source, target in TEXTS]
+    assert found < 0.12
+    assert found < 0.3 * error_rate(floor, GOLD)
+
+
+def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(aligner: Path) -> None:
+    translator = load_translator(aligner)
+    config = translator.alignment
+    assert config.languages == "en-de"
+    one_way = replace(config, languages="", statistical=0.0)
+    [both] = align(translator, TEXTS[:1])
+    [ahead] = align(translator.for_direction("de"), TEXTS[:1], config=one_way)
+    [back] = align(translator.for_direction("en"), [TEXTS[0][::-1]], config=one_way)
+    [turned] = align(translator.for_direction("en"), [TEXTS[0][::-1]])
+    assert translator.statistical is not None
+    [table] = link_probabilities(translator.statistical, [(ahead.source, ahead.target)])
+    assert table is not None
+    attention = (ahead.weights + back.weights.T) / 2
+    assert both.weights.allclose((attention + table) / 2, atol=1e-5)
+    assert both.weights.allclose(turned.weights.T, atol=1e-5)
+
+
+def test_other_languages_are_aligned_without_the_statistics(aligner: Path) -> None:
+    translator = load_translator(aligner)
+    foreign = replace(translator.alignment, languages="en-fr")
+    assert statistical_aligner(translator.for_direction("de"), foreign) is None
+
+
+def test_a_share_of_statistics_that_a_model_does_not_have_is_refused() -> None:
+    translator = load_translator(SHIPPED)
+    with pytest.raises(ModelError, match="no statistical aligner"):
+        align(translator, TEXTS[:1], config=AlignConfig(statistical=0.5))
+
+
+def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [str(aligner.parent / name) for name in ("text.en", "text.de")]
+    assert run(["align", "-m", str(aligner), *texts]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    links = [one.links for one in align(load_translator(aligner), TEXTS)]
+    assert [set(line.split()) for line in lines] == [
+        {f"{i}-{j}" for i, j in pair} for pair in links
+    ]
+
+
+def test_a_bulk_job_needs_no_languages_either(
+    aligner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "pairs.tsv", tmp_path / "links"
+    table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:9]), "utf-8")
+    words = ["-m", str(aligner), str(table)]
+    assert run(["bulk", "align", *words, str(out), "--processes", "1"]) == 0
+    capsys.readouterr()
+    assert run(["align", *words]) == 0
+    assert out.read_text() == capsys.readouterr().out
+
+
+def test_translations_are_aligned_by_the_same_settings(added: Path) -> None:
+    translator = load_translator(added)
+    translations = translator.translate([source for source, _ in TEXTS[:5]])
+    pairs = [(one.source, one.text) for one in translations]
+    found = align_translations(translator, translations)
+    assert [one.links for one in found] == [one.links for one in align(translator, pairs)]
+
+
+def test_an_interrupted_run_ends_as_an_uninterrupted_one(aligner: Path, tmp_path: Path) -> None:
+    files = write_texts(tmp_path)
+    part = AlignerRun((tuple(map(str, files)),), "en-de", SETTINGS, tmp_path / "run")
+
+    def stopping(stage: str, done: float, total: float) -> None:
+        if done > 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job.prepare(part, stopping)
+    assert part.pairs.exists() and not part.links.exists()
+    assert run(command(files, part.path)) == 0
+    for name in ("model.safetensors", "statistical.safetensors", "alignment/result.json"):
+        assert (part.path / name).read_bytes() == (aligner / name).read_bytes()
+
+
+def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
+    before = [(aligner / name).stat().st_mtime_ns for name in ("model.safetensors", "config.json")]
+    assert run(command([aligner.parent / "text.en", aligner.parent / "text.de"], aligner)) == 0
+    after = [(aligner / name).stat().st_mtime_ns for name in ("model.safetensors", "config.json")]
+    assert before == after
+
+
+def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path) -> None:
+    files = [added.parent / "text.en", added.parent / "text.de"]
+    before, links = (added / "model.safetensors").read_bytes(), added / "alignment/statistical"
+    time = links.stat().st_mtime_ns
+    for seed in ("2", "1"):
+        more = ("--from", SHIPPED, "--seed", seed)
+        assert run(command(files, added, *more, settings=False)) == 0
+        same = before == (added / "model.safetensors").read_bytes()
+        assert same == (seed == "1")
+    assert links.stat().st_mtime_ns == time
+
+
+def test_an_aligner_made_from_an_aligner_equals_it(added: Path, tmp_path: Path) -> None:
+    more = ("--from", str(added))
+    assert run(command(write_texts(tmp_path), tmp_path / "run", *more, settings=False)) == 0
+    for name in ("model.safetensors", "statistical.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (added / name).read_bytes()
+
+
+@pytest.mark.parametrize("start", ["added", "aligner"])
+def test_a_translator_trained_on_from_an_aligner_still_aligns(
+    start: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    aligner: Path = request.getfixturevalue(start)
+    files = write_texts(tmp_path)
+    table = tmp_path / "text.tsv"
+    table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:60]), "utf-8")
+    corpus = ["--corpus", f"en-de={table}"] if start == "aligner" else list(map(str, files))
+    light = (
+        "train.steps=2",
+        "train.batch_tokens=600",
+        "train.precision=fp32",
+        "data.dev_share=0.02",
+    )
+    options = [word for setting in light for word in ("-s", setting)]
+    folder = tmp_path / "on"
+    assert run(["train", *corpus, "--from", str(aligner), "-o", str(folder), *options]) == 0
+    before, after = load_translator(aligner), load_translator(folder)
+    old, new = before.model.state_dict(), after.model.state_dict()
+    assert old.keys() == new.keys()
+    assert not old["encoder.embedding.weight"].equal(new["encoder.embedding.weight"])
+    assert after.alignment == before.alignment
+    name = "statistical.safetensors"
+    assert (folder / name).read_bytes() == (aligner / name).read_bytes()
+    rates = [
+        error_rate([one.links for one in align(model, TEXTS)], GOLD) for model in (before, after)
+    ]
+    assert rates[1] < rates[0] + 0.05
+
+
+def test_other_files_are_refused_by_name(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [aligner.parent / "text.de", aligner.parent / "text.en"]
+    assert run(command(files, aligner)) == 1
+    assert "other files" in capsys.readouterr().err
+
+
+def test_settings_that_differ_are_named_and_harmless_ones_are_not(
+    aligner: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [aligner.parent / "text.en", aligner.parent / "text.de"]
+    assert run(command(files, aligner, "-s", "train.log_every=7")) == 0
+    assert run(command(files, aligner, "-s", "train.lr=0.5")) == 1
+    assert "train.lr was" in capsys.readouterr().err
+
+
+def test_folders_of_other_content_and_settings_beside_a_translator_are_refused(
+    aligner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_texts(tmp_path)
+    run_of_train = aligner / "alignment" / "translator"
+    before = (run_of_train / "model.safetensors").read_bytes()
+    assert run(command(files, files[0])) == 1
+    assert "text.en is a file" in capsys.readouterr().err
+    assert run(command(files, run_of_train)) == 1
+    assert "no aligner" in capsys.readouterr().err
+    assert before == (run_of_train / "model.safetensors").read_bytes()
+    assert run(command(files, tmp_path / "run", "--from", SHIPPED)) == 1
+    assert "leave out -s" in capsys.readouterr().err
+
+
+def test_a_translator_of_other_languages_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_texts(tmp_path)
+    more = ("--from", "everyday", "--languages", "en-ro")
+    assert run(command(files, tmp_path / "run", *more, settings=False)) == 1
+    assert "'ro'" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "alignment").exists()
+
+
+def test_a_dry_run_names_the_stages_and_writes_nothing(
+    aligner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_texts(tmp_path)
+    assert run(command(files, tmp_path / "run", "--dry-run")) == 0
+    assert capsys.readouterr().out.count(": to do") == 3
+    assert not (tmp_path / "run").exists()
+    assert run(command(files, aligner, "--dry-run")) == 0
+    assert capsys.readouterr().out.count(": done") == 3
+
+
+def test_a_packed_aligner_aligns_alike(added: Path, tmp_path: Path) -> None:
+    write_archive(added, tmp_path / "a.zip")
+    (tmp_path / "a").mkdir()
+    extract_archive(tmp_path / "a.zip", tmp_path / "a")
+    found = [
+        [one.links for one in align(load_translator(folder), TEXTS[:9])]
+        for folder in (added, tmp_path / "a")
+    ]
+    assert found[0] == found[1]
+
+
+def test_tuning_with_gold_counts_the_statistics(added: Path) -> None:
+    translator = load_translator(added)
+    gold = [GoldLinks(links) for links in GOLD[:60]]
+    best = trials(translator, TEXTS[:60], gold)[0]
+    found = [one.links for one in align(translator, TEXTS[:60], config=best.config)]
+    assert best.config.statistical == 0.5
+    assert error_rate(found, GOLD[:60]) == pytest.approx(best.error_rate, abs=1e-6)

@@ -1,0 +1,200 @@
+"""Captions are scored alike whether a model makes them, a file holds them, or in what order."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from attncli.scoring.captions import caption_scores
+from attncli.shell import app
+from models import load_captioner
+from models.config.tables import SearchConfig
+from models.images.opening import open_image
+from models.inference.captioner import Captioner
+
+NAMES = ("a.png", "b.jpg", "c.webp", "d.gif", "e.png")
+OUTPUTS = ["a red square", "two dogs", "a cat sleeps", "the sea", "a man on a bike"]
+REFERENCES = [
+    ["A red square.", "one square , red"],
+    ["Two brown dogs run.", "dogs run"],
+    ["a white cat sleeps on a sofa"],
+    ["Waves at the beach", "The sea, blue"],
+    ["A man rides a bike", "a man on his bike", "somebody cycling"],
+]
+
+
+@pytest.fixture(autouse=True)
+def no_default_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ATTN_MODEL", raising=False)
+
+
+@pytest.fixture
+def captions(tmp_path: Path) -> str:
+    """Return a file of captions of the five images."""
+    rows = [
+        f"{name}\t{text}" for name, texts in zip(NAMES, REFERENCES, strict=True) for text in texts
+    ]
+    return write(tmp_path / "captions.tsv", rows)
+
+
+def write(path: Path, rows: list[str]) -> str:
+    path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """Return the systems of a run with ``--json``, by name."""
+    assert app.run(["evaluate", "captions", "--json", *arguments]) == 0, capsys.readouterr().err
+    return {system["name"]: system for system in json.loads(capsys.readouterr().out)["systems"]}
+
+
+def objects(captions: list[str]) -> list[dict[str, str]]:
+    return [{"image": n, "caption": c} for n, c in zip(NAMES, captions, strict=True)]
+
+
+def test_every_way_to_hand_over_captions_scores_the_same(
+    captions: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = [f"photos/{n}\t{c}" for n, c in zip(NAMES, OUTPUTS, strict=True)]
+    files = {
+        "lines": OUTPUTS,
+        "table": table[::-1],
+        "scores": [f"{row}\t-0.5" for row in table],
+        "jsonl": [json.dumps(record) for record in objects(OUTPUTS)[::-1]],
+        "coco": [json.dumps(objects(OUTPUTS)).replace('"image"', '"image_id"')],
+    }
+    paths = [write(tmp_path / name, rows) for name, rows in files.items()]
+    hypotheses = [part for path in paths for part in ("--hypotheses", path)]
+    found = evaluated(capsys, captions, *hypotheses)
+    expected = caption_scores(OUTPUTS, REFERENCES, meteor=False)
+    for name in files:
+        system = found[name]
+        assert system["bleu"] == pytest.approx(list(expected.bleu.penalised))
+        assert system["bleu_without_brevity_penalty"] == pytest.approx(list(expected.bleu.plain))
+        assert system["cider_d"] == pytest.approx(expected.cider)
+        assert system["rouge_l"] == pytest.approx(expected.rouge_l)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_models_captions_are_those_of_python_and_saved_ones_score_the_same(
+    packed: bool,
+    soft_captioner: Path,
+    photos: Path,
+    captions: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    images = photos
+    if packed:
+        images = tmp_path / "photos.tar"
+        with tarfile.open(images, "w") as archive:
+            archive.add(photos, "photos")
+    saved = str(tmp_path / "{model}.tsv")
+    options = ["-m", str(soft_captioner), "--images", str(images), "--max-caption", "8"]
+    model = evaluated(capsys, *options, captions, "--save", saved)[soft_captioner.name]
+    written = (tmp_path / f"{soft_captioner.name}.tsv").read_text().splitlines()
+    captioner = load_captioner(soft_captioner)
+    assert isinstance(captioner, Captioner)
+    opened = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
+    in_python = captioner.caption(opened, search=SearchConfig(max_caption=8))
+    assert [row.split("\t")[1] for row in written] == [" ".join(c.text.split()) for c in in_python]
+    other = evaluated(capsys, captions, "--hypotheses", saved.format(model=soft_captioner.name))
+    assert other[f"{soft_captioner.name}.tsv"]["bleu"] == model["bleu"]
+    assert model["read"] == "soft" and model["images_per_second"] > 0
+
+
+def test_the_tables_say_how_a_hard_model_was_read(
+    hard_captioner: Path,
+    soft_captioner: Path,
+    photos: Path,
+    captions: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    models = ["-m", str(hard_captioner), "--images", str(photos), "--max-caption", "5"]
+    for decode in ("argmax", "expected"):
+        assert app.run(["evaluate", "captions", *models, captions, "--hard-decode", decode]) == 0
+        shown = capsys.readouterr()
+        assert f"{hard_captioner.name}: hard attention, read by {decode}" in shown.out
+        rows = shown.out.splitlines()
+        assert rows[0] == "5 images, 10 reference captions in captions.tsv"
+        assert rows[2].split()[:6] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
+    models[1] = str(soft_captioner)
+    assert app.run(["evaluate", "captions", *models, captions, "--hard-decode", "argmax"]) == 1
+    assert "not hard" in capsys.readouterr().err
+
+
+def test_a_file_with_splits_is_scored_on_its_test_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    splits = ["test", "test", "test", "val", "train"]
+    images = [
+        {"filename": name, "split": split, "sentences": [{"raw": text} for text in texts]}
+        for name, split, texts in zip(NAMES, splits, REFERENCES, strict=True)
+    ]
+    path = write(tmp_path / "karpathy.json", [json.dumps({"images": images})])
+    lines = write(tmp_path / "lines", OUTPUTS[:3])
+    expected = caption_scores(OUTPUTS[:3], REFERENCES[:3], meteor=False).cider
+    found = evaluated(capsys, path, "--hypotheses", lines)
+    assert found["lines"]["cider_d"] == pytest.approx(expected)
+    assert app.run(["evaluate", "captions", path, "--part", "dev", "--hypotheses", lines]) == 1
+    assert (
+        "has 3 lines; expected 1, one for each image of karpathy.json;" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    "options, status, said",
+    [
+        (["{}", "-m", "x"], 2, "a model needs the images"),
+        (["{}", "{}", "--hypotheses", "x"], 2, "unexpected extra argument"),
+        (["--images", "x", "-m", "x"], 2, "Missing argument"),
+        (["{}", "--hypotheses", "x", "--by-length"], 2, "--by-length"),
+        (["{}", "--hypotheses", "nowhere"], 1, "cannot read nowhere"),
+        (["--images", "nowhere", "-m", "x", "{}"], 1, "nowhere cannot be read as images"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    options: list[str],
+    status: int,
+    said: str,
+    captions: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        app.run(["evaluate", "captions", *(option.format(captions) for option in options)])
+        == status
+    )
+    assert said in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_missing_and_broken_images_and_captions_are_named(
+    soft_captioner: Path,
+    photos: Path,
+    captions: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["evaluate", "captions", "-m", str(soft_captioner), "--images", str(photos), captions]
+    (photos / "b.jpg").write_bytes(b"no image")
+    assert app.run(options) == 1
+    assert "attn: b.jpg is not a readable image" in capsys.readouterr().err
+    (photos / "b.jpg").unlink()
+    Image.new("RGB", (9, 9)).save(photos / "d.gif")
+    assert app.run(options) == 1
+    assert "1 of 5 images of captions.tsv are not in" in capsys.readouterr().err
+    few = write(tmp_path / "few.tsv", [f"{name}\tx" for name in NAMES[:3]])
+    assert app.run(["evaluate", "captions", captions, "--hypotheses", few]) == 1
+    assert "few.tsv has no caption for d.gif" in capsys.readouterr().err
+
+
+def test_a_text_model_is_refused(
+    tiny_bundle: Path, photos: Path, captions: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-m", str(tiny_bundle), "--images", str(photos)]
+    assert app.run(["evaluate", "captions", *options, captions]) == 1
+    assert "translates texts" in capsys.readouterr().err

@@ -1,0 +1,163 @@
+"""Self-critical training: its gradient is that of the expected reward, and rewards rise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from attncli.data.batching import epoch_plan, gather
+from attncli.tasks.caption.training.data import load
+from attncli.tasks.caption.training.self_critical import SelfCritical, likelihoods
+from attncli.training.events import Stepped
+from attncli.training.run.run import fresh_state
+from attncli.training.updates.stepper import Stepper
+from models.base.types import Batch, Memory
+from models.config.tables import SearchConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.batching import pad, teacher_forcing_batch
+from models.text.tokenizer import END
+from tests.attncli.training.small import run
+from tests.attncli.training.small_captions import PATCHES, small_config, write_images
+
+CPU = torch.device("cpu")
+CRITICAL = ("train.self_critical_lr=0.005", "train.self_critical_from=1", "model.dropout=0")
+
+
+Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
+
+
+@pytest.fixture(params=[1, 2, 9], ids=["against the greedy caption", "each other", "all there are"])
+def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Begun:
+    """Return a reward_loss, an untrained model and a batch of captions with their images."""
+    samples = f"train.self_critical_samples={request.param}"
+    config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL, samples)
+    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
+    assert isinstance(prepared.reward_loss, SelfCritical)
+    examples = prepared.examples.at(0)
+    numbers = max(epoch_plan(examples, 60, seed=1, epoch=0), key=len)
+    model = fresh_state(config, prepared, CPU).model
+    return prepared.reward_loss, model, gather(examples, numbers, CPU), numbers
+
+
+def test_a_caption_of_the_image_is_worth_more_than_another(begun: Begun) -> None:
+    reward_loss, *_ = begun
+    texts = ["a black square on the left", "a red square on the left", "a red square on the"]
+    ends = [f"{text} endofcaption" for text in texts]
+    rewards, black = reward_loss.reward(ends, 1), reward_loss.reward(ends, 20)
+    assert rewards[1] > rewards[0] and rewards[1] > rewards[2]
+    assert black[0] > black[1]
+
+
+def test_each_image_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
+    reward_loss, model, batch, numbers = begun
+    asked: list[int] = []
+    reward_loss.reward = lambda texts, image: asked.append(image) or [0.0] * len(texts)  # type: ignore
+    found = reward_loss(model, batch, numbers)
+    images = reward_loss.images[numbers]
+    assert len(set(images.tolist())) == len(batch.source) < len(numbers)
+    times = 2 if reward_loss.settings.samples == 1 else 1  # the greedy caption's as well
+    assert asked == sorted(set(images.tolist())) * times
+    assert found.loss == 0 and found.reward == 0  # nothing is better than usual
+
+
+def test_what_is_better_than_usual_becomes_likelier(
+    begun: Begun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reward_loss, model, batch, numbers = begun
+    torch.manual_seed(3)
+    said, say = [], reward_loss.decode
+
+    def remembered(*arguments: Any) -> Any:
+        said.append(say(*arguments))
+        return said[-1]
+
+    monkeypatch.setattr(reward_loss, "decode", remembered)
+    reward_loss.reward = lambda texts, image: [float(len(text)) for text in texts]  # type: ignore
+    found = reward_loss(model, batch, numbers)
+    gradients = torch.autograd.grad(found.loss, list(model.parameters()), allow_unused=True)
+
+    direct, gains, tokens = torch.zeros(()), [], 0
+    for number, captions in enumerate(said[0]):
+        worth = [len(reward_loss.text(ids)) for ids in captions]
+        for k, ids in enumerate(captions):
+            usual = worth[:k] + worth[k + 1 :] or [len(reward_loss.text(said[1][number][0]))]
+            gains.append(worth[k] - sum(usual) / len(usual))
+            tokens += len(ids) + 1
+            one, where = batch.source[[number]], batch.source_mask[[number]]
+            alone = teacher_forcing_batch(one, where, *pad([[*ids, END]], CPU))
+            memory = model.eval().encode_batch(alone)
+            direct = direct + gains[-1] * likelihoods(model, alone, memory).sum()
+    assert any(gains) and found.tokens == tokens
+    expected = torch.autograd.grad(direct, list(model.parameters()), allow_unused=True)
+    for one, other in zip(gradients, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun) -> None:
+    reward_loss, model, batch, numbers = begun
+    mixes: list[list[torch.Tensor]] = []
+    for share in (0.0, 0.25):
+        reward_loss.settings = reward_loss.settings._replace(likelihood=share)
+        torch.manual_seed(3)
+        found = reward_loss(model, batch, numbers)
+        per_token = found.loss / found.tokens
+        mixes.append(list(torch.autograd.grad(per_token, list(model.output.parameters()))))
+    references = likelihoods(model, batch, model.eval().encode_batch(batch)).sum()
+    direct = torch.autograd.grad(references, list(model.output.parameters()))
+    tokens = batch.target_mask.sum()
+    for rewards, mixed, own in zip(*mixes, direct, strict=True):
+        torch.testing.assert_close(mixed, 0.75 * rewards + 0.25 * own / tokens)
+
+
+def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_learned(
+    begun: Begun,
+) -> None:
+    reward_loss, model, batch, numbers = begun
+    model.encoder.feature_dropout.rate = 0.5  # type: ignore[union-attr]
+    memories, say, force = [], reward_loss.decode, model.teacher_force
+
+    def said(model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Any:
+        memories.append(memory)
+        return say(model, memory, config)
+
+    def learned(batch: Batch, *, memory: Memory) -> Any:
+        memories.append(memory)
+        return force(batch, memory=memory)
+
+    reward_loss.decode, model.teacher_force = said, learned  # type: ignore[method-assign, assignment]
+    reward_loss(model, batch, numbers)
+    first, last = memories[0].values, memories[-1].values
+    assert len(last) == len(first) * min(reward_loss.settings.samples, 2)  # two captions each
+    assert torch.equal(last, first.repeat_interleave(len(last) // len(first), 0))
+    assert 0.3 < (first == 0).float().mean() < 0.7
+
+
+def test_rewards_rise(tmp_path: Path) -> None:
+    """Of captions that are rewarded for every e."""
+    config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL)
+    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
+    state = fresh_state(config, prepared, CPU)
+    reward_loss, stepper = prepared.reward_loss, Stepper(state, config.train, torch.float32)
+    assert isinstance(reward_loss, SelfCritical)
+    reward_loss.reward = lambda texts, image: [float(text.count("e")) for text in texts]  # type: ignore
+    numbers, rewards = np.arange(8), []
+    batch = gather(prepared.examples.at(0), numbers, CPU)
+    for _ in range(40):
+        reward = stepper.update_by_reward(reward_loss, [(batch, numbers)], 0.0).reward
+        assert reward is not None
+        rewards.append(reward)
+    assert np.mean(rewards[-5:]) > 2 * np.mean(rewards[:5])
+
+
+def test_it_begins_with_its_epoch(tmp_path: Path) -> None:
+    changes = ("train.self_critical_from=3", "train.epochs=3", "train.steps=0")
+    config = small_config(write_images(tmp_path), *PATCHES, *changes, "train.batch_tokens=300")
+    events = [event for event in run(config, tmp_path / "run") if isinstance(event, Stepped)]
+    assert {event.epoch for event in events if event.reward is not None} == {2}
+    assert {event.epoch for event in events if event.reward is None} == {0, 1}

@@ -1,0 +1,173 @@
+"""`attn classify`: one line in, one line out; formats, coloured words, pictures, long lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from attncli.shell import app
+from models import load_classifier
+from tests.attncli.labels import write_toy
+
+LINES = b"the red house\n\na dog\r\n\xff\nwe see\n"
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    (tmp_path / "in.txt").write_bytes(LINES)
+    return tmp_path / "in.txt"
+
+
+def run(*words: str | Path, model: Path) -> int:
+    return app.run(["classify", "-m", str(model), *map(str, words)])
+
+
+def test_n_lines_in_give_n_lines_out(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run("-i", lines, "-o", lines.with_name("out"), model=toy_classifier) == 1
+    assert lines.with_name("out").read_bytes() == b"colour\n\nanimal\r\n\nnone\n"
+    assert "line 4 is not valid UTF-8" in capfd.readouterr().err
+
+
+def test_arguments_are_lines(toy_classifier: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("a dog", "the red house", "--scores", model=toy_classifier) == 0
+    rows = [row.split("\t") for row in capfd.readouterr().out.splitlines()]
+    assert [label for _, label in rows] == ["animal", "colour"]
+    assert all(0.5 < float(score) <= 1 for score, _ in rows)
+
+
+def test_several_labels_have_the_index_of_their_line(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run("-i", lines, "--nbest", "2", model=toy_classifier)
+    rows = [row.split(" ||| ") for row in capfd.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == ["0", "0", "1", "2", "2", "3", "4", "4"]
+    assert rows[0][1] == "colour" and rows[2][1:] == ["", ""]
+
+
+def test_tables_and_json_lines_hold_texts_and_probabilities(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run("-i", lines, "--format", "tsv", model=toy_classifier)
+    table = [row.split("\t") for row in capfd.readouterr().out.splitlines()]
+    assert table[0][:2] == ["the red house", "colour"] and table[1] == ["", "", ""]
+    run("-i", lines, "--format", "jsonl", "--nbest", "3", model=toy_classifier)
+    records = [json.loads(row) for row in capfd.readouterr().out.splitlines()]
+    assert records[0]["words"] == ["the", "red", "house"]
+    assert sum(records[0]["weights"]) == pytest.approx(1, abs=1e-3)
+    assert sum(found["probability"] for found in records[2]["labels"]) == pytest.approx(1, abs=1e-4)
+    assert records[1] == {"text": "", "labels": []} and "UTF-8" in records[3]["error"]
+
+
+def test_words_are_shown_with_their_weights(
+    toy_classifier: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [result] = load_classifier(toy_classifier).classify(["the red house"], attention=True)
+    heaviest = max(result.words, key=lambda word: word.weight)
+    monkeypatch.setenv("NO_COLOR", "1")
+    run("the red house", "--show", model=toy_classifier)
+    shown = capfd.readouterr().out.splitlines()
+    assert shown[0] == "colour"
+    assert f"{heaviest.word} ({100 * heaviest.weight:.0f})" in shown[1]
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    run("the red house", "--show", model=toy_classifier)
+    assert f"m{heaviest.word}\x1b[0m" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html", "png", "pdf"])
+def test_coloured_words_are_drawn_as_a_picture(
+    suffix: str, toy_classifier: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / f"words.{suffix}"
+    assert run("the red house", "a dog", "--attention", path, model=toy_classifier) == 0
+    content = path.read_bytes()
+    if suffix in ("png", "pdf"):
+        assert content.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[suffix])
+    else:
+        assert b"house" in content and b"colour (" in content and b"animal (" in content
+
+
+def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_toy(tmp_path / "toy.tsv", 60, seed=1)
+    settings = ["model.embedding=16", "model.hidden=16", "train.steps=2", "train.batch_tokens=200"]
+    chosen = [word for setting in settings for word in ("-s", setting)]
+    files = ["--labels", str(tmp_path / "toy.tsv"), "-o", str(tmp_path / "run")]
+    assert app.run(["train", "-q", "-p", "self-attentive-small", *files, *chosen]) == 0
+    [result] = load_classifier(tmp_path / "run").classify(["the red house"], attention=True)
+    assert len(result.heads) == 4
+    for weights in result.heads:
+        assert sum(weights) == pytest.approx(1, abs=1e-5)
+    means = [sum(column) / 4 for column in zip(*result.heads, strict=True)]
+    assert means == pytest.approx([weight for _, weight in result.words], abs=1e-5)
+    monkeypatch.setenv("NO_COLOR", "1")
+    capfd.readouterr()
+    run("the red house", "--show", model=tmp_path / "run")
+    shown = capfd.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in shown[1:]] == [f"head {n}" for n in (1, 2, 3, 4)]
+    run("the red house " * 300, "--format", "jsonl", model=tmp_path / "run")  # in parts
+    record = json.loads(capfd.readouterr().out)
+    assert [len(weights) for weights in record["heads"]] == [900] * 4
+
+
+def test_a_long_line_is_classified_in_parts_and_reported(
+    toy_classifier: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.txt").write_text("a dog. " * 500 + "\n")
+    run("-i", tmp_path / "in.txt", "--format", "jsonl", "--nbest", "3", model=toy_classifier)
+    said = capfd.readouterr()
+    record = json.loads(said.out)
+    assert record["labels"][0]["label"] == "animal" and len(record["words"]) == 1000
+    assert sum(found["probability"] for found in record["labels"]) == pytest.approx(1, abs=1e-4)
+    assert sum(record["weights"]) == pytest.approx(1, abs=0.05)  # each is rounded
+    assert "the model takes 512; classified in " in said.err
+
+
+def test_a_file_name_given_as_text_is_refused_with_the_right_command(
+    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(lines, model=toy_classifier) == 1
+    assert "expected text to classify" in capfd.readouterr().err
+
+
+def test_labels_are_scored_and_the_confusions_drawn(
+    toy_classifier: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test.tsv").write_text("animal\ta dog\ncolour\tthe red house\nanimal\tred\n")
+    (tmp_path / "other.txt").write_text("animal\ncolour\nanimal\n")
+    options = ["--hypotheses", str(tmp_path / "other.txt"), "--plot", str(tmp_path / "c.svg")]
+    files = [str(tmp_path / "test.tsv"), "-m", str(toy_classifier)]
+    save = ["--save", str(tmp_path / "{model}.txt")]
+    assert app.run(["evaluate", "labels", *files, *options, *save]) == 0
+    shown = capfd.readouterr().out
+    assert "66.67" in shown and "100.00" in shown and "gold \\ predicted" in shown
+    assert (tmp_path / "run.txt").read_text() == "animal\ncolour\ncolour\n"
+    assert b"<svg" in (tmp_path / "c.svg").read_bytes()
+    assert app.run(["evaluate", "labels", *files, "--json"]) == 0
+    record = json.loads(capfd.readouterr().out)
+    [system] = record["systems"]
+    assert record["texts"] == 3 and system["accuracy"] == pytest.approx(200 / 3)
+    assert system["confusion"] == [[1, 1], [0, 1]]
+    (tmp_path / "other.txt").write_text("animal\n")
+    assert app.run(["evaluate", "labels", files[0], *options[:2]]) == 1
+    assert "other.txt has 1 lines; expected 3, one for each text" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "status"),
+    [
+        (["--pairs", "1"], "needs --show or --attention", 2),
+        (["-o", "missing/out"], "no folder missing", 1),
+        (["--attention", "missing/a.svg"], "no folder missing", 1),
+    ],
+)
+def test_impossible_outputs_are_refused_before_the_model_is_opened(
+    options: list[str], message: str, status: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*options, "a dog", model=Path("no-model")) == status
+    assert message in capfd.readouterr().err

@@ -1,0 +1,101 @@
+"""``attn translate`` of documents, with a model that answers in capitals."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from attncli.shell.app import run
+from attncli.tasks.translate import engine as engines
+from tests.upper_model import opened_text_model
+
+SRT = b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>a dog</i>\r\n"
+
+
+@pytest.fixture(autouse=True)
+def upper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "open_text_model", opened_text_model)
+
+
+def translate(path: Path, *options: str) -> int:
+    return run(["translate", "-m", "upper", "-i", str(path), "-o", f"{path}.out", *options])
+
+
+def test_a_document_is_recognised_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.srt"
+    path.write_bytes(SRT)
+    assert translate(path) == 0
+    assert (tmp_path / "a.srt.out").read_bytes() == SRT.replace(b"a dog", b"A DOG")
+    assert translate(path, "--format-in", "text") == 0
+    assert b"<I>A DOG</I>\r\n" in (tmp_path / "a.srt.out").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
+def test_the_cells_of_a_tsv_file_end_at_tabs_also_if_it_has_more_commas(
+    name: str, tmp_path: Path
+) -> None:
+    path, content = tmp_path / name, b"a, b, c\tx\na, b\ty\n"
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert translate(path, "--column", "2") == 0
+    assert (tmp_path / f"{name}.out").read_bytes() == b"a, b, c\tX\na, b\tY\n"
+
+
+def test_a_compressed_document_is_recognised_by_the_name_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.srt.gz"
+    path.write_bytes(gzip.compress(SRT))
+    assert translate(path) == 0
+    assert (tmp_path / "a.srt.gz.out").read_bytes() == SRT.replace(b"a dog", b"A DOG")
+
+
+def test_what_is_left_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("a\n\n```\nb\n```\n\nI II III\n\n    c\n", "utf-8")
+    assert translate(path) == 0
+    said = capsys.readouterr().err
+    assert "left as they are: code blocks, lines 3, 9" in said
+    assert "left as they are: texts whose translation is the same, line 7" in said
+
+
+def test_bytes_that_are_not_utf8_come_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(b"<p>caf\xe9</p>\n<p>dog</p>")
+    assert translate(path) == 1
+    assert (tmp_path / "a.html.out").read_bytes() == b"<p>caf\xe9</p>\n<p>DOG</p>"
+    assert "line 1 is not valid UTF-8; not translated" in capsys.readouterr().err
+
+
+def test_a_line_that_cannot_be_read_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": "b"}\n{"a\n', "utf-8")
+    assert translate(path, "--field", "a") == 1
+    assert (tmp_path / "a.jsonl.out").read_text("utf-8") == '{"a": "B"}\n{"a\n'
+    assert "line 2: not JSON; left as it is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("a.csv", (), "--column and one of id, text"),
+        ("a.txt", ("--column", "text"), "the input is text, and this is for csv"),
+        ("a.csv", ("--field", "text"), "the input is csv, and this is for jsonl"),
+        ("a.csv", ("--column", "text", "--nbest", "2"), "a document has one output"),
+        ("a.csv", ("--column", "text", "--align"), "a document has one output"),
+        ("a.jsonl", ("--field", "a", "--keep", "b"), "cannot be combined"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    name: str,
+    options: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / name).write_text("id,text\n1,a\n", "utf-8")
+    assert translate(tmp_path / name, *options) > 0
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,356 @@
+"""Scores are sacreBLEU's own, whatever the model, the files and the order of work."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+
+from attncli.embedded.grammar import Pair
+from attncli.jobs import loading
+from attncli.scoring import translations as scoring
+from attncli.scoring.translations import EvaluationSet, LengthRanges, Scoring, System
+from attncli.shell import app
+from attncli.tasks.translate.evaluation import (
+    evaluate_texts,
+    read_system,
+    read_test_set,
+    translate_test_set,
+)
+from models import load_translator
+from models.base.errors import ModelError
+from models.base.types import Hypothesis, Translation
+from models.config.tables import SearchConfig
+from tests.upper_model import Upper, opened
+
+SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
+REFERENCES = ["A B C D E", "", "F H", "H I J K L N M O", "P Q", "S T U V W X Y"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    return [write(tmp_path / "x.en", SOURCES), write(tmp_path / "x.de", REFERENCES)]
+
+
+@pytest.fixture
+def upper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "open_translator", opened)
+    monkeypatch.delenv("ATTN_MODEL", raising=False)
+
+
+def write(path: Path, lines: list[str]) -> str:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, object]]:
+    """Return the systems of a run with ``--json``, by name."""
+    assert app.run(["evaluate", "--json", *arguments]) == 0, capsys.readouterr().err
+    return {system["name"]: system for system in json.loads(capsys.readouterr().out)["systems"]}
+
+
+def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
+    system = System("upper", [text.upper() for text in SOURCES])
+    second = ["X", "", "F G", "H I J K L M N P", "P Q R", "S"]
+    test_set = EvaluationSet(SOURCES, [REFERENCES, second])
+    bleu, chrf, ter, *_ = scoring.score([system], test_set, Scoring())[0]
+    outputs, references = system.hypotheses, [REFERENCES, second]
+    assert bleu.value == sacrebleu.corpus_bleu(outputs, references).score
+    assert chrf.value == sacrebleu.corpus_chrf(outputs, references).score
+    assert ter.value == sacrebleu.corpus_ter(outputs, references).score
+    assert bleu.signature.startswith("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert [score.metric for score in (bleu, chrf, ter)] == ["BLEU", "chrF2", "TER"]
+
+
+class Repeating(Upper):
+    """Answers every text with a loop."""
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        return Translation(text, (Hypothesis("walk " * 8, -0.5, -2.0, (), ()),))
+
+
+def test_a_loop_is_reported_unless_a_reference_of_its_line_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loading, "open_translator", lambda path, options: Repeating())
+    table = tmp_path / "commands.tsv"
+    table.write_text(f"go\ton\t{'walk ' * 8}\ngo far\twalk\twalk on\nwait\twalk walk\n")
+    evaluate_texts([table], models=[tmp_path])
+    assert "outputs with a repetition loop: 2" in capsys.readouterr().err
+    table.write_text(f"go\t{'walk ' * 8}\n")
+    evaluate_texts([table], models=[tmp_path])
+    assert "repetition" not in capsys.readouterr().err
+
+
+def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
+    table = tmp_path / "test.tsv"
+    table.write_text("s\ta cat sits on the mat\tone cat is on it\nt\ta dog\nu\tno\tnot\n")
+    outputs = ["one cat is on it", "", "no"]
+    test_set = read_test_set([table])
+    (found,) = scoring.score([System("x", outputs)], test_set, Scoring())
+    by_name = {one.metric: one for one in found}
+    assert by_name["exact"].value == pytest.approx(100 * 2 / 3)  # "" is not a reference of "t"
+    assert by_name["error rate"].value == pytest.approx(100 * 2 / (5 + 2 + 1))
+    assert all("nrefs:var" in one.signature for one in found)
+    references = [["a cat sits on the mat", "a dog", "no"], ["one cat is on it", None, "not"]]
+    expected = sacrebleu.corpus_bleu(outputs, references)  # type: ignore[arg-type]
+    assert by_name["BLEU"].value == expected.score
+
+
+def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path) -> None:
+    composed = "\u00c9t\u00e9 \u00e0 la fen\u00eatre\n"
+    (tmp_path / "nfc").write_text(composed, "utf-8")
+    (tmp_path / "nfd").write_text(unicodedata.normalize("NFD", composed), "utf-8")
+    hypotheses = [tmp_path / "nfc", tmp_path / "nfd"]
+    found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses).evaluations
+    assert [row.scores[0].value for row in found] == pytest.approx([100, 100])
+    output = translate_test_set("x", ["e\u0301"], Upper(), search=SearchConfig())
+    assert output.hypotheses == ["\u00c9"]
+
+
+def test_case_and_tokenizer_are_a_choice() -> None:
+    system, test_set = System("x", ["A b , c d"]), EvaluationSet([], [["a B, c d"]])
+
+    def bleu(choices: Scoring) -> float:
+        return scoring.score([system], test_set, choices)[0][0].value
+
+    assert bleu(Scoring(lowercase=True)) == pytest.approx(100)
+    assert bleu(Scoring("none", lowercase=True)) < 50
+    assert bleu(Scoring()) < 50
+
+
+def test_the_tokenizers_are_those_of_sacrebleu() -> None:
+    offered = scoring.BleuTokenizer.__args__  # type: ignore[attr-defined]
+    assert set(offered) <= set(BLEU.TOKENIZERS)
+
+
+def test_intervals_and_comparison_with_the_first_system() -> None:
+    good = [text if number % 7 else "D" for number, text in enumerate(REFERENCES * 10)]
+    poor = [text.lower() for text in good]
+    test_set = EvaluationSet([], [REFERENCES * 10])
+    systems = [System("good", good), System("same", good), System("poor", poor)]
+    first, same, other = scoring.score(systems, test_set, Scoring(confidence=True))
+    alone = scoring.score(systems[:1], test_set, Scoring(confidence=True))[0]
+    assert first == alone
+    assert first[0].interval is not None and first[0].interval > 0
+    assert (first[0].p_value, same[0].p_value) == (None, 1.0)
+    assert other[0].p_value is not None and other[0].p_value < 0.05
+    assert (other[2].value, other[2].p_value) == (first[2].value, 1.0)  # TER sees no case
+    assert "bs:1000|seed:12345" in first[0].signature
+
+
+def test_buckets_hold_every_sentence_once() -> None:
+    words = [0, 1, 1, 3, 5, 6, 10, 11, 30]
+    steps = scoring.spans(words, LengthRanges(5))
+    assert [(span[0], span[-1]) for span in steps] == [(0, 5), (6, 10), (11, 15), (26, 30)]
+    for lengths in (
+        LengthRanges(1),
+        LengthRanges(7),
+        LengthRanges(100),
+        *(LengthRanges(5, n) for n in range(1, 12)),
+    ):
+        spans = scoring.spans(words, lengths)
+        assert all(sum(length in span for span in spans) == 1 for length in words)
+    assert len(scoring.spans(list(range(100)), LengthRanges(5, 4))) == 4
+    assert scoring.spans([0, 0], LengthRanges()) == [range(0, 6)]
+    assert scoring.spans([3, 3], LengthRanges(5, 9)) == [range(3, 4)]
+
+
+def test_the_score_of_a_bucket_is_that_of_its_sentences_alone() -> None:
+    system = System("upper", [text.upper() for text in SOURCES])
+    test_set = EvaluationSet(SOURCES, [REFERENCES])
+    buckets = scoring.score_by_length(system, test_set, Scoring(), LengthRanges(5))
+    assert [bucket.sentences for bucket in buckets] == [4, 2]
+    rows = [3, 5]
+    expected = sacrebleu.corpus_bleu(
+        [system.hypotheses[row] for row in rows], [[REFERENCES[row] for row in rows]]
+    )
+    assert (buckets[1].bleu, buckets[1].ratio) == (expected.score, 14 / 15)
+    [whole] = scoring.score_by_length(system, test_set, Scoring(), LengthRanges(100))
+    assert whole.bleu == scoring.score([system], test_set, Scoring())[0][0].value
+
+
+@pytest.mark.parametrize("max_batch_tokens", [1, 8, 4096])
+def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
+    shown: list[float] = []
+    system = translate_test_set(
+        "upper",
+        [*SOURCES, "word " * 30],
+        Upper(),
+        search=SearchConfig(),
+        max_batch_tokens=max_batch_tokens,
+        advance=lambda done, note="": shown.append(done),
+    )
+    assert system.hypotheses[:-1] == [text.upper() for text in SOURCES]
+    assert system.hypotheses[-1].split() == ["WORD"] * 30
+    assert [note[:6] for note in system.notes] == ["line 7"]
+    assert shown == [1, 2, 3, 4, 5, 6, 7]  # an empty line counts for nothing, a split one twice
+
+
+def test_a_table_and_two_files_score_the_same(
+    upper: None, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{source}\t{text}" for source, text in zip(SOURCES, REFERENCES, strict=True)]
+    table = write(tmp_path / "x.tsv", rows)
+    found = evaluated(capsys, "-m", "upper", table)["upper"]["scores"]
+    assert found == evaluated(capsys, "-m", "upper", *files)["upper"]["scores"]
+
+
+def test_saved_outputs_score_the_same_as_the_model(
+    upper: None, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = str(tmp_path / "{model}.out")
+    options = ["--by-length", "--length-step", "3"]
+    model = evaluated(capsys, "-m", "upper", "--save", saved, *options, *files)["upper"]
+    source, reference = files
+    output = str(tmp_path / "upper.out")
+    other = evaluated(capsys, "--hypotheses", output, "--source", source, *options, reference)
+    assert other["upper.out"]["scores"] == model["scores"]
+    assert other["upper.out"]["by_length"] == model["by_length"]
+    assert "seconds" in model and "seconds" not in other["upper.out"]
+
+
+@pytest.mark.parametrize("suffix, start", [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_several_models_are_rows_and_curves(
+    upper: None,
+    files: list[str],
+    suffix: str,
+    start: bytes,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plot = tmp_path / f"lengths.{suffix}"
+    arguments = ["evaluate", "-m", "runs/a", "-m", "runs/b", "--plot", str(plot), *files]
+    assert app.run(arguments) == 0
+    rows = capsys.readouterr().out.splitlines()
+    heading = ["words", "sentences", "a", "BLEU", "a", "ratio"]
+    assert [row.split()[0] for row in rows if row[:1] in "ab" and row] == ["a", "b"]
+    assert any(row.split()[:6] == heading for row in rows)
+    drawn = plot.read_bytes()
+    assert drawn.startswith(start)
+    if suffix == "svg":
+        app.run(arguments)
+        assert plot.read_bytes() == drawn
+
+
+def test_folders_of_one_name_are_named_by_what_differs(
+    upper: None, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(evaluated(capsys, "-m", "a/best", "-m", "b/best", *files)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ([], "no model given"),
+        (["-m", "a", "--nbest", "2"], "--nbest"),
+        (["-m", "a", "--source", "x"], "--source"),
+        (["-m", "a", "-m", "b", "--save", "x"], "{model}"),
+        (["--hypotheses", "x", "--save", "y"], "--save"),
+        (["--hypotheses", "x", "--by-length"], "--source"),
+        (["-m", "a", "--tokenize", "14a"], "--tokenize"),
+    ],
+)
+def test_wrong_usage_is_2(
+    upper: None,
+    files: list[str],
+    options: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert app.run(["evaluate", *options, *files]) == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--plot", "x.gif"], "attn: picture x.gif; expected a name ending in .png, .svg, .pdf"),
+        (["--plot", "none/x.png"], "attn: cannot write none/x.png: no folder none"),
+        (["--save", "none/x"], "attn: cannot write none/x: no folder none"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_the_work(
+    files: list[str], options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["evaluate", "-m", "no such model", *options, *files]) == 1
+    assert capsys.readouterr().err == f"{said}\n"
+
+
+def test_outputs_of_another_length_are_refused(files: list[str], tmp_path: Path) -> None:
+    path = write(tmp_path / "out", ["a"])
+    with pytest.raises(ModelError, match="has 1 line; expected 6, as the references"):
+        read_system(Path(path), read_test_set([Path(name) for name in files]))
+
+
+def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "MeCab", None)
+    with pytest.raises(ModelError, match="tokenizer ja-mecab cannot be used"):
+        scoring.metrics(Scoring("ja-mecab"))
+
+
+def test_a_real_model_scores_as_its_translations(
+    tiny_bundle: Path,
+    tiny_pairs: list[Pair],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ATTN_MODEL", str(tiny_bundle))
+    sources = [pair.source for pair in tiny_pairs[:40]]
+    references = [pair.target for pair in tiny_pairs[:40]]
+    outputs = [result.text for result in load_translator(tiny_bundle).translate(sources)]
+    paths = [write(tmp_path / "en", sources), write(tmp_path / "de", references)]
+    saved = tmp_path / "out"
+    found = evaluated(capsys, "--save", str(saved), "--max-batch-tokens", "99", *paths)["bundle"]
+    assert saved.read_text("utf-8").splitlines() == outputs
+    scores = found["scores"]
+    assert isinstance(scores, dict)
+    assert scores["BLEU"]["score"] == sacrebleu.corpus_bleu(outputs, [references]).score
+
+
+def test_several_references_without_a_source_are_named_as_such(
+    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = write(tmp_path / "out", [text.upper() for text in SOURCES])
+    assert app.run(["evaluate", "--hypotheses", output, *files]) == 0
+    assert "all 2 files are references" in capsys.readouterr().err
+    assert app.run(["evaluate", "--hypotheses", output, "--source", *files]) == 0
+    assert "are references" not in capsys.readouterr().err
+
+
+def test_a_table_alone_has_its_sources_in_the_first_column(
+    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = zip(SOURCES, REFERENCES, strict=True)
+    table = write(tmp_path / "x.tsv", [f"{source}\t{reference}" for source, reference in pairs])
+    output = write(tmp_path / "out", [text.upper() for text in SOURCES])
+    assert evaluated(capsys, "--hypotheses", output, table) == evaluated(
+        capsys, "--hypotheses", output, files[1]
+    )
+
+
+def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    references = write(tmp_path / "ref", ["a b", "c d", "e", "f g h i"])
+    outputs = write(tmp_path / "out", ["a b", "C d", "e", "f g x h i"])
+    scores = evaluated(capsys, "--hypotheses", outputs, references)["out"]["scores"]
+    assert isinstance(scores, dict)
+    assert scores["exact"]["score"] == 50
+    assert scores["error rate"]["score"] == pytest.approx(100 * 2 / 9)
+    assert scores["ROUGE-1"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
+    assert scores["ROUGE-2"]["score"] == pytest.approx(100 * (2 + 4 / 7) / 4)
+    assert scores["ROUGE-L"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
+    assert app.run(["evaluate", "--lowercase", "--hypotheses", outputs, references]) == 0
+    table, said = capsys.readouterr()
+    assert "75.00" in table and "BLEU (which counts sequences of 4) means little" in said
+    longer = write(tmp_path / "longer", ["a b c d", "e f g h", "i", "j k l m"])
+    assert app.run(["evaluate", "--hypotheses", longer, longer]) == 0
+    assert "BLEU" not in capsys.readouterr().err

@@ -1,0 +1,209 @@
+"""From lines to texts: everyday input has the translation of the plain sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attncli.data.lines import Line, TranslatedLine
+from attncli.data.split import sentences
+from attncli.jobs.text_arguments import check_texts
+from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions, LinePlan, plan_line
+from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.output_checks import REPORTED, OutputReport
+from models.base.errors import ModelError
+from models.base.types import Hypothesis, Translation
+from models.config.tables import SearchConfig
+from models.inference.translator import Translator
+from tests.upper_model import Upper
+
+PLAIN = "The old dog sees a small house."
+GREEDY = SearchConfig(method="greedy")
+
+
+def outcomes(
+    texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
+) -> list[TranslatedLine]:
+    lines = [Line(number, text) for number, text in enumerate(texts, 1)]
+    [found] = translate_lines([lines], model, search=GREEDY, options=options)
+    return found
+
+
+def translated(
+    texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
+) -> list[str]:
+    found = [outcome.translation for outcome in outcomes(texts, model, options)]
+    return [translation.text if translation else "" for translation in found]
+
+
+def test_spacing_does_not_change_the_translation_and_is_kept_at_the_ends(
+    tiny_translator: Translator,
+) -> None:
+    [plain] = translated([PLAIN], tiny_translator)
+    odd = ["The old  dog sees\u00a0a small house.", f"  {PLAIN}", f"{PLAIN}\t"]
+    assert translated(odd, tiny_translator) == [plain, f"  {plain}", f"{plain}\t"]
+
+
+def test_emoji_at_the_ends_do_not_change_the_translation_and_are_kept(
+    tiny_translator: Translator,
+) -> None:
+    [plain] = translated([PLAIN], tiny_translator)
+    odd = [f"{PLAIN} 😀", f"👍🏽  {PLAIN}❤️ "]
+    assert translated(odd, tiny_translator) == [f"{plain} 😀", f"👍🏽  {plain}❤️ "]
+
+
+def test_outcomes_name_the_characters_that_the_model_does_not_know(
+    tiny_translator: Translator,
+) -> None:
+    texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
+    lines = [Line(number, text) for number, text in enumerate(texts, 1)]
+    [outcomes] = translate_lines(
+        [lines], tiny_translator, search=tiny_translator.search, options=EVERYDAY
+    )
+    assert [outcome.unknown for outcome in outcomes] == ["", "", "東京"]
+
+
+def test_apostrophes_are_straight_for_the_model() -> None:
+    model = Upper()
+    assert translated(["it\u2019s"], model) == ["IT'S"]
+    assert translated(["it\u2019s"], model, LineOptions()) == ["IT\u2019S"]
+
+
+def test_decomposed_accents_do_not_change_the_translation() -> None:
+    model = Upper()
+    assert translated(["Ma\u0308dchen"], model) == ["M\u00c4DCHEN"]
+    assert translated(["Ma\u0308dchen"], model, LineOptions()) == ["MA\u0308DCHEN"]
+    tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
+    plan = plan_line(Line(1, tagged), model, EVERYDAY, tags=True)
+    assert plan.parts == ["Sch\u00f6n ist das M\u00e4dchen."]
+    assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
+    assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
+
+
+def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Translator) -> None:
+    lines = ["600", " 12:30 ", "-----", "https://a.org/b", "a@b.org"]
+    assert translated(lines, tiny_translator) == lines
+    model = Upper()
+    assert translated(lines, model) == lines and not model.asked
+    assert translated(["600"], model, LineOptions()) == ["600"] and list(model.asked) == ["600"]
+
+
+def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
+    def plan(text: str) -> LinePlan:
+        return plan_line(Line(1, text), Upper(), EVERYDAY, tags=True)
+
+    assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
+    assert plan("it\u2019s  a\u00a0dog ").parts == ["it's a dog"]
+    assert plan("<b>it\u2019s</b>  a\u00a0dog").parts == ["it's  a dog"]
+
+
+def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
+    tiny_translator: Translator,
+) -> None:
+    [plain] = translated([PLAIN], tiny_translator)
+    assert translated([PLAIN.upper()], tiny_translator) == [plain.upper()]
+    assert translated([PLAIN.upper()], tiny_translator, LineOptions()) != [plain.upper()]
+
+
+def test_a_model_that_knows_capitals_sees_them() -> None:
+    model = Upper()  # its tokens do not depend on the case
+    translated(["THE DOG RUNS"], model)
+    assert list(model.asked) == ["THE DOG RUNS"]
+
+
+def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Translator) -> None:
+    text = " ".join([PLAIN, "He ran.", "I ran."])
+    parts = translated([PLAIN, "He ran.", "I ran."], tiny_translator)
+    options = LineOptions(split_above=5)
+    assert translated([text], tiny_translator, options) == [" ".join(parts)]
+    [outcome] = outcomes([text], tiny_translator, options)
+    assert len(outcome.parts) == 3 and not outcome.note
+    [whole] = outcomes([text], tiny_translator, LineOptions(split_above=200))
+    assert len(whole.parts) == 1
+
+
+def test_the_model_says_how_long_a_line_it_reads_whole(tiny_translator: Translator) -> None:
+    text = " ".join([PLAIN, "He ran.", "I ran."])
+    assert tiny_translator.search.split_above == 40  # as bundles of earlier versions
+    for most, parts in ((5, 3), (200, 1), (0, 1)):
+        search = replace(tiny_translator.search, split_above=most)
+        [outcome] = outcomes([text], tiny_translator.with_search(search), EVERYDAY)
+        assert len(outcome.parts) == parts
+
+
+def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
+    model, word = Upper(), "a" * 250
+    [outcome] = outcomes([f" {word} "], model)
+    assert outcome.translation and outcome.translation.text == f" {word} " and not model.asked
+    note = "line 1 has 27 tokens and the model takes 20; one word without spaces, copied"
+    assert outcome.note == note
+    assert translated([word], model, replace(EVERYDAY, copy=False)) != [word] and model.asked
+    model.asked.clear()
+    assert translated(["走" * 250], model) and model.asked  # written without spaces
+
+
+def test_parts_that_are_cut_within_a_word_are_no_longer_than_usual_texts() -> None:
+    model, text = Upper(), "see " + "a" * 250 + " and " + "word " * 15
+    model.search = replace(model.search, split_above=5)
+    [long] = translated([text], model)
+    parts = [part for part in model.asked if set(part) == {"a"}]
+    assert max(map(model.source_length, parts)) <= 5
+    assert long.replace(" ", "") == text.upper().replace(" ", "")
+    assert max(map(model.source_length, model.asked)) > 5  # cut at spaces: as the model accepts
+
+
+def test_sentences_end_at_sentence_ends_only() -> None:
+    assert sentences("Mr. A. Smith came. He left!") == ["Mr. A. Smith came.", "He left!"]
+    assert sentences("He said 3. Then he left.") == ["He said 3. Then he left."]
+    assert sentences("What? no. Yes... maybe") == ["What? no.", "Yes... maybe"]
+    assert sentences("走吧。好。") == ["走吧。", "好。"]
+    assert sentences("one") == ["one"]
+
+
+def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "dev.tsv"
+    path.write_text("a\tb\n")
+    with pytest.raises(ModelError, match="name of a file.* -i .*dev.tsv --column NAME"):
+        check_texts([str(path)])
+    check_texts([str(path), "some text"])
+    check_texts(["x" * 10_000, "\0"])
+    with pytest.raises(ModelError, match="no file film2.srt; expected text to translate.* -i"):
+        check_texts(["film2.srt"])
+    check_texts(["I read film2.srt"])
+    check_texts(["https://example.org/film2.srt"])
+    check_texts(["e.g."])
+    check_texts([])
+
+
+def outcome_of(number: int, text: str, *, truncated: bool = False) -> TranslatedLine:
+    best = Hypothesis(text, -0.5, -2.0, ("a",), (4,), truncated)
+    return TranslatedLine(Line(number, "source"), Translation("source", (best,)))
+
+
+def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
+    report = OutputReport()
+    several = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
+    messages = list(report.messages([outcome_of(9, "no " * 9), *several, outcome_of(10, "a b")]))
+    assert messages[0] == "line 9: the output repeats 'no' 9 times in a row (score -0.50)"
+    assert messages[1].startswith("line 1: the output was cut at its length limit, after 1 token ")
+    assert len(messages) == 1 + REPORTED
+    total = f"outputs cut at their length limit: {REPORTED + 2} in all"
+    assert list(report.summary()) == [total]
+
+
+def test_unknown_characters_are_reported() -> None:
+    outcomes = [outcome_of(n, "a")._replace(unknown="東京") for n in range(1, REPORTED + 3)]
+    report = OutputReport()
+    messages = list(report.messages(outcomes))
+    assert messages[0] == "line 1: the model does not know '東京'" and len(messages) == REPORTED
+    total = f"lines with characters that the model does not know: {REPORTED + 2}"
+    assert list(report.summary()) == [f"{total} in all"] and list(report.totals()) == [total]
+
+
+def test_a_loop_of_the_reference_is_not_reported() -> None:
+    outcomes = [outcome_of(1, "walk " * 8), outcome_of(2, "walk " * 8)]
+    report = OutputReport([["walk " * 8], ["walk walk"]])
+    assert [message[:6] for message in report.messages(outcomes)] == ["line 2"]
+    assert list(report.totals()) == ["outputs with a repetition loop: 1"]

@@ -1,0 +1,145 @@
+"""Markup through a model: all of it, in every output, whatever the model does."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from random import Random
+
+import pytest
+import torch
+
+from attncli.data.lines import Line, TranslatedLine
+from attncli.tags import TokenWeights
+from attncli.tags.scan import count
+from attncli.tasks.translate.lines import Translates, translate_lines
+from attncli.tasks.translate.tags import AlignTranslations, token_weights
+from models.base.types import Translation
+from models.config.tables import SearchConfig
+from models.inference.translator import Translator
+from tests.attncli.tags.small import line
+from tests.upper_model import Upper
+
+
+def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
+    """Each word looks at the word of the same number: right for the model of capitals."""
+    found = []
+    for translation in translations:
+        spans, at = [], 0
+        for word in translation.source.split():
+            at = translation.source.index(word, at)
+            spans.append((at, at + len(word)))
+            at += len(word)
+        rows = [[float(i == j) for i in range(len(spans))] for j in range(len(spans))]
+        found.append(TokenWeights(spans, spans, rows))
+    return found
+
+
+def outcomes(
+    *texts: str,
+    model: Translates | None = None,
+    align: AlignTranslations = one_to_one,
+    nbest: int = 1,
+) -> list[TranslatedLine]:
+    chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
+    search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)
+    [found] = translate_lines([chunk], model or Upper(), search=search, aligner=align)
+    return found
+
+
+def outputs(outcome: TranslatedLine) -> list[str]:
+    assert outcome.translation
+    return [hypothesis.text for hypothesis in outcome.translation.hypotheses]
+
+
+def test_the_model_sees_no_markup_and_the_output_has_it() -> None:
+    model = Upper()
+    found = outcomes("the <b>dog</b> {x}", "3 < 4", "a &amp; b", "", model=model)
+    assert list(model.asked) == ["the dog", "3 < 4", "a & b"]
+    assert [outputs(outcome) for outcome in found] == [
+        ["THE <b>DOG</b> {x}"],
+        ["3 < 4"],
+        ["A &amp; B"],
+        [""],
+    ]
+
+
+def test_a_line_of_markup_alone_is_itself_and_the_model_is_not_called() -> None:
+    model = Upper()
+    lines = ["<br/>", " <p>{x}</p>, %s. ", "<b></b>", "{0}"]
+    assert [outputs(outcome) for outcome in outcomes(*lines, model=model)] == [[x] for x in lines]
+    assert not model.asked
+
+
+def test_every_output_has_the_markup() -> None:
+    [found] = outcomes("the <b>dog</b>", nbest=3)
+    assert outputs(found) == ["THE <b>DOG</b>", "THE <b>DOG</b>!", "THE <b>DOG</b>!!"]
+
+
+def test_a_long_line_has_its_markup_after_it_was_split() -> None:
+    text = "<i>" + "word " * 17 + "<b>end.</b></i> " + "word {x} " * 12 + "<br/><b>word</b>."
+    [found] = outcomes(text)
+    assert "in 2 parts" in found.note
+    assert outputs(found) == [text.replace("word", "WORD").replace("end", "END")]
+    assert len(outputs(outcomes(text, nbest=2)[0])) == 2
+
+
+def test_blocks_are_translated_one_by_one() -> None:
+    model = Upper()
+    [found] = outcomes("<p>A <b>dog</b>.</p><p>{n} cats</p>", model=model)
+    assert list(model.asked) == ["A dog.", "cats"]
+    assert outputs(found) == ["<p>A <b>DOG</b>.</p><p>{n} CATS</p>"]
+
+
+def test_lines_without_markup_are_not_aligned() -> None:
+    def never(translations: list[Translation]) -> list[TokenWeights]:
+        raise AssertionError(translations)
+
+    assert outputs(outcomes("a b", "c &lt; d", align=never)[1]) == ["C &lt; D"]
+
+
+@pytest.fixture(scope="module")
+def wild_translator(tiny_translator: Translator) -> Translator:
+    """Return the tiny model with random weights: it says anything."""
+    wild = copy.copy(tiny_translator)
+    wild.model = copy.deepcopy(tiny_translator.model)
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for parameter in wild.model.parameters():
+            parameter.copy_(torch.randn_like(parameter))
+    return wild
+
+
+@pytest.mark.parametrize("wild", [True, False])
+def test_as_much_markup_comes_out_as_went_in(
+    wild: bool, tiny_translator: Translator, wild_translator: Translator
+) -> None:
+    model = wild_translator if wild else tiny_translator
+    random = Random(5)
+    lines = [line(random, most=8) for _ in range(24)]
+    for text, found in zip(
+        lines,
+        outcomes(*lines, model=model, align=partial(token_weights, model), nbest=2),
+        strict=True,
+    ):
+        for output in outputs(found):
+            assert count(output) == count(text), (text, output)
+
+
+def test_alone_or_in_any_batch_the_markup_goes_to_the_same_place(
+    tiny_translator: Translator,
+) -> None:
+    lines = ["The <b>old</b> dog sees {0}.", "<i>She</i> is.", "A <u>man sees</u> the {x} house."]
+    align = partial(token_weights, tiny_translator)
+    together = outcomes(*lines, model=tiny_translator, align=align)
+    alone = [outcomes(text, model=tiny_translator, align=align)[0] for text in lines]
+    assert [outputs(one) for one in together] == [outputs(one) for one in alone]
+
+
+def test_pieces_stand_where_their_characters_are(tiny_translator: Translator) -> None:
+    [translation] = tiny_translator.translate(["The dog sees  Ωmega é."])
+    [found] = token_weights(tiny_translator, [translation])
+    assert found.source[-1][1] == len(translation.source)
+    assert found.target[-1][1] == len(translation.text)
+    assert len(found.weights) == len(found.target)
+    assert {len(row) for row in found.weights} == {len(found.source)}

@@ -1,0 +1,70 @@
+"""`--from auto`: lines in the target language pass unchanged and are counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attncli.data.lines import Line
+from attncli.shell import app
+from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.target_language import TargetLanguage
+from models import load_classifier
+from models.base.errors import ModelError
+from models.inference.translator import Translator
+
+TEXTS = ("a dog", "the red house", "", "12 34", "old horse", "  a cat ")
+
+
+def chunk() -> list[Line]:
+    return [Line(number, text) for number, text in enumerate(TEXTS, 1)]
+
+
+def test_lines_in_the_target_language_are_found_and_counted(toy_classifier: Path) -> None:
+    target = TargetLanguage(load_classifier(toy_classifier), "animal")
+    broken = Line(7, "a dog", fault="not valid UTF-8")
+    assert target([*chunk(), broken]) == [True, False, False, False, True, True, False]
+    assert target.summary == "3 of 7 lines were in animal already and copied"
+    target.copied = 1
+    assert target.summary == "1 of 7 lines was in animal already and copied"
+    assert TargetLanguage(load_classifier(toy_classifier), "animal").summary == ""
+
+
+def test_only_the_other_lines_are_translated(
+    toy_classifier: Path, tiny_translator: Translator
+) -> None:
+    target = TargetLanguage(load_classifier(toy_classifier), "animal")
+    search = tiny_translator.search
+    [found] = translate_lines([chunk()], tiny_translator, search=search, is_done=target)
+    [plain] = translate_lines([chunk()], tiny_translator, search=search)
+    outputs, others = ([o.translation.text for o in of if o.translation] for of in (found, plain))
+    for number, text in enumerate(TEXTS):
+        assert outputs[number] == (text if number in (0, 4, 5) else others[number])
+
+
+def test_a_target_that_cannot_be_recognised_is_refused(toy_classifier: Path) -> None:
+    classifier = load_classifier(toy_classifier)
+    with pytest.raises(ModelError, match="'it'; expected a target language that is recognised"):
+        TargetLanguage(classifier, "it")
+    with pytest.raises(ModelError, match="--from auto without --to"):
+        TargetLanguage(classifier, "")
+
+
+def test_the_shipped_models_work_together(capfd: pytest.CaptureFixture[str]) -> None:
+    lines = ["The dog is old.", "Der Hund ist alt.", "Le chien est vieux.", "das haus"]
+    assert app.run(["translate", "--to", "de", "--from", "auto", "--threads", "1", *lines]) == 0
+    found = capfd.readouterr()
+    output = found.out.splitlines()
+    assert output[1] == lines[1] and output[3] == lines[3]
+    assert output[0] != lines[0] and output[2] != lines[2]
+    assert "2 of 4 lines were in de already and copied" in found.err
+
+
+def test_the_shipped_identifier_knows_words_in_any_case() -> None:
+    classifier = load_classifier("languages")
+    texts = ["the house", "GRACIAS", "danke schön", "plus tard", "kleine kinder", "el gato"]
+    assert [result.label for result in classifier.stream(texts)] == [
+        *("en", "es", "de", "fr", "de", "es")
+    ]
+    assert set(classifier.labels) == {"de", "en", "es", "fr"}

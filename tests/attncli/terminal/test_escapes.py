@@ -1,0 +1,38 @@
+"""Names and cells that other people chose control neither a terminal nor a spreadsheet."""
+
+from __future__ import annotations
+
+import json
+
+from attncli.data.images.named import ImageFile
+from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, rendered
+from attncli.terminal.escapes import cell, printable
+from attncli.training.storage.log import read_log
+from models.base.types import Hypothesis
+
+
+def test_names_of_images_are_escaped_in_every_format() -> None:
+    name = "a\x1b[2J\x9b31m\u202egpj\udcff.png"
+    outcome = CaptionedImage(ImageFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
+    for kind in ("text", "tsv"):
+        row = rendered([outcome], CaptionLayout(kind))
+        assert row.startswith(b"a\\x1b[2J\\x9b31m\\u202egpj\xff.png\t")
+    row = rendered([outcome], CaptionLayout("jsonl"))
+    assert printable(row.decode().rstrip("\n")) == row.decode().rstrip("\n")
+    assert json.loads(row)["image"] == name.replace("\udcff", "?")
+
+
+def test_cells_of_csv_files_are_no_formulas() -> None:
+    assert [cell(x) for x in ("=1+1", "-x", "a=b", -1.5, None)] == [
+        "'=1+1",
+        "'-x",
+        "a=b",
+        -1.5,
+        None,
+    ]
+
+
+def test_a_damaged_line_of_the_log_is_skipped(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"event": "dev", "step": 1}\n{"event": \xff\n[[[\n7\n\n{"event": "end"}\n')
+    assert [record["event"] for record in read_log(path)] == ["dev", "end"]

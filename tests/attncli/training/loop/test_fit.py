@@ -1,0 +1,320 @@
+"""The loop: what an update is, when weights are evaluated, when a run ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.data.batching import epoch_plan, gather
+from attncli.training.events import Scores, Stepped
+from attncli.training.loop.fit import due, judged, limit_reached
+from attncli.training.loop.log_means import add_update, interval_record
+from attncli.training.run.run import fresh_state
+from attncli.training.settings.config import TrainConfig
+from attncli.training.settings.schedule import learning_rate
+from attncli.training.sources import training_source
+from attncli.training.storage.state import Counters, State, using
+from attncli.training.updates.clock import time_share
+from attncli.training.updates.evaluation import averaged
+from attncli.training.updates.hardware import retain_freed_memory
+from attncli.training.updates.stepper import Stepper
+from models.base.errors import ModelError
+from models.base.files import write_bytes
+from models.base.types import Batch
+from models.bundle import weights_of
+from tests.attncli.training.small import small_config, write_texts
+
+CPU = torch.device("cpu")
+Fresh = Callable[..., tuple[State, TrainConfig, list[Batch]]]
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
+    """Return a function that makes a state, its settings and some batches, without dropout."""
+    folder = tmp_path_factory.mktemp("loop")
+    texts = write_texts(folder)
+    pairs = None
+
+    def make(*changes: str) -> tuple[State, TrainConfig, list[Batch]]:
+        nonlocal pairs
+        config = small_config(texts, "model.dropout=0", *changes)
+        data = training_source(config.model.family).load(config, folder, lambda *progress: None)
+        pairs = data.prepared.examples
+        state = fresh_state(config, data.prepared, CPU)
+        plan = epoch_plan(pairs, 200, seed=1, epoch=0)
+        return state, config.train, [gather(pairs, numbers, CPU) for numbers in plan]
+
+    return make
+
+
+def joined(one: Batch, other: Batch) -> Batch:
+    """Return the sentences of two batches in one."""
+    parts = []
+    for left, right in zip(one[:5], other[:5], strict=True):
+        width = max(left.shape[1], right.shape[1])
+        parts.append(
+            torch.cat(
+                [
+                    torch.nn.functional.pad(part, (0, width - part.shape[1]))
+                    for part in (left, right)
+                ]
+            )
+        )
+    return Batch(*parts)
+
+
+def test_accumulated_batches_are_one_large_batch(fresh: Fresh) -> None:
+    steps, gradients = [], []
+    for together in (False, True):
+        state, config, batches = fresh("train.clip=0")
+        group = [joined(*batches[:2])] if together else batches[:2]
+        steps.append(Stepper(state, config, torch.float32).update(group, 0.5))
+        gradients.append([state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()])
+    assert steps[0].tokens == steps[1].tokens
+    assert steps[0].loss == pytest.approx(steps[1].loss, rel=1e-5)
+    assert steps[0].norm == pytest.approx(steps[1].norm, rel=1e-4)
+    for apart, one in zip(*gradients, strict=True):
+        assert torch.allclose(apart, one, rtol=1e-4, atol=1e-7)
+
+
+def test_the_loss_in_bf16_is_near_that_in_fp32(fresh: Fresh) -> None:
+    losses = []
+    for dtype in (torch.float32, torch.bfloat16):
+        state, config, batches = fresh()
+        stepper = Stepper(state, config, dtype)
+        losses.append([stepper.update([batch], 0.0).nll for batch in batches[:5]])
+    assert losses[0] == pytest.approx(losses[1], rel=0.01)
+    assert losses[0] != losses[1]
+
+
+def test_the_first_loss_is_that_of_knowing_nothing(fresh: Fresh) -> None:
+    state, config, batches = fresh()
+    step = Stepper(state, config, torch.float32).update(batches[:1], 0.0)
+    assert abs(step.nll - math.log(len(state.model.output.weight))) < 1
+
+
+def test_the_moving_average_follows_its_formula(fresh: Fresh) -> None:
+    state, config, batches = fresh("train.ema=0.5")
+    average = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
+    stepper = Stepper(state, config, torch.float32)
+    for step, batch in enumerate(batches[:6], 1):
+        stepper.update([batch], 0.0)
+        decay = min(0.5, (1 + step) / (10 + step))
+        for name, tensor in weights_of(state.model).items():
+            average[name] = decay * average[name] + (1 - decay) * tensor
+    for name, tensor in state.weights().items():
+        assert torch.allclose(tensor, average[name], atol=1e-6), name
+        assert not torch.equal(tensor, weights_of(state.model)[name]), name
+
+
+def test_averaged_weights_are_the_mean(tmp_path: Path) -> None:
+    from safetensors.torch import save
+
+    snapshots = [{"a": torch.randn(3, 2), "b": torch.randn(5)} for _ in range(3)]
+    paths = [tmp_path / f"{n}.safetensors" for n in range(3)]
+    for path, snapshot in zip(paths, snapshots, strict=True):
+        write_bytes(path, save(snapshot))
+    mean = averaged(paths)
+    for name in ("a", "b"):
+        expected = torch.stack([snapshot[name] for snapshot in snapshots]).mean(0)
+        assert torch.allclose(mean[name], expected)
+    paths[1].unlink()
+    with pytest.raises(ModelError, match="1.safetensors is missing"):
+        averaged(paths)
+
+
+def test_lent_weights_are_given_back_even_after_an_error(fresh: Fresh) -> None:
+    state, _, _ = fresh()
+    own = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
+    other = {name: torch.zeros_like(tensor) for name, tensor in own.items()}
+    with pytest.raises(KeyError), using(state.model, other):
+        assert not any(parameter.any() for parameter in state.model.parameters())
+        raise KeyError
+    for name, tensor in weights_of(state.model).items():
+        assert torch.equal(tensor, own[name])
+
+
+def test_clipping_bounds_the_gradient(fresh: Fresh) -> None:
+    moved = []
+    for clip in (0.0, 1e-3):
+        state, config, batches = fresh(f"train.clip={clip}")
+        before = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
+        norm = Stepper(state, config, torch.float32).update(batches[:1], 0.0).norm
+        moments = [state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()]
+        size = math.sqrt(sum(float((moment / 0.1).square().sum()) for moment in moments))
+        assert size == pytest.approx(min(norm, clip) if clip else norm, rel=1e-3)
+        moved.append(before)
+    assert all(torch.equal(moved[0][name], moved[1][name]) for name in moved[0])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_the_run_with_advice(fresh: Fresh, value: float) -> None:
+    state, config, batches = fresh()
+    with torch.no_grad():
+        next(iter(state.model.parameters())).fill_(value)
+    with pytest.raises(ModelError, match="lower train.lr"):
+        Stepper(state, config, torch.float32).update(batches[:1], 0.0)
+
+
+# schedule
+
+
+def test_learning_rates() -> None:
+    root = TrainConfig(lr=0.5, warmup=10, schedule="inverse_sqrt")
+    for step in range(1, 100):
+        expected = 0.5 * min(step / 10, math.sqrt(10 / step))
+        assert learning_rate(step, 0, root) == pytest.approx(expected)
+    plateau = TrainConfig(lr=0.5, warmup=10, schedule="plateau", plateau_factor=0.5)
+    assert learning_rate(5, 0, plateau) == pytest.approx(0.25)
+    assert learning_rate(1000, 3, plateau) == pytest.approx(0.5 * 0.5**3)
+    constant = TrainConfig(lr=0.5, warmup=0, schedule="constant")
+    assert {learning_rate(step, 0, constant) for step in (1, 2, 1000)} == {0.5}
+    linear = TrainConfig(lr=0.5, warmup=10, steps=109, schedule="linear")
+    rates = [learning_rate(step, 0, linear) for step in (5, 10, 60, 109)]
+    assert rates == pytest.approx([0.25, 0.5, 0.25, 0.005])
+
+
+def test_a_linear_rate_falls_to_zero_with_the_time() -> None:
+    timed = TrainConfig(lr=0.5, warmup=10, minutes=2, schedule="linear")
+    rates = [learning_rate(20, 0, timed, time_share(s, timed)) for s in (0, 30, 60, 120, 900)]
+    assert rates == pytest.approx([0.5, 0.375, 0.25, 0, 0])
+    slow = [learning_rate(1, 0, timed, share) for share in (0, 0.05, 0.1)]  # 1 of 10 updates
+    assert slow == pytest.approx([0.05, 0.5 * 0.95 * 0.5, 0.5 * 0.9])
+    both = TrainConfig(lr=0.5, warmup=0, minutes=2, steps=100, schedule="linear")
+    assert learning_rate(76, 0, both, 0.1) == pytest.approx(0.5 * 0.25)
+
+
+def test_the_log_holds_means_over_its_interval() -> None:
+    one = Stepped(1, 0, 0.1, 4.0, 3.0, 0.1, 1.0, None, 30, 2.0)
+    two = Stepped(2, 0, 0.2, 2.0, 1.0, 0.2, 2.0, 0.5, 10, 3.0)
+    sums: dict[str, float] = {}
+    add_update(sums, one)
+    assert interval_record(sums, one).keys().isdisjoint({"reward"})
+    add_update(sums, two)
+    record = interval_record(sums, two)
+    assert (record["loss"], record["nll"]) == (3.5, 2.5)  # weighted by tokens
+    assert (record["norm"], record["reward"], record["lr"]) == (1.5, 0.5, 0.2)
+    assert (record["tokens"], record["seconds"], record["tokens_per_second"]) == (40, 5, 8)
+
+
+# evaluations and ends
+
+
+class Held:
+    """A state that has counters and nothing else."""
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+
+
+def after_scores(config: TrainConfig, *scores: float | None) -> Counters:
+    """Return the counters after evaluations with these scores."""
+    state = Held()
+    for score in scores:
+        state.counters.step += 10
+        judged(state, Scores(1.0, score), config)  # type: ignore[arg-type]
+    return state.counters
+
+
+def test_early_stopping_counts_evaluations_without_gain() -> None:
+    config = TrainConfig(patience=3, metric="bleu", warmup=0)
+    counters = after_scores(config, 1.0, 5.0, 5.0, 4.0)
+    assert (counters.best, counters.best_step, counters.waits, counters.ended) == (5.0, 20, 2, "")
+    assert after_scores(config, 1.0, 5.0, 5.0, 4.0, 6.0).waits == 0
+    assert after_scores(config, 5.0, 5.0, 4.0, 4.5).ended == "no gain in 3 evaluations"
+    assert not after_scores(TrainConfig(patience=0, metric="bleu"), 5.0, *[1.0] * 50).ended
+
+
+def test_early_stopping_waits_for_the_end_of_the_warm_up() -> None:
+    config = TrainConfig(patience=3, metric="bleu", warmup=50)  # five evaluations
+    assert not after_scores(config, *[5.0] * 6).ended
+    assert after_scores(config, *[5.0] * 7).ended  # 3 after the count began anew, at update 40
+    passing = (1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0)  # no 3 evaluations without gain by update 50
+    without = after_scores(replace(config, warmup=0), *passing)
+    assert after_scores(config, *passing) == without and without.ended
+
+
+def test_a_loss_counts_downwards() -> None:
+    state = Held()
+    for loss in (3.0, 2.0, 2.5):
+        judged(state, Scores(loss, None), TrainConfig(metric="loss"))  # type: ignore[arg-type]
+    assert (state.counters.best, state.counters.waits) == (-2.0, 1)
+
+
+def test_the_plateau_cuts_after_its_patience_and_counts_anew() -> None:
+    config = TrainConfig(schedule="plateau", plateau_patience=2, patience=0, metric="bleu")
+    assert [after_scores(config, *[5.0] * n).cuts for n in range(1, 8)] == [0, 0, 1, 1, 2, 2, 3]
+    assert after_scores(config, 5.0, 4.0, 6.0, 4.0).cuts == 0
+    constant = TrainConfig(schedule="constant", patience=0, metric="bleu")
+    assert after_scores(constant, *[5.0] * 9).cuts == 0
+
+
+def test_of_equal_scores_the_lower_loss_is_better_and_does_not_count_against_patience() -> None:
+    state, config = Held(), TrainConfig(patience=2, metric="bleu")
+    gained = []
+    for loss in (5.0, 4.0, 4.5, 3.0, 3.5):
+        state.counters.step += 10
+        gained.append(judged(state, Scores(loss, 0.0), config).gained)  # type: ignore[arg-type]
+    assert gained == [True, True, False, True, False]
+    assert (state.counters.best_step, state.counters.waits, state.counters.ended) == (40, 1, "")
+
+
+def test_a_lower_error_rate_is_better() -> None:
+    state, config = Held(), TrainConfig(metric="error_rate")
+    for rate in (80.0, 20.0, 30.0):
+        state.counters.step += 10
+        judged(state, Scores(1.0, 9.0, error_rate=rate), config)  # type: ignore[arg-type]
+    assert (state.counters.best, state.counters.best_step) == (-20.0, 20)
+
+
+@pytest.mark.parametrize(
+    "step, batch, every, evaluated, expected",
+    [
+        (0, 0, 0, 0, False),  # nothing was learned yet
+        (5, 5, 0, 0, False),
+        (9, 10, 0, 0, True),  # the end of an epoch
+        (9, 10, 0, 9, False),  # which was evaluated before the run was stopped
+        (9, 10, 4, 8, False),
+        (8, 3, 4, 4, True),
+        (8, 3, 4, 8, False),
+        (50, 3, 4, 48, True),  # the end of the run
+    ],
+)
+def test_when_weights_are_evaluated(
+    step: int, batch: int, every: int, evaluated: int, expected: bool
+) -> None:
+    counters = Counters(step=step, batch=batch, evaluated=evaluated)
+    config = TrainConfig(evaluate_every=every, steps=50)
+    assert due(counters, 10, config) is expected
+
+
+def test_the_last_epoch_is_evaluated_whatever_the_interval() -> None:
+    config = TrainConfig(evaluate_every=1000, epochs=3)
+    assert due(Counters(step=30, batch=10, epoch=2), 10, config)
+    assert not due(Counters(step=30, batch=10, epoch=1), 10, config)
+
+
+def test_limits() -> None:
+    config = TrainConfig(steps=10, epochs=3)
+    assert limit_reached(Counters(step=9, epoch=2), config) == ""
+    assert limit_reached(Counters(step=10, epoch=2), config) == "10 updates done"
+    assert limit_reached(Counters(step=9, epoch=3), config) == "3 epochs done"
+    assert limit_reached(Counters(step=9, epoch=1), TrainConfig(epochs=1)) == "1 epoch done"
+    assert limit_reached(Counters(step=99, epoch=99), TrainConfig(steps=0, epochs=0)) == ""
+
+
+def test_keeping_memory_changes_no_number(fresh: Fresh) -> None:
+    found = []
+    for kept in (False, True):
+        if kept:
+            retain_freed_memory()
+        state, config, batches = fresh()
+        stepper = Stepper(state, config, torch.float32)
+        updates = [stepper.update([batch], 0.0) for batch in batches]
+        found.append([update._replace(seconds=0.0, elapsed=0.0) for update in updates])
+    assert found[0] == found[1]

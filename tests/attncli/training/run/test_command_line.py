@@ -1,0 +1,259 @@
+"""Settings: from files and the command line into one configuration, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+from pathlib import Path
+
+import pytest
+
+from attncli.commands.train.command import default_folder
+from attncli.commands.train.files import spread, train_files
+from attncli.commands.train.memory import out_of_memory
+from attncli.commands.train.stop import Stop, stopping
+from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.configuration import run_config
+from attncli.training.run.validation import check_buildable
+from attncli.training.settings.changes import differences
+from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.toml import from_toml, to_toml
+from attncli.training.storage.lock import locked
+from models.base.errors import ModelError
+from models.base.registry import source_name
+from models.base.settings import from_dict
+from models.catalogue.presets import PRESETS, model_config
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_toml_gives_back_what_was_written(preset: str) -> None:
+    texts = {"train": ['odd "name"\\ü.en', "b"], "dev": ["c", "d"]}
+    images = {"images": 'odd "name"\\ü.tar', "captions": "b", "dev_captions": "c"}
+    labels = {"labels": 'odd "name"\\ü.tsv', "dev_labels": "b"}
+    data = {"text": texts, "image": images, "labelled_text": labels}
+    config = run_config(preset, {"data": data[source_name(model_config(preset).family)]})
+    text = to_toml(config)
+    assert from_dict(RunConfig, from_toml(text, "x")) == config
+    assert "# peak learning rate\nlr = " in text
+
+
+def test_assignments_go_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(
+        'preset = "rnnsearch-small"\n[train]\nlr = 0.25\nclip = 3\n[data]\ntrain = ["a", "b"]\n'
+    )
+    config = settings(
+        [tmp_path / "run.toml"], [], None, ["train.clip=4", "model.attention.score=dot"]
+    )
+    assert config.preset == "rnnsearch-small" and config.model.family == "rnnsearch"
+    assert (config.train.lr, config.train.clip) == (0.25, 4.0)
+    assert config.model.attention.score == "dot"
+    assert config.data.train == (str(Path.cwd() / "a"), str(Path.cwd() / "b"))
+    other = settings([tmp_path / "run.toml", Path("c"), Path("d")], [Path("e.tsv")])
+    assert [Path(p).name for p in other.data.train] == ["c", "d"]
+    assert [Path(p).name for p in other.data.dev] == ["e.tsv"]
+
+
+def test_without_data_the_demonstration_is_the_preset() -> None:
+    assert settings([]).preset == "demo"
+    assert settings([Path("a"), Path("b")]).preset == RunConfig.preset
+    assert settings([], [], None, ["data.train=a,b"]).preset == RunConfig.preset
+
+
+@pytest.mark.parametrize(
+    "assignment, message",
+    [
+        ("train.learning_rate=1", "learning_rate"),
+        ("train.bacth_tokens=1", r"'bacth_tokens'; did you mean batch_tokens"),  # without a list
+        ("trian.lr=1", "did you mean train"),
+        ("train.lr", "section.key=value"),
+        ("tokenizer.kind=letters", "unigram, bpe, char, word"),
+        ("train.lr=fast", "a number"),
+        ("train.lr=0", "above 0"),
+        ("train.lr=nan", "above 0"),
+        ("train.steps=1.5", "a whole number"),
+        ("train.patience=-1", "at least 0"),
+        ("train.seed=-1", "at least 0"),
+        ("train.label_smoothing=1", "below 1"),
+        ("train.schedule=cosine", "inverse_sqrt, plateau, constant, linear"),
+        ("train.bleu_tokenizer=13b", "13a"),
+        ("model.family=lstm", "family"),
+        ("model.embedding=0", "at least 1"),
+        ("preset=seq2seq", "--preset"),
+        ("data.dev=a,b", "without training files"),
+        ("data.images=a", "data.images without data.captions"),
+        ("data.train=a,b,c", "3 training files"),
+    ],
+)
+def test_settings_that_make_no_sense_say_what_would(assignment: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        settings([], [], None, [assignment])
+
+
+def test_only_subwords_of_one_kind_can_be_sampled() -> None:
+    files, sampling = ["data.train=a,b", "tokenizer.joint=false"], "train.subword_sampling=0.1"
+    settings([], [], None, [*files, sampling, "tokenizer.kind=bpe"])
+    for kinds in (["kind=char"], ["target_kind=bpe"], ["kind=bpe", "target_kind=word"]):
+        with pytest.raises(ModelError, match="subwords of one kind"):
+            settings([], [], None, [*files, sampling, *(f"tokenizer.{kind}" for kind in kinds)])
+
+
+def test_a_run_that_would_never_end_is_refused() -> None:
+    never = ["train.epochs=0", "data.train=a,b"]
+    with pytest.raises(ModelError, match="an end"):
+        settings([], [], None, never)
+    settings([], [], None, [*never, "data.dev=c,d"])  # early stopping ends it
+
+
+def test_toml_files_that_cannot_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    with pytest.raises(ModelError, match="cannot read .*No such file"):
+        settings([path])
+    for content, message in (
+        (b"[train\n", "not TOML .*line 1"),
+        (b"\xff", "cannot read"),
+        (b"data = 3", "a table"),
+        (b"train = 3", "a table"),
+        (b"[train]\nlr = []", "a number"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match=message):
+            settings([path, Path("a"), Path("b")])
+    with pytest.raises(ModelError, match="2 TOML files"):
+        settings([path, path])
+    path.write_text('preset = "seq2seq"')
+    with pytest.raises(ModelError, match="one preset"):
+        settings([path], [], "rnnsearch")
+
+
+def test_differences_name_both_values_and_no_paths() -> None:
+    one = run_config("transformer-nano", {"data": {"train": ["a", "b"]}})
+    other = run_config("transformer-nano", {"data": {"train": ["c", "d"]}}, ["train.seed=2"])
+    assert differences(other, one) == ["train.seed was 1, now 2"]
+    assert differences(one, dataclasses.replace(one, preset="x")) == []
+
+
+# which files are dev files
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("a b --dev c d -o x", "a b --dev c --dev d -o x"),
+        ("--dev c d a b", "--dev c --dev d --dev a --dev b"),
+        ("--dev c d -o x a b", "--dev c --dev d -o x a b"),
+        ("--dev c --dev d a", "--dev c --dev d --dev a"),
+        ("--dev=c a b", "--dev=c a b"),
+        ("a b --dev c -- d", "a b --dev c -- d"),
+        ("a b", "a b"),
+    ],
+)
+def test_dev_takes_what_follows(line: str, expected: str) -> None:
+    assert spread(line.split()) == expected.split()
+
+
+@pytest.mark.parametrize(
+    "files, dev, expected",
+    [
+        ("a b", "c d", "a b|c d"),
+        ("a b", "c d1 d2", "a b|c d1 d2"),
+        ("a.tsv", "c.tsv", "a.tsv|c.tsv"),
+        ("", "c d a b", "a b|c d"),
+        ("", "c d1 d2 a b", "a b|c d1 d2"),
+        ("", "c.tsv a b", "a b|c.tsv"),
+        ("", "c d a.tsv.gz", "a.tsv.gz|c d"),
+        ("", "c.tsv a.tsv", "a.tsv|c.tsv"),
+        ("", "c d run.toml", "run.toml|c d"),
+        ("run.toml", "c d", "run.toml|c d"),
+    ],
+)
+def test_training_files_after_dev_are_told_apart(files: str, dev: str, expected: str) -> None:
+    found = train_files([*map(Path, files.split())], [*map(Path, dev.split())])
+    assert "|".join(" ".join(map(str, part)) for part in found) == expected
+
+
+@pytest.mark.parametrize("dev", ["c d", "c a b", "c", "c.tsv"])
+def test_what_cannot_be_told_apart_is_refused(dev: str) -> None:
+    with pytest.raises(Exception, match="which are for training"):
+        train_files([], [*map(Path, dev.split())])
+
+
+# signals, locks, memory
+
+
+def test_a_signal_asks_once_somebody_listens() -> None:
+    stop = Stop()
+    with pytest.raises(KeyboardInterrupt):  # while data is prepared there is nothing to save
+        stop.ask(signal.SIGTERM, None)
+    assert stop.status == 143
+    stop = Stop()
+    assert not stop()
+    stop.ask(signal.SIGINT, None)
+    assert stop() and stop.status == 130
+    with pytest.raises(KeyboardInterrupt):  # the second one does not wait
+        stop.ask(signal.SIGINT, None)
+
+
+def test_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with stopping() as stop:
+        assert signal.getsignal(signal.SIGTERM) == stop.ask
+    assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
+
+
+def test_a_folder_is_held_by_one_and_free_afterwards(tmp_path: Path) -> None:
+    held = pytest.raises(ModelError, match=r"process \d+ is training in")
+    with locked(tmp_path / "run"), held, locked(tmp_path / "run"):
+        raise AssertionError("held twice")
+    with locked(tmp_path / "run"):
+        pass
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        RuntimeError("MPS backend out of memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+        MemoryError(),
+    ],
+)
+def test_exhausted_memory_says_what_to_lower(error: Exception) -> None:
+    explained = out_of_memory(error, TrainConfig(batch_tokens=777, accumulate=2))
+    assert isinstance(explained, ModelError)
+    assert "lower train.batch_tokens (now 777)" in str(explained) and "-o" in str(explained)
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    assert out_of_memory(RuntimeError("shapes do not fit"), TrainConfig()) is None
+
+
+def test_a_run_without_a_name_is_called_after_its_data() -> None:
+    assert default_folder(run_config("seq2seq", {"data": {"train": ["/x/en-de.tsv.gz"]}})) == Path(
+        "runs/en-de-seq2seq"
+    )
+    assert default_folder(run_config("seq2seq")) == Path("runs/demo")
+
+
+@pytest.mark.parametrize("encoder", ["resnet50", "vgg19", "small-cnn", "patches"])
+def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path) -> None:
+    captions = tmp_path / "captions.tsv"
+    captions.write_text("a.png\ta dog\n")
+    images = ImageOptions(tmp_path, captions, captions, encoder, "none")
+    config = settings([], [], None, images=images)
+    assert config.model.image.encoder == encoder and config.model.image.grid == ""
+    check_buildable(config)
+    given = settings([], [], None, ["model.image.grid=x"], images=images)
+    assert given.model.image.grid == "x"
+
+
+@pytest.mark.parametrize("steps", [0, 10])
+def test_a_linear_schedule_needs_an_end_after_its_warm_up(steps: int) -> None:
+    settings = ["train.schedule=linear", f"train.steps={steps}", "train.warmup=10"]
+    with pytest.raises(ModelError, match="train.steps above train.warmup=10"):
+        check_buildable(run_config("luong-nano", assignments=settings))
+
+
+def test_a_run_that_would_search_by_shortlist_is_refused() -> None:
+    config = run_config("luong-nano", assignments=["search.shortlist=true"])
+    with pytest.raises(ModelError, match="attn models shortlist"):
+        check_buildable(config)

@@ -1,0 +1,96 @@
+"""A new captioner: the network of the shipped model is its default; another brings its own grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.jobs.train import train
+from attncli.tasks.caption.training import data as image_data
+from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.encoder_choice import start_advice
+from attncli.training.run.validation import check_buildable
+from attncli.training.settings.config import RunConfig
+from models.base.errors import ModelError
+from models.catalogue.installed import BOX, DEFAULTS
+from models.config.tables import ImageConfig, ModelConfig
+from models.encoders import shipped
+from models.encoders.image import ImageEncoder
+from models.inference.captioner import Captioner
+from tests.attncli.training.small_captions import Files, small_config, write_images
+
+SHIPPED = BOX / DEFAULTS["caption"]
+with_photos = pytest.mark.skipif(not SHIPPED.exists(), reason="photos is not in the box")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """Images and captions."""
+    return write_images(tmp_path)
+
+
+def chosen(files: Files, preset: str, encoder: str = "", *changes: str) -> RunConfig:
+    images = ImageOptions(files.images, files.train, None, encoder)
+    return settings([], [], preset, changes, images=images)
+
+
+@with_photos
+def test_the_default_network_is_that_of_the_shipped_captioner() -> None:
+    config = ModelConfig(family="captioner", image=ImageConfig(size=64))
+    encoder, stored = ImageEncoder(config), Captioner.read(SHIPPED).encoder.body
+    encoder.load_pretrained()
+    for name, parameter in stored.named_parameters():
+        assert torch.equal(encoder.body.get_parameter(name), parameter), name
+    earlier = ImageConfig(size=64, grid="blocks.17.expand")  # the papers' grid is an inner layer
+    inner = ImageEncoder(ModelConfig(family="captioner", image=earlier))
+    inner.load_pretrained()
+    assert all(torch.equal(p, stored.get_parameter(n)) for n, p in inner.body.named_parameters())
+
+
+@pytest.mark.parametrize(
+    ("preset", "encoder", "expected"),
+    [
+        ("show-attend-tell-soft-small", "resnet50", ("", 224, "DEFAULT")),
+        ("show-attend-tell-soft-small", "small-cnn", ("", 64, "none")),
+        ("show-attend-tell-soft-nano", "mobilenet-edgetpu", ("", 224, "DEFAULT")),
+        ("show-attend-tell-soft", "mobilenet-edgetpu", ("blocks.17.expand", 224, "DEFAULT")),
+        ("show-attend-tell-soft", "patches", ("", 224, "DEFAULT")),
+    ],
+)
+def test_a_network_brings_its_grid_size_and_weights(
+    files: Files, preset: str, encoder: str, expected: tuple[str, int, str]
+) -> None:
+    option = chosen(files, preset, encoder)
+    setting = chosen(files, preset, "", f"model.image.encoder={encoder}")
+    image = option.model.image
+    assert option == setting and (image.grid, image.size, image.weights) == expected
+    if encoder != "resnet50":  # which needs torchvision
+        check_buildable(option)
+
+
+def test_explicit_settings_override_those_of_the_network(files: Files) -> None:
+    changes = ("model.image.size=96", "model.image.grid=16")
+    image = chosen(files, "show-attend-tell-soft", "patches", *changes).model.image
+    assert (image.size, image.grid) == (96, "16")
+
+
+def test_the_shipped_model_is_named_where_only_its_network_is_used(files: Files) -> None:
+    assert not start_advice(small_config(files))
+    config = chosen(files, "show-attend-tell-soft-small")
+    assert ("--from photos" in " ".join(start_advice(config))) == SHIPPED.exists()
+
+
+def test_missing_weights_are_reported_before_images_are_read(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "BOX", tmp_path)
+    monkeypatch.setattr(image_data, "open_images", lambda path: pytest.fail("read"))
+    config = chosen(files, "show-attend-tell-soft-small")
+    with pytest.raises(ModelError, match="photos is missing.*--encoder-weights PATH"):
+        list(train(config, tmp_path / "run", device="cpu", progress=lambda *progress: None))
+    weights = f"model.image.weights={tmp_path / 'absent.npz'}"
+    config = chosen(files, "show-attend-tell-soft-small", "", weights)
+    with pytest.raises(ModelError, match=r"absent\.npz cannot be read"):
+        list(train(config, tmp_path / "run", device="cpu", progress=lambda *progress: None))

@@ -1,0 +1,90 @@
+"""Settings that a description leaves out have no effect on the model."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+
+from models.base.errors import ModelError
+from models.base.registry import names
+from models.base.settings import fields_of, limits_of
+from models.base.types import VocabularySizes
+from models.bundle import build
+from models.catalogue.presets import PRESETS, model_config
+from models.catalogue.unused_settings import unused_settings
+from models.config.tables import AttentionConfig, ImageConfig, ModelConfig
+from tests.models.small import VOCABULARY, reads_images, small_config
+
+PRESET = {model_config(name).family: name for name in PRESETS}
+
+
+def built(config: ModelConfig, images: bool) -> dict[str, torch.Tensor]:
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        source = 0 if images else VOCABULARY
+        return build(config, VocabularySizes(source, VOCABULARY, source > 0)).state_dict()
+
+
+def other(kind: type, name: str, value: Any) -> Any:
+    """Return another value that the setting accepts."""
+    choices = limits_of(kind, name).allowed
+    if choices:
+        return next(choice for choice in choices if choice != value)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        return f"{value}x"
+    return value / 2 + 0.1 if isinstance(value, float) else value + 2
+
+
+TRANSFORMERS = ("transformer", "captioner-transformer")
+
+
+@pytest.mark.parametrize("family", names("family"))
+def test_a_setting_that_is_left_out_changes_no_model(family: str) -> None:
+    config, images = small_config(PRESET[family]), reads_images(PRESET[family])
+    expected, tried = built(config, images), 0
+    for name in sorted(unused_settings(config)):
+        section, _, field = name.rpartition(".")
+        if section not in ("model", "model.attention") or field in ("attention", "image"):
+            continue
+        kind = ModelConfig if section == "model" else AttentionConfig
+        part = config if section == "model" else config.attention
+        changed = dataclasses.replace(part, **{field: other(kind, field, getattr(part, field))})
+        if isinstance(changed, AttentionConfig):
+            changed = dataclasses.replace(config, attention=changed)
+        try:
+            found = built(changed, images)
+        except ModelError:  # refused, because it would have no effect
+            continue
+        assert found.keys() == expected.keys(), name
+        assert all(torch.equal(found[key], expected[key]) for key in expected), name
+        tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize("family", names("family"))
+def test_whole_tables_are_left_out_only_where_they_have_no_effect(family: str) -> None:
+    config, images = small_config(PRESET[family]), reads_images(PRESET[family])
+    unused = unused_settings(config)
+    assert ("model.image" in unused) is not images
+    assert ("model.attention" in unused) is (family in ("seq2seq", *TRANSFORMERS))
+    if "model.image" in unused:
+        plain = dataclasses.replace(config, image=ImageConfig(size=64, dropout=0.5))
+        assert built(plain, images).keys() == built(config, images).keys()
+    if family in TRANSFORMERS:
+        with pytest.raises(ModelError, match=r"model\.attention"):
+            built(dataclasses.replace(config, attention=AttentionConfig(score="dot")), images)
+
+
+def test_options_of_the_chosen_parts_are_shown() -> None:
+    config = small_config("rnnsearch-small")
+    for score, shown in (("additive", "size"), ("ffn", "depth"), ("location", "positions")):
+        attention = dataclasses.replace(config.attention, score=score)
+        unused = unused_settings(dataclasses.replace(config, attention=attention))
+        assert f"model.attention.{shown}" not in unused
+        assert "model.attention.read_seed" in unused
+    assert set(fields_of(ModelConfig)) > {"gate"} and "model.gate" in unused_settings(config)

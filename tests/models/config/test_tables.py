@@ -1,0 +1,251 @@
+"""Settings come in as text, TOML or JSON; what is wrong is named, with what was meant."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from attncli.training.settings.config import RunConfig
+from models.base.errors import ModelError, unknown_name
+from models.base.registry import names
+from models.base.settings import (
+    check_limits,
+    fields_of,
+    from_dict,
+    merged,
+    option,
+    overridden,
+    to_dict,
+)
+from models.catalogue.presets import PRESETS, model_config, preset, usual_preset
+from models.config.tables import (
+    AlignConfig,
+    AttentionConfig,
+    ModelConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
+
+CLASSES = [AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig, RunConfig]
+
+
+@dataclass(frozen=True)
+class Inner:
+    count: int = option(3, "a number")
+    names: tuple[str, ...] = option((), "some names")
+
+
+@dataclass(frozen=True)
+class Outer:
+    rate: float = option(0.5, "a rate")
+    on: bool = option(False, "a switch")
+    name: str = option("a", "a name")
+    inner: Inner = option(Inner, "a section")
+
+
+def refused(change: Any) -> str:
+    with pytest.raises(ModelError) as error:
+        change()
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("config_class", CLASSES)
+def test_every_setting_is_documented_and_frozen(config_class: type) -> None:
+    for name, field in fields_of(config_class).items():
+        doc = field.metadata["doc"]
+        assert doc.strip() == doc and doc and not doc.endswith("."), name
+        assert isinstance(getattr(config_class(), name), object)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config_class().anything = 1
+
+
+@pytest.mark.parametrize("config_class", CLASSES)
+def test_a_configuration_survives_json(config_class: type) -> None:
+    config = config_class()
+    assert from_dict(config_class, json.loads(json.dumps(to_dict(config)))) == config
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_survives_json(name: str) -> None:
+    config = model_config(name)
+    assert from_dict(ModelConfig, json.loads(json.dumps(to_dict(config)))) == config
+    assert preset(name).doc
+    for setting, value in preset(name).model.items():
+        if not isinstance(value, dict):
+            assert getattr(config, setting) == value
+    merged(RunConfig(), {"train": preset(name).train})  # knows every setting
+
+
+def test_an_unknown_preset_is_refused_with_near_names() -> None:
+    message = refused(lambda: model_config("transformer-tny"))
+    assert "transformer-tiny" in message.partition("did you mean")[2]
+
+
+def test_what_is_not_named_keeps_its_value() -> None:
+    config = merged(Outer(rate=0.1), {"inner": {"count": 5}})
+    assert config == Outer(rate=0.1, inner=Inner(count=5))
+    assert merged(config, {"inner": {"names": ["x"]}}).inner == Inner(5, ("x",))
+    assert merged(config, {}) == config
+
+
+def test_assignments_are_taken_in_order() -> None:
+    config = overridden(
+        Outer(), ["rate=0.25", "inner.count=7", "inner.names=a,b", "on=true", "inner.count=1_000"]
+    )
+    assert config == Outer(0.25, True, "a", Inner(1000, ("a", "b")))
+    assert overridden(Outer(), ["name=x=y"]).name == "x=y"
+    assert overridden(Outer(), ["name="]).name == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("true", True), ("YES", True), ("1", True), ("false", False), ("No", False), ("0", False)],
+)
+def test_switches_are_words_or_digits(text: str, value: bool) -> None:
+    assert overridden(Outer(), [f"on={text}"]).on is value
+    assert merged(Outer(), {"on": value}).on is value
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "value"),
+    [
+        ("rate", 1, 1.0),
+        ("rate", "1e-3", 0.001),
+        ("name", 5, "5"),
+        ("inner.count", 4.0, 4),
+        ("inner.count", "2", 2),
+        ("inner.names", ["a", "b"], ("a", "b")),
+        ("inner.names", ("a",), ("a",)),
+        ("inner.names", [], ()),
+        ("inner.names", "", ()),
+        ("inner.names", "a,,b", ("a", "b")),
+    ],
+)
+def test_values_become_the_settings_type(place: str, given: Any, value: Any) -> None:
+    section, _, name = place.rpartition(".")
+    config = merged(Outer(), {section: {name: given}} if section else {name: given})
+    found = getattr(getattr(config, section) if section else config, name)
+    assert found == value and type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "expected"),
+    [
+        ("rate", "fast", "a number"),
+        ("rate", None, "a number"),
+        ("rate", True, "a number"),
+        ("rate", [1.0], "a number"),
+        ("rate", 10**400, "a number"),
+        ("on", "maybe", "true or false"),
+        ("on", 2, "true or false"),
+        ("name", None, "text"),
+        ("name", {"a": 1}, "text"),
+        ("inner", 3, "a table"),
+        ("inner.count", "2.5", "a whole number"),
+        ("inner.count", 2.5, "a whole number"),
+        ("inner.count", float("inf"), "a whole number"),
+        ("inner.count", float("nan"), "a whole number"),
+        ("inner.names", 5, "texts"),
+        ("inner.names", {"a": 1}, "texts"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(place: str, given: Any, expected: str) -> None:
+    section, _, name = place.rpartition(".")
+    values = {section: {name: given}} if section else {name: given}
+    message = refused(lambda: merged(Outer(), values))
+    assert message.startswith(f"{place} = ") and f"expected {expected}" in message
+
+
+def test_an_unknown_setting_is_refused_with_its_section_and_near_names() -> None:
+    message = refused(lambda: overridden(RunConfig(), ["model.attention.scroe=dot"]))
+    assert "'scroe'" in message and "[model.attention]" in message
+    assert message.endswith("did you mean score?")
+    message = refused(lambda: from_dict(ModelConfig, {"hiden": 3}, where="model"))
+    assert "[model]" in message and "did you mean hidden" in message
+    message = refused(lambda: overridden(Outer(), ["rte=3"]))
+    assert "'rte'" in message and "did you mean rate" in message
+    assert "did you mean" not in refused(lambda: overridden(Outer(), ["zzzzzz=3"]))
+
+
+def test_a_setting_without_its_table_is_refused_with_every_table_that_has_it() -> None:
+    message = refused(lambda: overridden(RunConfig(), ["lr=0.1"]))
+    assert message == "setting 'lr' without its table; expected train.lr"
+    message = refused(lambda: overridden(RunConfig(), ["kind=bpe"]))
+    assert message.endswith("expected tokenizer.kind")
+
+
+def test_a_name_in_other_letters_is_the_only_one_suggested() -> None:
+    error = unknown_name("language", "De", ["de", "en", "es"])
+    assert error.hint == "did you mean de?"
+
+
+@pytest.mark.parametrize("text", ["rate", "", "=3", "inner=3", "rate.x=3", "inner.=3", ".rate=1"])
+def test_an_assignment_of_another_form_is_refused(text: str) -> None:
+    refused(lambda: overridden(Outer(), [text]))
+
+
+def test_an_error_is_one_line_of_its_facts() -> None:
+    assert str(ModelError("this", "that", "do so")) == "this; expected that; do so"
+    assert str(ModelError("this")) == "this"
+    assert str(ModelError("this", hint="do so")) == "this; do so"
+
+
+# limits
+
+
+@dataclass(frozen=True)
+class Limited:
+    count: int = option(3, "a number", least=1, at_most=9)
+    rate: float = option(0.5, "a rate", above=0, below=1)
+    plain: int = option(0, "a number of any size")
+    word: str = option("new", "a word", choices=("new", "other"), aliases={"old": "new"})
+    score: str = option("dot", "a registered name", registry="score")
+
+
+@pytest.mark.parametrize(
+    "name, value, expected",
+    [
+        ("count", 0, "at least 1 and at most 9"),
+        ("count", "10", "at least 1 and at most 9"),
+        ("rate", 0, "above 0 and below 1"),
+        ("rate", 1.0, "above 0 and below 1"),
+        ("rate", float("nan"), "above 0 and below 1"),
+        ("plain", -1, "at least 0"),
+        ("word", "ohter", "one of new, other; did you mean other?"),
+        ("score", "dott", "did you mean dot?"),
+        ("count", "9" * 5000, "a whole number"),
+    ],
+)
+def test_a_value_outside_its_limits_is_refused(name: str, value: Any, expected: str) -> None:
+    message = refused(lambda: merged(Limited(), {name: value}))
+    assert message.startswith(f"{name} = ") and expected in message and len(message) < 300
+
+
+def test_limits_also_hold_for_settings_built_in_python() -> None:
+    check_limits(Limited(), where="x")
+    assert "x.count = 0" in refused(lambda: check_limits(Limited(count=0), where="x"))
+
+
+def test_an_old_name_is_read_as_the_new_one() -> None:
+    assert merged(Limited(), {"word": "old"}).word == "new"
+    attention = {"read": "hard", "read_decode": "expectation"}
+    assert from_dict(AttentionConfig, attention).read_decode == "expected"
+
+
+@pytest.mark.parametrize("config_class", [*CLASSES, AlignConfig])
+def test_every_default_lies_within_its_limits(config_class: type) -> None:
+    check_limits(config_class())
+
+
+@pytest.mark.parametrize("family", names("family"))
+def test_every_family_has_a_usual_preset(family: str) -> None:
+    assert model_config(usual_preset(family)).family == family
+
+
+def test_a_family_without_a_usual_preset_is_refused() -> None:
+    assert "no preset is usual" in refused(lambda: usual_preset("a family of a package"))

@@ -1,0 +1,172 @@
+"""An ensemble averages probabilities: alone with itself it equals the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from PIL import Image
+
+from attncli.embedded.grammar import Pair
+from models import load_captioner, load_ensemble, load_translator
+from models.base.errors import ConfigurationError, InputError
+from models.base.types import Batch
+from models.bundle import Bundle, build, read, save, sizes_of
+from models.config.tables import SearchConfig, TokenizerConfig
+from models.inference.captioner import Captioner
+from models.inference.ensemble.captioner import EnsembleCaptioner
+from models.inference.ensemble.mean import mean_log_probs
+from models.inference.ensemble.translator import EnsembleTranslator
+from models.inference.search.batching import pad_pairs
+from models.inference.translator import Translator
+from models.text.tokenizer import END, Tokenizer, train
+from tests.models.small import small_config
+
+TEXTS = ["The old dog sees a small house.", "He sleeps.", "", "The man runs and the dog sleeps."]
+SEARCHES = [
+    SearchConfig(nbest=3),
+    SearchConfig(method="greedy"),
+    SearchConfig(method="sample", nbest=2),
+]
+
+
+def random_translator(preset: str, tokenizer: Tokenizer) -> Translator:
+    config = small_config(preset)
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(1)
+        model = build(config, sizes_of(tokenizer, config.family))
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+        model.output.bias[END] += 1.0
+    return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
+
+
+def make_images(*sides: int) -> list[Image.Image]:
+    random = numpy.random.default_rng(1)
+    return [
+        Image.fromarray(random.integers(0, 255, (side, side + 7, 3), numpy.uint8)) for side in sides
+    ]
+
+
+def test_the_mean_is_of_probabilities_and_exact_for_equal_ones() -> None:
+    one, other = (torch.randn(4, 9).mul(30).log_softmax(-1) for _ in range(2))
+    mean = mean_log_probs([one, other])
+    torch.testing.assert_close(mean.exp(), (one.exp() + other.exp()) / 2)
+    for count in (1, 2, 3, 7):
+        assert torch.equal(mean_log_probs([one] * count), one)
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.method)
+@pytest.mark.parametrize("preset", ["transformer-nano", "rnnsearch-nano", "seq2seq", "luong-small"])
+def test_an_ensemble_of_a_model_with_itself_equals_the_model(
+    preset: str, search: SearchConfig, tiny_tokenizer: Tokenizer
+) -> None:
+    alone = random_translator(preset, tiny_tokenizer)
+    twice = EnsembleTranslator([alone, alone])
+    assert twice.translate(TEXTS, search=search) == alone.translate(TEXTS, search=search)
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.method)
+@pytest.mark.parametrize("decode", ["", "argmax", "sample", "expected"])
+def test_a_captioner_with_itself_equals_the_captioner(
+    decode: str, search: SearchConfig, soft_captioner: Path, hard_captioner: Path
+) -> None:
+    folder = hard_captioner if decode else soft_captioner
+    alone = load_captioner(folder)
+    twice = load_ensemble([folder, folder])
+    assert isinstance(twice, EnsembleCaptioner)
+    if decode:
+        alone, twice = alone.with_read_mode(decode), twice.with_read_mode(decode)
+    images = make_images(40, 50, 60)
+    found = alone.caption(images, search=search, attention=True)
+    same = twice.caption([twice.reduced(image) for image in images], search=search, attention=True)
+    for one, other in zip(found, same, strict=True):
+        assert one.hypotheses == other.hypotheses
+        assert one.attention and other.attention
+        assert torch.equal(one.attention.maps, other.attention.maps)
+        assert one.attention.read == other.attention.read
+
+
+def test_members_of_other_families_share_each_step(
+    tiny_translator: Translator, tiny_tokenizer: Tokenizer
+) -> None:
+    other = random_translator("rnnsearch-nano", tiny_tokenizer)
+    both = EnsembleTranslator([tiny_translator, other])
+    for text in TEXTS[:2]:
+        [best] = both.translate([text])[0].hypotheses
+        batch = pad_pairs([tiny_tokenizer.encode(text)], [[*best.ids, END]], other.device)
+        steps = mean_log_probs([token_log_probs(m, batch) for m in both.members])
+        assert best.log_prob == pytest.approx(float(steps.sum()), abs=1e-4)
+    [alone] = both.translate(TEXTS[:1])
+    assert alone.text == both.translate(TEXTS)[0].text, "the output depends on the batch"
+
+
+@torch.inference_mode()
+def token_log_probs(translator: Translator, batch: Batch) -> torch.Tensor:
+    model = translator.model
+    log_probs = model.output(model.teacher_force(batch).features).log_softmax(-1)
+    found: torch.Tensor = log_probs.gather(-1, batch.target_out[..., None])[..., 0]
+    return found
+
+
+def test_members_may_read_other_source_vocabularies(
+    tiny_translator: Translator, tiny_tokenizer: Tokenizer, tiny_pairs: list[Pair]
+) -> None:
+    own = train([p.source for p in tiny_pairs], ["a"], 400, TokenizerConfig()).files()
+    tokenizer = Tokenizer(own["tokenizer.model"], tiny_tokenizer.files()["tokenizer.model"])
+    other = random_translator("rnnsearch-nano", tokenizer)
+    outputs = [
+        EnsembleTranslator(order).translate(TEXTS, search=SearchConfig())
+        for order in ([tiny_translator, other], [other, tiny_translator])
+    ]
+    assert [t.text for t in outputs[0]] == [t.text for t in outputs[1]]
+    assert outputs[0][0].text
+    long = "a" * 600
+    with pytest.raises(InputError, match="tokens"):
+        EnsembleTranslator([other, tiny_translator]).translate([long])
+
+
+def test_another_target_vocabulary_is_refused_with_the_names(
+    tiny_bundle: Path, tiny_pairs: list[Pair], tmp_path: Path
+) -> None:
+    bundle = read(tiny_bundle)
+    texts = [pair.target for pair in tiny_pairs]
+    tokenizer = train(texts, texts, 500, TokenizerConfig())
+    model = build(bundle.model.config, sizes_of(tokenizer, bundle.model.config.family))
+    save(bundle._replace(model=model, tokenizer=tokenizer), tmp_path)
+    with pytest.raises(ConfigurationError, match="another target vocabulary") as refused:
+        load_ensemble([tiny_bundle, tmp_path])
+    assert str(tmp_path) in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_read_mode_applies_to_the_members_with_hard_attention(
+    soft_captioner: Path, hard_captioner: Path
+) -> None:
+    members = [load_captioner(soft_captioner), load_captioner(hard_captioner)]
+    both = EnsembleCaptioner(members).with_read_mode("sample")
+    assert [member.read_mode for member in both.members] == ["soft", "hard sample"]
+    assert both.read_mode == "hard sample"
+    with pytest.raises(ConfigurationError, match="not hard"):
+        EnsembleCaptioner(members[:1]).with_read_mode("sample")
+
+
+def test_captioners_read_their_own_sizes(soft_captioner: Path, tmp_path: Path) -> None:
+    bundle = read(soft_captioner)
+    larger_image = replace(bundle.model.config.image, size=48)
+    config = replace(bundle.model.config, image=larger_image)
+    larger = build(config, sizes_of(bundle.tokenizer, config.family))
+    members = [Captioner(bundle), Captioner(bundle._replace(model=larger))]
+    both = EnsembleCaptioner(members)
+    [image] = make_images(90)
+    assert [part.size for part in both.reduced(image)] == [(32, 32), (48, 48)]
+    assert both.image_size == 48
+    assert both.caption([image])[0].text == both.caption([both.reduced(image)])[0].text
+
+
+def test_texts_and_images_do_not_mix(tiny_bundle: Path, soft_captioner: Path) -> None:
+    with pytest.raises(ConfigurationError, match="captions images"):
+        load_ensemble([tiny_bundle, soft_captioner])
+    assert load_translator(tiny_bundle)

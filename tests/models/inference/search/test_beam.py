@@ -1,0 +1,413 @@
+"""Search against brute force, plain loops and counting."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.base.errors import ModelError
+from models.base.registry import source_name
+from models.base.settings import limits_of
+from models.base.types import Batch, Memory
+from models.config.tables import SearchConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.beam import batch_size, is_done, search
+from models.inference.search.hypotheses import Finished, length_penalty
+from models.inference.search.sampling import most_probable, sample_tokens
+from models.inference.search.top_tokens import BlockedLogits, greatest, top_tokens
+from models.inference.translator import Translator
+from models.text.tokenizer import END, NEVER_OUTPUT, START
+from tests.models.small import (
+    FIRST_WORD,
+    TEXT_PRESETS,
+    VOCABULARY,
+    imaged,
+    small_model,
+    sources,
+)
+
+every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
+one_of_each_family = pytest.mark.parametrize(
+    "preset",
+    [
+        "transformer-nano",
+        "rnnsearch-nano",
+        "luong-nano",
+        "seq2seq-nano",
+        "show-attend-tell-soft-nano",
+        "captioner-transformer-nano",
+    ],
+)
+WORDS = 3  # of the tiny vocabulary
+
+METHODS = limits_of(SearchConfig, "method").choices
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> Any:
+    with torch.no_grad():
+        yield
+
+
+def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:
+    vocabulary = model.output.bias.shape[0]
+    source, mask = sources(*lengths, vocabulary=vocabulary)
+    return model.encode(fitting(model, source), mask)
+
+
+def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
+    """Source ids as the model reads them."""
+    return imaged(ids) if source_name(model.config.family) == "image" else ids
+
+
+def outputs(
+    model: EncoderDecoder, lengths: list[int], limit: int, config: SearchConfig
+) -> list[list[Finished]]:
+    """Return what search finds for sources of these lengths, each with its own key."""
+    memory = memory_of(model, *lengths)
+    return search(model, memory, [limit] * len(lengths), [f"s{n}" for n in lengths], config)
+
+
+def biased(preset: str, biases: dict[int, float]) -> EncoderDecoder:
+    """Return a small model that says some tokens more, or less, than it would."""
+    model = copy.deepcopy(small_model(preset))
+    for token, bias in biases.items():
+        model.output.bias[token] += bias
+    return model
+
+
+def log_prob_of(model: EncoderDecoder, lengths: list[int], row: int, ids: tuple[int, ...]) -> float:
+    """Log-probability of an output and its end mark, by teacher forcing."""
+    vocabulary = model.output.bias.shape[0]
+    source, mask = (part[row : row + 1] for part in sources(*lengths, vocabulary=vocabulary))
+    target_in, target = torch.tensor([[START, *ids]]), torch.tensor([[*ids, END]])
+    source = fitting(model, source)
+    forced = model.teacher_force(Batch(source, mask, target_in, target, target > 0))
+    log_probs = model.output(forced.features).log_softmax(-1)
+    return float(log_probs.gather(2, target[..., None]).sum())
+
+
+def every_output(
+    model: EncoderDecoder, lengths: list[int], row: int, alpha: float
+) -> list[Finished]:
+    """All outputs of up to 4 pieces, end mark included, best first."""
+    words = range(FIRST_WORD, FIRST_WORD + WORDS)
+    found = []
+    for length in range(4):
+        for ids in itertools.product(words, repeat=length):
+            log_prob = log_prob_of(model, lengths, row, ids)
+            found.append(Finished(ids, log_prob, log_prob / ((5 + length + 1) / 6) ** alpha))
+    return sorted(found, key=lambda f: -f.score)
+
+
+def agree(one: list[Finished], other: list[Finished]) -> None:
+    assert [found.ids for found in one] == [found.ids for found in other]
+    for a, b in zip(one, other, strict=True):
+        assert a[1:3] == pytest.approx(b[1:3], abs=1e-4)
+
+
+@one_of_each_family
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 3.0])
+def test_a_beam_as_wide_as_the_space_ranks_it_as_brute_force(preset: str, alpha: float) -> None:
+    model = small_model(preset, FIRST_WORD + WORDS)
+    lengths = [3, 5]
+    config = SearchConfig(beam=64, nbest=64, length_penalty=alpha)
+    for row, found in enumerate(outputs(model, lengths, 4, config)):
+        expected = every_output(model, lengths, row, alpha)
+        assert len(expected) == 40
+        agree(found, expected)
+
+
+def greedy_loop(model: EncoderDecoder, memory: Memory, limit: int) -> Finished:
+    """Return the likeliest token, again and again."""
+    prepared, state = model.start(memory)
+    ids: list[int] = []
+    log_prob, token = 0.0, START
+    while True:
+        step = model.step(torch.tensor([token]), state, prepared)
+        log_probs, state = step.log_probs, step.state
+        best = max(range(END, log_probs.shape[1]), key=lambda i: float(log_probs[0, i]))
+        token = END if len(ids) + 1 == limit else best
+        log_prob += float(log_probs[0, token])
+        if token == END:
+            return Finished(tuple(ids), log_prob, log_prob * 6 / (5 + len(ids) + 1))
+        ids.append(token)
+
+
+@every_preset
+def test_a_beam_of_one_is_greedy_is_the_likeliest_of_one(preset: str) -> None:
+    model = biased(preset, {END: -1.0})
+    rows = [torch.tensor([row]) for row in range(3)]
+    memory = memory_of(model, 5, 3, 8)
+    expected = [[greedy_loop(model, memory.select(row), 12)] for row in rows]
+    for config in (
+        SearchConfig(beam=1),
+        SearchConfig(method="greedy"),
+        SearchConfig(method="sample", top_k=1),
+        SearchConfig(method="sample", temperature=0.0),
+        SearchConfig(method="sample", top_p=0.0),
+    ):
+        for one, other in zip(outputs(model, [5, 3, 8], 12, config), expected, strict=True):
+            agree(one, other)
+
+
+def beam_loop(model: EncoderDecoder, memory: Memory, limit: int, width: int) -> list[Finished]:
+    """Beam search of one sentence, a hypothesis at a time."""
+    prepared, state = model.start(memory)
+    live: list[tuple[float, tuple[int, ...], Any]] = [(0.0, (), state)]
+    found: list[Finished] = []
+    while live and len(found) < width:
+        longer = []
+        for log_prob, ids, state in live:
+            token = torch.tensor([ids[-1] if ids else START])
+            step = model.step(token, state, prepared)
+            log_probs, after = step.log_probs, step.state
+            allowed = [END] if len(ids) + 1 == limit else range(END, log_probs.shape[1])
+            longer += [(log_prob + float(log_probs[0, i]), (*ids, i), after) for i in allowed]
+        longer.sort(key=lambda hypothesis: -hypothesis[0])
+        for log_prob, ids, _ in longer[:width]:
+            if ids[-1] == END and len(found) < width:
+                found.append(Finished(ids[:-1], log_prob, log_prob * 6 / (5 + len(ids))))
+        live = [hypothesis for hypothesis in longer if hypothesis[1][-1] != END][:width]
+    return sorted(found, key=lambda f: -f.score)
+
+
+@one_of_each_family
+@pytest.mark.parametrize("width", [2, 5])
+def test_beam_search_of_a_batch_equals_a_plain_loop(preset: str, width: int) -> None:
+    model = biased(preset, {END: 1.0})
+    memory = memory_of(model, 5, 3, 8)
+    config = SearchConfig(beam=width, nbest=width)
+    for row, found in enumerate(outputs(model, [5, 3, 8], 7, config)):
+        expected = beam_loop(model, memory.select(torch.tensor([row])), 7, width)
+        agree(found, expected)
+        assert len(found) == width
+
+
+@one_of_each_family
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_are_the_models_own_under_the_length_penalty(preset: str, method: str) -> None:
+    model = small_model(preset)
+    nbest = 1 if method == "greedy" else 4
+    config = SearchConfig(
+        method=method, nbest=nbest, length_penalty=0.6, temperature=1.5, top_p=0.9
+    )
+    for row, found in enumerate(outputs(model, [5, 3], 9, config)):
+        assert len(found) == nbest
+        for ids, log_prob, score, _ in found:
+            assert log_prob == pytest.approx(log_prob_of(model, [5, 3], row, ids), abs=1e-4)
+            assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.6, abs=1e-5)
+
+
+def test_the_length_penalty_is_wus() -> None:
+    assert length_penalty(1, 0.7) == 1.0
+    assert length_penalty(7, 1.0) == 2.0
+    assert length_penalty(19, 0.5) == 2.0
+    assert length_penalty(19, 0.0) == 1.0
+
+
+@every_preset
+def test_nbest_outputs_are_sorted_and_distinct(preset: str) -> None:
+    for found in outputs(small_model(preset), [5, 3, 8], 20, SearchConfig(beam=4, nbest=6)):
+        scores = [f.score for f in found]
+        assert len(found) == 6 and scores == sorted(scores, reverse=True)
+        assert len({f.ids for f in found}) == 6
+
+
+@one_of_each_family
+@pytest.mark.parametrize("method", METHODS)
+def test_marks_are_never_said(preset: str, method: str) -> None:
+    model = biased(preset, {**dict.fromkeys(NEVER_OUTPUT, 20.0), END: -1.0})
+    config = SearchConfig(method=method, nbest=1 if method == "greedy" else 5)
+    found = [f for group in outputs(model, [5, 3], 9, config) for f in group]
+    said = {token for f in found for token in f.ids}
+    assert said and not said & {*NEVER_OUTPUT, END}
+
+
+@one_of_each_family
+@pytest.mark.parametrize("method", METHODS)
+def test_limits_are_kept_sentence_by_sentence(preset: str, method: str) -> None:
+    model = biased(preset, {END: -30.0})
+    limits = [1, 6, 3]
+    found = search(
+        model, memory_of(model, 5, 3, 8), limits, ["a", "b", "c"], SearchConfig(method=method)
+    )
+    assert [len(group[0].ids) + 1 for group in found] == limits
+
+
+def test_an_unknown_method_is_refused_in_one_line() -> None:
+    model = small_model("seq2seq-nano")
+    with pytest.raises(ModelError, match="did you mean beam") as refused:
+        outputs(model, [3], 5, SearchConfig(method="baem"))
+    assert "\n" not in str(refused.value)
+
+
+@one_of_each_family
+def test_samples_follow_the_seed_and_the_text(preset: str) -> None:
+    model, config = small_model(preset), SearchConfig(method="sample", nbest=5)
+    once, again = (outputs(model, [6, 4], 9, config) for _ in range(2))
+    assert once == again
+    assert once != outputs(model, [6, 4], 9, SearchConfig(method="sample", nbest=5, seed=2))
+    assert len({found.ids for found in once[0]}) > 1
+    memory = memory_of(model, 6, 6)  # two texts of the same length draw for themselves
+    same = memory.select(torch.tensor([0, 0]))
+    one, other = search(model, same, [9, 9], ["one text", "another"], config)
+    assert one != other
+
+
+def test_a_global_seed_neither_matters_nor_is_used_up() -> None:
+    model, config = small_model("rnnsearch-nano"), SearchConfig(method="sample", nbest=5)
+    torch.manual_seed(1)
+    before, once = torch.get_rng_state(), outputs(model, [6], 9, config)
+    assert torch.equal(before, torch.get_rng_state())
+    torch.manual_seed(2)
+    assert outputs(model, [6], 9, config) == once
+
+
+@one_of_each_family
+def test_first_tokens_are_sampled_as_often_as_they_are_likely(preset: str) -> None:
+    model, count = small_model(preset), 3000
+    prepared, state = model.start(memory_of(model, 5))
+    step = model.step(torch.tensor([START]), state, prepared)
+    log_probs = step.log_probs[0].clone()
+    log_probs[list(NEVER_OUTPUT)] = -math.inf
+    expected = log_probs.softmax(0)
+    [found] = outputs(model, [5], 2, SearchConfig(method="sample", nbest=count))
+    counts = Counter(f.ids[0] if f.ids else END for f in found)
+    for token, probability in enumerate(expected.tolist()):
+        spread = math.sqrt(probability * (1 - probability) / count)
+        assert counts[token] / count == pytest.approx(probability, abs=4.5 * spread + 1e-9)
+
+
+def drawn_shares(log_probs: Tensor, config: SearchConfig) -> Tensor:
+    """How often each token is drawn when uniform numbers are spread evenly."""
+    count = 20_000
+    uniform = (torch.arange(count) + 0.5) / count
+    tokens = sample_tokens(log_probs.repeat(count, 1), uniform, config)
+    return torch.bincount(tokens, minlength=len(log_probs)) / count
+
+
+def test_a_draw_is_from_the_likeliest_tokens_at_the_temperature() -> None:
+    torch.manual_seed(1)
+    log_probs = (torch.randn(12) * 2).log_softmax(0)
+    spoken = log_probs.clone()
+    spoken[list(NEVER_OUTPUT)] = -math.inf
+    order = spoken.sort(descending=True).indices
+
+    def expected(temperature: float, kept: int) -> Tensor:
+        cut = torch.full_like(spoken, -math.inf)
+        cut[order[:kept]] = spoken[order[:kept]]
+        return (cut / temperature).softmax(0)
+
+    cumulative = expected(1.0, 12).sort(descending=True).values.cumsum(0)
+    nucleus = int((cumulative < 0.8).sum()) + 1
+    for config, shares in (
+        (SearchConfig(), expected(1.0, 12)),
+        (SearchConfig(temperature=0.5), expected(0.5, 12)),
+        (SearchConfig(temperature=3.0), expected(3.0, 12)),
+        (SearchConfig(top_k=3), expected(1.0, 3)),
+        (SearchConfig(top_k=3, temperature=2.0), expected(2.0, 3)),
+        (SearchConfig(top_k=100), expected(1.0, 12)),
+        (SearchConfig(top_p=0.8), expected(1.0, nucleus)),
+        (SearchConfig(top_p=1e-9), expected(1.0, 1)),
+    ):
+        torch.testing.assert_close(drawn_shares(log_probs, config), shares, atol=2e-4, rtol=0)
+
+
+@pytest.mark.parametrize("uniform", [0.0, 1 - 2**-24, 1.0])
+def test_a_draw_at_the_edge_is_a_token_that_may_be_said(uniform: float) -> None:
+    log_probs = torch.full((1, VOCABULARY), -math.inf)
+    log_probs[0, [0, 7]] = math.log(0.5)
+    tokens = sample_tokens(log_probs, torch.tensor([uniform]), SearchConfig())
+    assert tokens.tolist() == [7]
+
+
+def test_a_sentence_is_settled_once_no_live_hypothesis_could_displace_a_finished_one() -> None:
+    def done(scores: list[float], best_next: float) -> bool:
+        return bool(is_done(torch.tensor([scores]), torch.tensor([best_next])))
+
+    assert not done([-0.5, -0.9], best_next=-0.8)  # it might still come between them
+    assert done([-0.5, -0.9], best_next=-0.9)
+    assert not done([-0.5, -math.inf], best_next=-9.0)
+    assert done([-0.5], best_next=-0.1)  # greedy: its first end is the end
+    assert not done([-math.inf], best_next=-0.1)
+
+
+def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translator) -> None:
+    for config in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
+        with pytest.raises(ModelError, match="search.nbest"):
+            tiny_translator.translate(["The dog sleeps."], search=config)
+
+
+def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
+    probabilities = torch.tensor([[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]])
+    kept = most_probable(probabilities, SearchConfig(method="sample", top_k=2, top_p=0.55))
+    assert (kept > 0).tolist() == [[True] + [False] * 6]  # 0.3 / 0.5 is more than 0.55
+
+
+@pytest.mark.parametrize("vocabulary", [5, 64, 100, 640])
+def test_the_best_tokens_by_blocks_are_those_of_the_whole_vocabulary(vocabulary: int) -> None:
+    torch.manual_seed(vocabulary)
+    log_probs, step = torch.randn(3, 4), torch.randn(3, 4, vocabulary)
+    count = min(10, 4 * vocabulary)
+    found = top_tokens(log_probs, step.logsumexp(-1), BlockedLogits.of(step.flatten(0, 1)), count)
+    normalised = step - step.logsumexp(-1, keepdim=True)
+    every, places = (log_probs[:, :, None] + normalised).flatten(1).topk(count)
+    assert torch.equal(found.log_probs, every)
+    assert torch.equal(found.rows * vocabulary + found.tokens, places)
+
+
+def test_few_possible_tokens_are_found_once_each() -> None:
+    logits = torch.full((2, 5, 8000), -torch.inf)
+    logits[:, :, [7, 7999]] = 0.0  # the last block of the last row is a possible one
+    blocked = BlockedLogits.of(logits.flatten(0, 1))
+    found = top_tokens(torch.zeros(2, 5), torch.zeros(2, 5), blocked, 12)
+    assert (found.log_probs > -torch.inf).sum(1).tolist() == [10, 10]
+    for sentence in torch.stack([found.rows, found.tokens], 2)[:, :10].tolist():
+        expected = {(row, token) for row in range(5) for token in (7, 7999)}
+        assert set(map(tuple, sentence)) == expected
+
+
+@pytest.mark.parametrize("length", [3, 100, 191, 192, 300])  # torch.topk is fast from 192 on
+def test_the_greatest_values_are_those_of_topk(length: int) -> None:
+    values = torch.randn(4, length)
+    values[0] = -torch.inf
+    (found, indices), expected = greatest(values, 3), values.topk(3)
+    assert torch.equal(found, expected.values)
+    assert torch.equal(indices[1:], expected.indices[1:])
+    assert indices.max() < length
+
+
+def test_logits_without_their_first_tokens_keep_the_maximum_of_each_block() -> None:
+    logits = torch.randn(5, 150)
+    logits[:, 2] = 9.0
+    blocked = BlockedLogits.of(logits)
+    assert torch.equal(blocked.peaks, logits.amax(1))
+    blocked.exclude_first_(4)
+    assert torch.equal(blocked.maxima, BlockedLogits.of(logits).maxima)
+    assert (logits[:, :4] == -torch.inf).all()
+
+
+def test_a_batch_shrinks_to_one_of_few_sizes() -> None:
+    sizes = [batch_size(n) for n in range(65)]
+    assert all(n <= size < max(1.5 * n, 2) for n, size in enumerate(sizes))
+    assert len(set(sizes)) == 13
+
+
+@one_of_each_family
+def test_sentences_that_end_at_different_steps_are_those_of_batches_of_one(preset: str) -> None:
+    model, lengths = biased(preset, {END: 0.5}), [2, 9, 4, 7, 3, 8, 5]
+    memory, config = memory_of(model, *lengths), SearchConfig(beam=3, nbest=3)
+    limits, keys = [3 * length for length in lengths], [str(length) for length in lengths]
+    together = search(model, memory, limits, keys, config)
+    for row, found in enumerate(together):
+        one = memory.select(torch.tensor([row]))
+        [alone] = search(model, one, [limits[row]], [keys[row]], config)
+        agree(found, alone)

@@ -1,0 +1,123 @@
+"""Outputs that contain given phrases, against brute force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from models.base.errors import ConfigurationError
+from models.config.tables import SearchConfig
+from models.inference.search.constrained import (
+    ConstraintProgress,
+    RequiredPhrase,
+    constrained_search,
+    contains,
+)
+from models.inference.search.hypotheses import Finished
+from models.inference.translator import Translator
+from models.text.glossary import Glossary, Term
+from tests.models.inference.search.test_beam import (
+    WORDS,
+    agree,
+    every_output,
+    log_prob_of,
+    memory_of,
+    one_of_each_family,
+    outputs,
+)
+from tests.models.small import FIRST_WORD, small_model
+
+A, B, C = range(FIRST_WORD, FIRST_WORD + WORDS)
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> Any:
+    with torch.no_grad():
+        yield
+
+
+def constrained(
+    preset: str, phrases: list[RequiredPhrase], config: SearchConfig, limit: int, vocabulary: int
+) -> list[Finished]:
+    model = small_model(preset, vocabulary)
+    return constrained_search(model, memory_of(model, 3), limit, phrases, config)
+
+
+@one_of_each_family
+@pytest.mark.parametrize("phrases", [[(A,)], [(A, B)], [(A, A)], [(C,), (B,)], [(A, B), (C,)]])
+def test_a_wide_beam_ranks_all_outputs_with_the_phrases_as_brute_force(
+    preset: str, phrases: list[RequiredPhrase]
+) -> None:
+    config = SearchConfig(beam=100, nbest=100)
+    vocabulary = FIRST_WORD + WORDS
+    limit = 4 - sum(map(len, phrases))
+    found = constrained(preset, phrases, config, limit, vocabulary)
+    every = every_output(small_model(preset, vocabulary), [3], 0, config.length_penalty)
+    agree(found, [one for one in every if all(contains(one.ids, p) for p in phrases)])
+
+
+@one_of_each_family
+@pytest.mark.parametrize("beam", [2, 3, 5])
+def test_a_narrow_beam_finds_outputs_with_many_phrases(preset: str, beam: int) -> None:
+    phrases = [(7, 8, 9), (7, 10), (11,), (12, 12)]
+    found = constrained(preset, phrases, SearchConfig(beam=beam, nbest=beam), 6, 30)
+    assert found
+    for one in found:
+        assert all(contains(one.ids, phrase) for phrase in phrases)
+        expected = log_prob_of(small_model(preset, 30), [3], 0, one.ids)
+        assert one.log_prob == pytest.approx(expected, abs=1e-3)
+
+
+@one_of_each_family
+def test_without_phrases_the_outputs_are_those_of_beam_search(preset: str) -> None:
+    config = SearchConfig(beam=4, nbest=4)
+    [expected] = outputs(small_model(preset), [3], 8, config)
+    agree(constrained(preset, [], config, 8, 30)[:1], expected[:1])
+
+
+def test_a_phrase_that_is_not_continued_is_lost() -> None:
+    phrases = [(A, B), (A, C)]
+    progress = ConstraintProgress().after(A, phrases)
+    assert progress.count(phrases) == 1 and progress.wanted(phrases) == {A, B}
+    assert progress.after(C, phrases) == ConstraintProgress()
+    assert progress.after(A, phrases).count(phrases) == 1
+    assert progress.after(B, phrases) == ConstraintProgress(frozenset({0}))
+    assert progress.after(B, phrases).after(A, phrases).after(C, phrases).count(phrases) == 4
+
+
+def test_terms_are_whole_words_and_the_longest_is_found() -> None:
+    glossary = Glossary((Term("dog", "Hund"), Term("hot dog", "Hotdog"), Term("C++", "C++")))
+    assert glossary.targets("A Hot Dog, a dog, a dog and C++.") == ["Hotdog", "Hund", "C++"]
+    assert glossary.targets("dogs hotdog") == []
+
+
+@pytest.mark.parametrize(
+    "term, text",
+    [
+        ("caf\u00e9", "The Cafe\u0301."),
+        ("cafe\u0301", "the CAF\u00c9"),
+        ("l'eau", "de l\u2019eau"),
+        ("l\u2019eau", "de l'eau"),
+        ("hot  dog", "a hot\u00a0dog"),
+    ],
+)
+def test_a_term_is_found_in_each_of_its_spellings(term: str, text: str) -> None:
+    assert Glossary((Term(term, "x"),)).targets(text) == ["x"]
+
+
+def test_a_translation_contains_the_terms_alone_and_in_a_batch(tiny_translator: Translator) -> None:
+    glossary = Glossary((Term("dog", "Hund"), Term("house", "Haus")))
+    model = tiny_translator.with_glossary(glossary)
+    texts = ["the dog sees a house", "nothing", "a dog"]
+    found = model.translate(texts)
+    assert "Hund" in found[0].text and "Haus" in found[0].text and "Hund" in found[2].text
+    assert found[1].text == tiny_translator.translate(texts)[1].text
+    assert [model.translate([text])[0].text for text in texts] == [one.text for one in found]
+
+
+def test_a_glossary_needs_beam_search(tiny_translator: Translator) -> None:
+    model = tiny_translator.with_glossary(Glossary((Term("dog", "Hund"),)))
+    with pytest.raises(ConfigurationError, match="beam of 2 or more"):
+        model.translate(["a dog"], search=SearchConfig(method="greedy"))

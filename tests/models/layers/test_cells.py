@@ -1,0 +1,185 @@
+"""Cells, bridges and position codes equal PyTorch's and their formulas."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from models.base.registry import names
+from models.base.settings import merged
+from models.base.types import VocabularySizes
+from models.bundle import build
+from models.catalogue.presets import model_config
+from models.config.tables import ModelConfig
+from models.encoders.rnn import RnnEncoder
+from models.families.luong import Luong
+from models.families.rnnsearch import RnnSearch
+from models.layers.blocks import Embedding, FeedForward, positions, tanh
+from models.layers.cells import Bridge, GruCell, LstmCell, Recurrence
+from tests.models.small import pairs, small_config, sources
+
+SMALL = ModelConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
+
+
+def copied(theirs: nn.Module, ours: GruCell | LstmCell) -> nn.Module:
+    """PyTorch's cell with our recurrent weights, whose inputs are the gates themselves."""
+    gates = ours.recurrent.out_features
+    theirs.load_state_dict(
+        {
+            "weight_ih": torch.eye(gates),
+            "bias_ih": torch.zeros(gates),
+            "weight_hh": ours.recurrent.weight,
+            "bias_hh": ours.recurrent.bias,
+        }
+    )
+    return theirs
+
+
+def test_the_gru_is_pytorchs() -> None:
+    torch.manual_seed(1)
+    cell, x, state = GruCell(4), torch.randn(3, 12), torch.randn(3, 4)
+    theirs = copied(nn.GRUCell(12, 4), cell)
+    torch.testing.assert_close(cell(x, state[:, None])[:, 0], theirs(x, state))
+
+
+def test_tanh_of_inference_equals_pytorchs() -> None:
+    x = torch.linspace(-30, 30, 10001)
+    with torch.inference_mode():
+        torch.testing.assert_close(tanh(x), x.tanh(), atol=2e-7, rtol=0)
+    assert torch.equal(tanh(x), x.tanh())  # training keeps its numbers
+
+
+def test_the_lstm_is_its_formula_and_pytorchs_with_the_gates_reordered() -> None:
+    torch.manual_seed(1)
+    cell, x, hidden, memory = LstmCell(4), torch.randn(3, 16), torch.randn(3, 4), torch.randn(3, 4)
+    after = cell(x, torch.stack([hidden, memory], 1))
+    gates = (x + cell.recurrent(hidden)).view(3, 4, 4)
+    forget, write, show = gates[:, :3].sigmoid().unbind(1)
+    expected = forget * memory + write * gates[:, 3].tanh()
+    torch.testing.assert_close(after[:, 1], expected)
+    torch.testing.assert_close(after[:, 0], show * expected.tanh())
+
+    order = torch.tensor([1, 0, 3, 2])  # PyTorch: write, forget, new, show
+
+    def reordered(parameter: Tensor) -> Tensor:
+        return parameter.view(4, 4, -1)[order].flatten(0, 1).squeeze(-1)
+
+    theirs = nn.LSTMCell(16, 4)
+    theirs.load_state_dict(
+        {
+            "weight_ih": torch.eye(16),
+            "bias_ih": torch.zeros(16),
+            "weight_hh": reordered(cell.recurrent.weight),
+            "bias_hh": reordered(cell.recurrent.bias),
+        }
+    )
+    theirs_after = theirs(x.view(3, 4, 4)[:, order].flatten(1), (hidden, memory))
+    torch.testing.assert_close(after, torch.stack(theirs_after, 1))
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_a_stack_hands_each_layers_output_to_the_next(cell: str) -> None:
+    torch.manual_seed(1)
+    stack = Recurrence(dataclasses.replace(SMALL, cell=cell)).eval()
+    state = torch.randn(2, *stack.state_shape)
+    gates = torch.randn(2, stack.gate_size)
+    after = stack(gates, state)
+    for layer, one in enumerate(stack.cells):
+        x = gates if layer == 0 else stack.inputs[layer - 1](after[:, layer - 1, 0])
+        torch.testing.assert_close(after[:, layer], one(x, state[:, layer]))
+
+
+def test_the_first_state_is_tanh_of_a_linear_map() -> None:
+    torch.manual_seed(1)
+    bridge, final = Bridge(6, (3, 2, 4)), torch.randn(5, 6)
+    expected = (final @ bridge.map.weight.T + bridge.map.bias).tanh()
+    torch.testing.assert_close(bridge(final).flatten(1), expected)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_the_encoder_ends_in_the_states_at_the_ends(cell: str, bidirectional: bool) -> None:
+    torch.manual_seed(1)
+    config = dataclasses.replace(SMALL, cell=cell, bidirectional=bidirectional)
+    encoder = RnnEncoder(Embedding(30, 5), config, config.hidden).eval()
+    memory = encoder(*sources(6, 3, 1))
+    assert memory.final is not None
+    assert memory.values.shape == (3, 6, encoder.value_size)
+    assert memory.final.shape == (3, encoder.final_size)
+    assert (memory.values[~memory.mask] == 0).all()
+    last = memory.final[:, -encoder.value_size :]  # of the last layer
+    for row, length in enumerate((6, 3, 1)):
+        torch.testing.assert_close(last[row, :4], memory.values[row, length - 1, :4])
+        if bidirectional:
+            torch.testing.assert_close(last[row, 4:], memory.values[row, 0, 4:])
+
+
+def test_rnnsearch_starts_from_the_first_backward_state() -> None:
+    torch.manual_seed(1)
+    config = small_config("rnnsearch-nano")
+    model = RnnSearch(config, VocabularySizes(30, 30, True)).eval()
+    memory = model.encode(*sources(6, 3))
+    backward = memory.values[:, 0, config.hidden :]  # <-h_1
+    _, state = model.start(memory)
+    bridge = model.decoder.bridge
+    assert isinstance(bridge, Bridge)
+    torch.testing.assert_close(state.recurrent[:, 0, 0], bridge.map(backward).tanh())
+
+
+def test_luong_feeds_its_attentional_vector_to_the_next_step_if_asked() -> None:
+    batch, config = pairs([4, 6], [5, 3]), small_config("luong-nano")
+    sizes = VocabularySizes(30, 30, True)
+    feeding = Luong(config, sizes).eval()
+    plain = Luong(dataclasses.replace(config, input_feeding=False), sizes).eval()
+    shared = feeding.state_dict()
+    fed = shared.pop("decoder.feed_gates.weight")
+    plain.load_state_dict(shared)
+    one, other = feeding.teacher_force(batch).features, plain.teacher_force(batch).features
+    torch.testing.assert_close(one[:, 0], other[:, 0])  # nothing to feed yet
+    assert not torch.allclose(one[:, 1:], other[:, 1:])
+    with torch.no_grad():
+        fed.zero_()
+    torch.testing.assert_close(feeding.teacher_force(batch).features, other)
+
+
+@pytest.mark.parametrize("size", [8, 9])
+def test_positions_are_sines_then_cosines(size: int) -> None:
+    code, half = positions(3, 4, size, torch.device("cpu")), size // 2
+    assert code.shape == (4, size)
+    for t, i in itertools.product(range(4), range(half)):
+        angle = (3 + t) / 10000 ** (i / (half - 1))
+        assert float(code[t, i]) == pytest.approx(math.sin(angle), abs=1e-5)
+        assert float(code[t, half + i]) == pytest.approx(math.cos(angle), abs=1e-5)
+    assert (code[:, 2 * half :] == 0).all()
+
+
+def test_the_feed_forward_block_is_two_maps_with_a_relu_between() -> None:
+    torch.manual_seed(1)
+    block, x = FeedForward(4, 6, 0.0), torch.randn(2, 3, 4)
+    inner = (x @ block.inner.weight.T + block.inner.bias).clamp(min=0)
+    torch.testing.assert_close(block(x), inner @ block.outer.weight.T + block.outer.bias)
+
+
+def test_an_embedding_is_a_row_times_its_scale() -> None:
+    embedding = Embedding(7, 3, scale=2.0)
+    torch.testing.assert_close(embedding(torch.tensor([[4]]))[0, 0], 2 * embedding.weight[4])
+
+
+@pytest.mark.parametrize(
+    "preset", ["rnnsearch-nano", "rnnsearch-small", "luong-nano", "luong-small"]
+)
+@pytest.mark.parametrize("score", names("score"))
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_every_score_works_on_every_recurrent_preset(preset: str, score: str, cell: str) -> None:
+    values = {"attention": {"score": score}, "cell": cell}
+    config = merged(model_config(preset), values, where="model")
+    with torch.device("meta"):
+        model = build(config, VocabularySizes(30, 30, True))
+    half = score in ("dot", "scaled_dot")
+    assert config.bidirectional and model.encoder.hidden == config.hidden // (2 if half else 1)
+    assert model.encoder.value_size == config.hidden * (1 if half else 2)

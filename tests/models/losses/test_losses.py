@@ -1,0 +1,129 @@
+"""The sliced loss equals PyTorch's cross-entropy, in value and gradient."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, linear
+
+from models.losses import losses as loss
+from models.losses.losses import LossSum
+
+VOCABULARY = 11
+
+
+class Inputs(NamedTuple):
+    features: Tensor  # (10, 6)
+    target: Tensor  # (10,)
+    weight: Tensor  # (Y, 6)
+    bias: Tensor | None  # (Y,)
+
+    @property
+    def learned(self) -> list[Tensor]:
+        return [x for x in (self.features, self.weight, self.bias) if x is not None]
+
+
+class Result(NamedTuple):
+    loss: Tensor
+    grads: tuple[Tensor, ...]
+
+
+@pytest.fixture(params=[1, 3, 10, 1000], ids=lambda rows: f"slices-of-{rows}")
+def sliced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss, "SLICE_ELEMENTS", request.param * VOCABULARY)
+
+
+def inputs(*, bias: bool = True, dtype: torch.dtype = torch.float32) -> Inputs:
+    torch.manual_seed(1)
+    made = Inputs(
+        torch.randn(10, 6, dtype=dtype).requires_grad_(),
+        torch.randint(VOCABULARY, (10,)),
+        torch.randn(VOCABULARY, 6, dtype=dtype).requires_grad_(),
+        torch.randn(VOCABULARY, dtype=dtype).requires_grad_(),
+    )
+    return made if bias else made._replace(bias=None)
+
+
+def expected(given: Inputs, smoothing: float) -> Result:
+    logits = linear(given.features, given.weight, given.bias)
+    value = cross_entropy(logits, given.target, label_smoothing=smoothing, reduction="sum")
+    return Result(value, torch.autograd.grad(value, given.learned))
+
+
+@pytest.mark.usefixtures("sliced")
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no-bias"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_it_equals_cross_entropy(smoothing: float, bias: bool) -> None:
+    given = inputs(bias=bias)
+    value, nll = LossSum(smoothing)(*given)
+    reference = expected(given, smoothing)
+    torch.testing.assert_close(value, reference.loss)
+    torch.testing.assert_close(nll, expected(given, 0.0).loss)
+    assert not nll.requires_grad
+    for ours, theirs in zip(
+        torch.autograd.grad(value, given.learned), reference.grads, strict=True
+    ):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_its_gradient_is_scaled_by_what_comes_in() -> None:
+    given = inputs()
+    value, _ = LossSum(0.1)(*given)
+    for ours, theirs in zip(
+        torch.autograd.grad(value / 7, given.learned), expected(given, 0.1).grads, strict=True
+    ):
+        torch.testing.assert_close(ours, theirs / 7)
+
+
+def test_it_has_the_gradient_of_finite_differences() -> None:
+    given = inputs(dtype=torch.float64)
+
+    def smoothed(features: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        value: Tensor = LossSum(0.1)(features, given.target, weight, bias)[0]
+        return value.double()
+
+    # it computes in fp32, so the steps must be long and the comparison lenient
+    assert torch.autograd.gradcheck(smoothed, given.learned, eps=1e-2, atol=5e-3, rtol=5e-3)
+
+
+def test_it_holds_for_logits_far_from_zero() -> None:
+    given = inputs()
+    for place, offset in ((given.bias, 1e4), (given.bias, -2e4)):
+        assert place is not None
+        with torch.no_grad():
+            place.add_(offset)
+        value, _ = LossSum(0.1)(*given)
+        torch.testing.assert_close(value, expected(given, 0.1).loss, rtol=1e-2, atol=0)
+
+
+@pytest.mark.usefixtures("sliced")
+def test_in_bf16_it_is_close() -> None:
+    given = inputs()
+    with torch.autocast("cpu", torch.bfloat16):
+        value, nll = LossSum(0.1)(*given)
+    reference = expected(given, 0.1)
+    assert value.dtype == nll.dtype == torch.float32
+    torch.testing.assert_close(value, reference.loss, rtol=0.01, atol=0)
+    for ours, theirs in zip(
+        torch.autograd.grad(value, given.learned), reference.grads, strict=True
+    ):
+        assert ours.dtype == torch.float32
+        assert float((ours - theirs).norm() / theirs.norm()) < 0.02
+
+
+def test_without_gradients_the_value_is_the_same() -> None:
+    given = inputs()
+    with torch.no_grad():
+        silent, _ = LossSum(0.1)(*given)
+    torch.testing.assert_close(silent, LossSum(0.1)(*given)[0])
+    assert not silent.requires_grad
+
+
+def test_without_gradients_none_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = inputs()
+    monkeypatch.setattr(loss.Gradients, "like", lambda *_: pytest.fail("gradients for nothing"))
+    with torch.inference_mode():
+        LossSum(0.1)(*given)

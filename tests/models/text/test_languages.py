@@ -1,0 +1,193 @@
+"""Multilingual models: the target-language token, mixed batches, unknown languages, old bundles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.embedded.grammar import Pair
+from models import load_translator
+from models.alignment import align, align_translation
+from models.base.errors import ModelError
+from models.bundle import Bundle, build, save, sizes_of
+from models.catalogue.presets import model_config
+from models.config.tables import SearchConfig, TokenizerConfig
+from models.inference.translator import Translator
+from models.text.languages import check_direction, is_zero_shot, parse_direction, pivot
+from models.text.tokenizer import END, Tokenizer, train
+
+CONFIG = TokenizerConfig(
+    kind="bpe", languages=("de", "en", "fr"), directions=("en-de", "de-en", "en-fr", "fr-en")
+)
+SEARCH = SearchConfig(max_ratio=1.0, max_extra=4)
+TEXTS = ["The old dog sees a small house.", "He ran.", "", "The man sleeps."]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
+    """Return a joint tokenizer with a token for each language."""
+    sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
+    return train(*sides, 400, CONFIG)
+
+
+@pytest.fixture(scope="module")
+def bundle(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bundle with random weights."""
+    return multilingual(tokenizer, tmp_path_factory.mktemp("multi"))
+
+
+@pytest.fixture(scope="module")
+def translator(bundle: Path) -> Translator:
+    """Return the bundle, loaded."""
+    return load_translator(bundle)
+
+
+def multilingual(tokenizer: Tokenizer, folder: Path) -> Path:
+    """Save a Transformer with random weights and target languages."""
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(3)
+        model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer"))
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.4)
+    save(Bundle(model, tokenizer, CONFIG, SEARCH), folder)
+    return folder
+
+
+def test_the_source_begins_with_the_token_of_the_target_language(translator: Translator) -> None:
+    plain = translator.tokenizer.encode("He ran.")
+    for language in CONFIG.languages:
+        first, *rest = translator.encode("He ran.", language)
+        assert translator.tokenizer.source.id_to_piece(first) == f"<2{language}>"
+        assert rest == plain
+    assert translator.source_length("He ran.") == len(plain) + 1
+
+
+def test_no_text_produces_the_token(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode("<2de> He ran. <2fr>")
+    assert not {tokenizer.language_id(code) for code in CONFIG.languages} & set(ids)
+    assert tokenizer.decode(ids) == "<2de> He ran. <2fr>"
+
+
+def test_a_text_alone_equals_the_same_text_in_a_batch_of_several_languages(
+    translator: Translator,
+) -> None:
+    languages = ["de", "fr", "en", "fr"]
+    together = translator.translate(TEXTS, to=languages)
+    for text, language, found in zip(TEXTS, languages, together, strict=True):
+        [alone] = translator.translate([text], to=language)
+        assert (found.text, found.to) == (alone.text, language)
+    assert len({translator.translate(TEXTS[:1], to=code)[0].text for code in CONFIG.languages}) == 3
+
+
+def test_a_fixed_direction_equals_a_given_one(translator: Translator) -> None:
+    fixed = translator.for_direction("fr", "en")
+    assert fixed.translate(TEXTS) == translator.translate(TEXTS, to="fr")
+    assert fixed.translate(TEXTS, to="de") == translator.translate(TEXTS, to="de")
+    assert translator.to == "" and fixed.to == "fr"
+
+
+def test_forced_decoding_reads_the_token_but_does_not_link_it(translator: Translator) -> None:
+    fixed = translator.for_direction("de")
+    found = fixed.translate(["He ran."])[0]
+    one = align_translation(translator, found)  # the translation knows its language
+    assert one.links == align_translation(fixed, found).links
+    [pair] = align(fixed, [("He ran.", "Er lief.")])
+    assert pair.source == ("He", "ran.") and pair.weights.shape == (2, 2)
+    assert align(translator.for_direction("fr"), [("He ran.", "Er lief.")])[0].score != pair.score
+
+
+@pytest.mark.parametrize(
+    ("to", "source", "message"),
+    [
+        ("", "", "one of de, en, fr"),
+        ("dee", "", "unknown target language 'dee'.*did you mean de"),
+        ("de", "sv", "unknown source language 'sv'"),
+    ],
+)
+def test_a_missing_or_unknown_language_lists_the_languages(
+    translator: Translator, to: str, source: str, message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        translator.for_direction(to, source)
+
+
+def test_a_missing_language_is_refused_in_translate(translator: Translator) -> None:
+    with pytest.raises(ModelError, match="no target language"):
+        translator.translate(["He ran."])
+    with pytest.raises(ModelError, match="1 target languages for 2 texts"):
+        translator.translate(["He ran.", "I ran."], to=["de"])
+
+
+def test_a_model_of_one_direction_takes_no_language(tiny_translator: Translator) -> None:
+    assert tiny_translator.languages == ()
+    assert tiny_translator.for_direction().translate(["He ran."])[0].to == ""
+    with pytest.raises(ModelError, match="single direction"):
+        tiny_translator.translate(["He ran."], to="de")
+    with pytest.raises(ModelError, match="single direction"):
+        tiny_translator.for_direction("", "en")
+
+
+def test_the_only_trained_target_is_the_default() -> None:
+    config = TokenizerConfig(languages=("de", "en", "fr"), directions=("de-en", "fr-en"))
+    assert check_direction(config, "") == "en"
+    assert check_direction(config, "fr") == "fr"
+
+
+@pytest.mark.parametrize(
+    ("to", "source", "expected"),
+    [("fr", "de", True), ("fr", "en", False), ("fr", "", False), ("en", "", False)],
+)
+def test_zero_shot_directions_are_recognised(to: str, source: str, expected: bool) -> None:
+    assert is_zero_shot(CONFIG, to, source) is expected
+    only_en = TokenizerConfig(languages=CONFIG.languages, directions=("de-en", "fr-en"))
+    assert is_zero_shot(only_en, "de") and not is_zero_shot(only_en, "en")
+    assert not is_zero_shot(TokenizerConfig(languages=("de", "en")), "de", "en")  # not stored
+
+
+def test_a_bundle_without_a_token_for_a_language_is_refused(
+    tiny_tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    folder = multilingual(tiny_tokenizer, tmp_path)
+    with pytest.raises(ModelError, match="no token <2de>"):
+        load_translator(folder)
+
+
+def test_languages_can_be_added_to_the_config_of_a_bundle(bundle: Path, tmp_path: Path) -> None:
+    """A bundle with language tokens, but older settings, needs its languages in config.json."""
+    for file in bundle.iterdir():
+        if file.name != "SHA256SUMS":  # an older bundle has no digests
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    settings = json.loads((tmp_path / "config.json").read_text())
+    del settings["tokenizer"]["languages"], settings["tokenizer"]["directions"]
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    assert load_translator(tmp_path).languages == ()
+    settings["tokenizer"]["languages"] = ["de", "en", "fr"]
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    assert load_translator(tmp_path).for_direction("de").encode("He ran.")[-1] == END
+
+
+def test_a_direction_is_two_codes() -> None:
+    assert parse_direction("en-pt_BR") == ("en", "pt_BR")
+    for text in ("en", "en-", "-de", "en-de-fr", "en de", ""):
+        with pytest.raises(ValueError):
+            parse_direction(text)
+
+
+def test_an_untrained_direction_is_translated_in_two_steps(translator: Translator) -> None:
+    through = translator.for_direction("fr", "de")
+    english = translator.for_direction("en", "de").translate(TEXTS)
+    french = translator.for_direction("fr", "en").translate([each.text for each in english])
+    assert through.through == "en"
+    found = through.translate(TEXTS)
+    assert [each.text for each in found] == [each.text for each in french]
+    assert [each.source for each in found] == TEXTS
+
+
+def test_a_pivot_needs_both_directions_and_a_source() -> None:
+    assert pivot(CONFIG, "de", "fr") == "en"
+    assert pivot(CONFIG, "", "fr") == pivot(CONFIG, "en", "fr") == ""
+    one_way = TokenizerConfig(languages=("de", "en", "fr"), directions=("en-de", "en-fr"))
+    assert pivot(one_way, "de", "fr") == ""
