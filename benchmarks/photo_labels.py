@@ -83,7 +83,9 @@ def mean_features(work: Path, encoder: ImageEncoder) -> Tensor:
     )
     keys = [content_hash(content(images, name)) for name in names(work)]
     table = cache.table()
-    return torch.stack([torch.from_numpy(table[row]).float().mean(0) for row in cache.rows(keys)])
+    return torch.stack(
+        [torch.from_numpy(table[row].astype(np.float32)).mean(0) for row in cache.rows(keys)]
+    )
 
 
 def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:

@@ -29,8 +29,8 @@ TESTED, TEST_SEED = 500, 2024  # the scene of `make demo` is neither trained on 
 CELLS = 8  # of each side: the grid of small-cnn for a scene
 SETTINGS = (
     *("train.attention.guide=0.3", "train.metric=loss", "train.patience=0", "train.average=0"),
-    *("train.batch_tokens=1024", "train.schedule=linear", "train.warmup=200", "train.steps=4000"),
-    *("train.evaluate_every=1000", "search.length_penalty=0", "train.samples=0"),
+    *("train.batch_tokens=1024", "train.schedule=linear", "train.warmup=200", "train.steps=2500"),
+    *("train.evaluate_every=500", "search.length_penalty=0", "train.samples=0"),
 )
 
 
@@ -72,16 +72,25 @@ def train(work: Path, threads: int) -> None:
     """Draw the scenes and train, or continue."""
     work.mkdir(parents=True, exist_ok=True)
     if not (work / "train.links").exists():
-        write_scenes(SCENES, SEED, work)
-        found = scenes.split(SCENES, 0, 0, seed=SEED).train
-        captions = [caption for scene in found for caption in scene.captions]
-        (work / "train.links").write_text("".join(f"{links(one)}\n" for one in captions))
+        draw(work)
     files = ["--images", work / "images.tar", "--captions", work / "train.tsv"]
     files += ["--dev-captions", work / "dev.tsv", "-o", work / "scenes"]
     settings = [*SETTINGS, f"data.alignments={work / 'train.links'}"]
     settings.append(f"data.features={work / 'features'}")
     words = [word for setting in settings for word in ("-s", setting)]
     attn("train", *files, "--preset", "show-attend-tell-soft-nano", "--threads", threads, *words)
+
+
+def draw(work: Path) -> None:
+    """Write images, captions and links. A scene of one thing has its caption four times."""
+    write_scenes(SCENES, SEED, work)
+    rows, guides = [], []
+    for number, scene in enumerate(scenes.split(SCENES, 0, 0, seed=SEED).train):
+        captions = scene.captions * (4 // len(scene.captions))
+        rows.append("\t".join([f"train-{number:05}.png", *(one.text for one in captions)]))
+        guides += map(links, captions)
+    for name, lines in (("train.tsv", rows), ("train.links", guides)):
+        (work / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def links(caption: SceneCaption) -> str:

@@ -132,4 +132,4 @@ def mixture_loss(
     own = log_probs.gather(1, target[:, None]).squeeze(1)
     share, gate = copied
     nll = -torch.logaddexp((1 - gate).clamp_min(NEVER).log() + own, share.clamp_min(NEVER).log())
-    return ((1 - smoothing) * nll - smoothing * log_probs.mean(1)).sum(), nll
+    return ((1 - smoothing) * nll - smoothing * log_probs.mean(1)).sum(), nll.detach()

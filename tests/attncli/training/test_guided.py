@@ -7,20 +7,24 @@ from pathlib import Path
 import pytest
 import torch
 
+from attncli.data.images.captions import read_captions, styled
 from attncli.embedded.grammar import generate
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.state import State
 from attncli.training.updates.stepper import Stepper
-from models import load_translator
+from models import load_captioner, load_translator
 from models.alignment import AlignConfig
 from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.config.tables import AttentionLossConfig
+from models.images.opening import open_image
 from models.losses.losses import AttentionLoss, guide_loss, guide_targets
 from models.text.tokenizer import END
 from tests.attncli.training.small import run, write_texts
 from tests.attncli.training.small import small_config as minute_config
+from tests.attncli.training.small_captions import Files, write_images
+from tests.attncli.training.small_captions import small_config as caption_config
 from tests.models.small import VOCABULARY, pairs, small_config
 
 
@@ -150,3 +154,46 @@ def test_what_cannot_be_guided_is_refused_before_any_file_is_read(
     with pytest.raises(ModelError, match=fault):
         run(config, tmp_path / "run")
     assert not (tmp_path / "run" / "data").exists()
+
+
+def write_links(files: Files, path: Path) -> str:
+    """Link every word of each training caption to the cell of its number."""
+    captions = [text for image in read_captions(files.train) for text in image.captions]
+    counts = [len(styled(text, "words").split(" ")) for text in captions]
+    path.write_text("".join(" ".join(f"{n}-{n}" for n in range(k)) + "\n" for k in counts))
+    return str(path)
+
+
+def test_links_of_cells_guide_a_captioner(tmp_path: Path) -> None:
+    files = write_images(tmp_path)
+    links = write_links(files, tmp_path / "links")
+    where = (f"data.alignments={links}", "train.attention.guide=2", "train.steps=150")
+    config = caption_config(files, *where, "train.metric=loss", "train.evaluate_every=150")
+    run(config, tmp_path / "run")
+    captioner = load_captioner(tmp_path / "run")
+    image = open_image((files.images / "red-left-2.png").read_bytes())
+    [caption] = captioner.caption([image], attention=True)
+    assert caption.attention is not None
+    maps = caption.attention.maps.flatten(1)
+    assert sum(int(maps[n].argmax()) == n for n in range(len(maps))) > 0.7 * len(maps)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("999-0", "outside image and caption"), ("0-99", "outside image and caption"), ("x", "link")],
+)
+def test_links_that_do_not_fit_a_caption_are_named(line: str, message: str, tmp_path: Path) -> None:
+    files = write_images(tmp_path)
+    path = Path(write_links(files, tmp_path / "links"))
+    rows = path.read_text().splitlines()
+    path.write_text("\n".join([rows[0], line, *rows[2:]]) + "\n")
+    with pytest.raises(ModelError, match=message):
+        run(caption_config(files, f"data.alignments={path}"), tmp_path / "run")
+
+
+def test_links_have_a_line_for_each_caption(tmp_path: Path) -> None:
+    files = write_images(tmp_path)
+    path = Path(write_links(files, tmp_path / "links"))
+    path.write_text(path.read_text() + "0-0\n")
+    with pytest.raises(ModelError, match="more than"):
+        run(caption_config(files, f"data.alignments={path}"), tmp_path / "run")
