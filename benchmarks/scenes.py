@@ -84,7 +84,8 @@ def train(work: Path, threads: int) -> None:
 def draw(work: Path) -> None:
     """Write images, captions and links. A scene of one thing has its caption four times."""
     write_scenes(SCENES, SEED, work)
-    rows, guides = [], []
+    rows: list[str] = []
+    guides: list[str] = []
     for number, scene in enumerate(scenes.split(SCENES, 0, 0, seed=SEED).train):
         captions = scene.captions * (4 // len(scene.captions))
         rows.append("\t".join([f"train-{number:05}.png", *(one.text for one in captions)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_training_continues_and_leaves_the_classifier_alone(
 
 def test_the_stored_classifier_is_restored_from_8_bits(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
-    parts = {
+    parts: dict[str, Any] = {
         "logits.weight_q": random.integers(256, size=(LABELS, 8, 1, 1), dtype=np.uint8),
         "logits.zero": random.integers(256, size=LABELS, dtype=np.uint8),
         "logits.scale": random.random(LABELS, dtype=np.float32),
