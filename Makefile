@@ -44,11 +44,11 @@ BOX := models/pretrained
 box: $(READY)  ## Translate, caption a drawn scene and draw attention with the models in the box
 	@if [ -d $(BOX)/everyday ]; then set -x; \
 	  $(RUN)/attn translate --to de 'The train to Paris leaves at eight.' --show; fi
-	@if [ -d $(BOX)/scenes ]; then set -x; mkdir -p runs; \
+	@if [ -d $(BOX)/photos ]; then set -x; mkdir -p runs; \
 	  $(RUN)/python -c 'from attncli.embedded import scenes; \
 	    [scene] = scenes.split(0, 0, 1, seed=3).test; \
 	    open("runs/scene.png", "wb").write(scenes.png(scene))'; \
-	  $(RUN)/attn caption -m scenes runs/scene.png --show; fi
+	  $(RUN)/attn caption -m $(if $(wildcard $(BOX)/scenes),scenes,photos) runs/scene.png --show; fi
 
 test: $(READY)  ## Run the tests
 	$(RUN)/python -m pytest $(WORKERS)
