@@ -83,24 +83,6 @@ def piece_links(
     return flat
 
 
-def cell_links(guide: Guide, cells: int, target: Sequence[int], tokenizer: Tokenizer) -> list[int]:
-    """Return the links of a caption as one list: cell, target token, cell, target token, ..
-
-    cells: number of the image's cells. The first number of a link is a cell, row by row.
-    """
-    shares = units(tokenizer.target, target, marks=False).shares.T  # (N, P)
-    flat: list[int] = []
-    for cell, word in guide.links:
-        if cell >= cells or word >= len(shares):
-            raise ModelError(
-                f"{guide.place}: {cell}-{word} is outside image and caption",
-                f"links of {cells} cells and {len(shares)} words, counted from 0",
-            )
-        for token in shares[word].nonzero()[:, 0].tolist():
-            flat += [cell, token]
-    return flat
-
-
 def guide_table(rows: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
     """Return target weights (B, T, S) from token links; the linked tokens of a row share it."""
     table = np.zeros((len(rows), *shape), np.float32)

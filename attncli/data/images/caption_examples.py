@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.alignments.guides import guide_table
 from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch
@@ -46,7 +45,6 @@ class CaptionExamples:
     target: Side
     rows: np.ndarray  # (N,) row of the inputs for each caption's image
     inputs: ImageInputs
-    links: Side | None = None  # of each caption: cell, target token, cell, target token, ..
     together: bool = False  # True: captions of one image share a batch, so that it is encoded once
 
     @property
@@ -72,18 +70,10 @@ class CaptionExamples:
         """Return the padded batch of some captions with their images."""
         target = self.target.padded(numbers)
         if not self.together:
-            batch = teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
-            return batch._replace(links=self.guide(numbers, batch))
+            return teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
         images, rows = np.unique(self.rows[numbers], return_inverse=True)
         batch = teacher_forcing_batch(*self.inputs.source(images), *target)
-        return batch._replace(rows=torch.from_numpy(rows), links=self.guide(numbers, batch))
-
-    def guide(self, numbers: np.ndarray, batch: Batch) -> Tensor | None:
-        """Return the target weights (B, T, S) of a guided head, if there are links."""
-        if self.links is None:
-            return None
-        shape = batch.target_out.shape[1], self.inputs.slots
-        return torch.from_numpy(guide_table([self.links[n] for n in numbers], shape))
+        return batch._replace(rows=torch.from_numpy(rows))
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ class DataConfig:
     dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
     alignments: str = option(
         "",
-        "word links of the training pairs, one Pharaoh line each, that guide an attention head; "
-        "captioners: links of cell and word for each caption, image by image, cells row by row",
+        "word links of the training pairs, one Pharaoh line each, that guide an attention head",
     )
     images: str = option("", "captioners: a folder of images, or a TAR file of them")
     captions: str = option(

@@ -91,11 +91,10 @@ def caption_examples(
     folder: Path, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
 ) -> CaptionExamples | CaptionStages:
     """Return the captions that `prepare` wrote, with the features or pixels of their images."""
-    target, images, links = read_prepared_captions(folder)
+    target, images = read_prepared_captions(folder)
     keys = list(manifest.train.values())
     stages = [
-        CaptionExamples(target, store.cache.rows(keys)[images], store.inputs, links)
-        for store in stores
+        CaptionExamples(target, store.cache.rows(keys)[images], store.inputs) for store in stores
     ]
     first, last = stages[0], stages[-1]
     if config.encoder_from:
@@ -120,7 +119,7 @@ def reward_loss(
     if not config.train.self_critical_from:
         return None
     references = {image.image: image.captions for image in captions}
-    images = read_prepared_captions(folder).images
+    _, images = read_prepared_captions(folder)
     train, limit = config.train, config.search.max_caption
     settings = RewardSettings(
         train.self_critical_samples,
@@ -137,8 +136,6 @@ def fingerprints(config: RunConfig) -> dict[str, str]:
     Images are hashed one by one in `made.json`.
     """
     parts = {"train": config.data.captions, "dev": config.data.dev_captions}
-    if config.data.alignments:
-        parts["alignments"] = config.data.alignments
     found = {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
     if uses_shipped_network(config):
         found["image network"] = weights_hash(shipped_captioner())
@@ -180,7 +177,7 @@ def prepare(
     tokenizer = initial_tokenizer(config, lambda: learn_tokens(texts, config.tokenizer, progress))
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
-    dropped = write_captions(train, tokenizer, folder, config.data, stores[-1].slots)
+    dropped = write_captions(train, tokenizer, folder, config.data)
     manifest = Manifest(
         {image.image: usable[image.image] for image in train},
         {image.image: usable[image.image] for image in captions.dev if image.image in usable},

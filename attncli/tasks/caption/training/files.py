@@ -1,7 +1,6 @@
 """Files of prepared captions in a run folder.
 
 data/tokenizer.model, target.ids, target.offsets.npy    captions to train on, as token ids
-data/links.ids, links.offsets.npy      links of cells and tokens, if there are any
 data/pictures.npy       (N,) index of each caption's image
 data/made.json          content hashes of the images, and what was excluded
 """
@@ -11,14 +10,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from attncli.data.alignments.guides import Guide, cell_links, read_guides
-from attncli.data.images.captions import Captioned, read_captions, styled
+from attncli.data.images.captions import Captioned, styled
 from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.data.text.tokens import Dropped, Side, read_side
 from attncli.training.settings.config import DataConfig
@@ -54,23 +50,14 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_captions(
-    train: list[Captioned],
-    tokenizer: Tokenizer,
-    folder: Path,
-    data: DataConfig,
-    cells: int,
+    train: list[Captioned], tokenizer: Tokenizer, folder: Path, data: DataConfig
 ) -> Dropped:
-    """Write token ids, links and image indices of the captions.
-
-    cells: of an image, which links name. Returns how many captions are empty or too long.
-    """
-    guides = read_links(data) if data.alignments else None
+    """Write token ids and image indices of the captions; count those that are empty or too long."""
     numbers, empty, long = [], 0, 0
     with write_errors(folder):
         writer = SideWriter(folder, "target", id_type(len(tokenizer.target)))
-        links = SideWriter(folder, "links", np.dtype(np.uint32)) if guides else None
         for number, image in enumerate(train):
-            for place, caption in enumerate(image.captions):
+            for caption in image.captions:
                 ids = tokenizer.encode_target(styled(caption, data.caption_style))
                 if len(ids) < 2:
                     empty += 1
@@ -79,11 +66,7 @@ def write_captions(
                 else:
                     writer.add(ids)
                     numbers.append(number)
-                    if links and guides:
-                        links.add(cell_links(guides[image.image][place], cells, ids, tokenizer))
         writer.close()
-        if links:
-            links.close()
         np.save(folder / "pictures.npy", np.array(numbers, np.int64), allow_pickle=False)
     if not numbers:
         raise ModelError(
@@ -94,29 +77,10 @@ def write_captions(
     return Dropped(empty, long)
 
 
-def read_links(data: DataConfig) -> dict[str, list[Guide]]:
-    """Return the links of the captions of each image; a ModelError if they do not fit."""
-    images = read_captions(data.captions, part="train")
-    guides = read_guides(Path(data.alignments), sum(len(image.captions) for image in images))
-    found = {image.image: list(islice(guides, len(image.captions))) for image in images}
-    next(guides, None)  # raises if there are more lines than captions
-    return found
-
-
-class PreparedCaptions(NamedTuple):
-    """The memory-mapped captions of a run."""
-
-    target: Side
-    images: np.ndarray  # (N,) index of each caption's image
-    links: Side | None
-
-
-def read_prepared_captions(folder: Path) -> PreparedCaptions:
-    """Return the memory-mapped captions of a run."""
+def read_prepared_captions(folder: Path) -> tuple[Side, np.ndarray]:
+    """Return the memory-mapped captions, and the index (N,) of each one's image."""
     try:
-        links = read_side(folder, "links") if (folder / "links.ids").exists() else None
-        images = np.load(folder / "pictures.npy", allow_pickle=False)
-        return PreparedCaptions(read_side(folder, "target"), images, links)
+        return read_side(folder, "target"), np.load(folder / "pictures.npy", allow_pickle=False)
     except (OSError, ValueError) as error:
         raise _damaged(folder, error) from None
 

@@ -72,8 +72,6 @@ class ImageTraining(TrainingSource):
                 f"data.noise, data.concatenate, train.subword_sampling or train.r_drop for {named}",
                 "0: these are for sentence pairs",
             )
-        if data.alignments and not data.captions:
-            raise ModelError("data.alignments without data.captions", "both")
         if data.dev_captions and not data.captions:
             raise ModelError("data.dev_captions without data.captions", "both")
 
