@@ -8,8 +8,8 @@ caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the tw
 takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
 same command continues an interrupted run. `photos` is then the weighted mean of the weights of
 `rewarded` and `photos-hard`, which began with the same model (Wortsman et al. 2022). `score` runs
-`attn evaluate captions` on each whole dev set, with the search settings that are saved with the
-model.
+`attn evaluate captions --attention` on each whole dev set, with the search settings that are saved
+with the model.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def score(options: argparse.Namespace) -> None:
     for name in SETS:
         folder = options.data / name
         where = ["--images", folder / "images.tar", folder / "dev.tsv"]
-        attn("evaluate", "captions", *models, *where, "--threads", options.threads)
+        attn("evaluate", "captions", *models, *where, "--attention", "--threads", options.threads)
 
 
 if __name__ == "__main__":

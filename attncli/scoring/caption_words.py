@@ -51,6 +51,19 @@ TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_FUNCTION_WORDS = (
+    "a an the this that these those some several many few two three another other its his her "
+    "their of in on at by to from with without for into onto over under above below near next "
+    "beside behind between through across along around off out up down inside outside front back "
+    "top side and or but while as is are was were be been being has have having do does it he she "
+    "they them there which who what where when one each all both no not very"
+)
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+
+
+def is_content_word(word: str) -> bool:
+    """Return True for a word of a caption that names a thing, a quality or an action."""
+    return any(map(str.isalpha, word)) and word.lower() not in FUNCTION_WORDS
 
 
 def words(caption: str) -> list[str]:

@@ -44,6 +44,19 @@ class Batch(NamedTuple):
         return Batch._make(None if part is None else change(part) for part in self)
 
 
+class TokenMemory(NamedTuple):
+    """Memory whose slots are tokens of the output vocabulary: words that may be copied."""
+
+    ids: Tensor  # (B, S)
+    before: Tensor  # (B, S) the token before it in its word or term; PAD at the first one
+    log_prob: Tensor  # (B, S) of the word
+    mask: Tensor  # (B, S)
+
+    def select(self, rows: Tensor) -> TokenMemory:
+        """Return the memory of some inputs, in the given order."""
+        return TokenMemory(*(part.index_select(0, rows) for part in self))
+
+
 class Memory(NamedTuple):
     """Output of an encoder: one slot per source token or image cell."""
 
@@ -52,6 +65,7 @@ class Memory(NamedTuple):
     final: Tensor | None = None  # (B, F) input of the decoder's first state, if it needs one
     grid: tuple[int, int] | None = None  # rows and columns of an image's cells
     key: Tensor | None = None  # (B,) hash of each input, which seeds the samples of hard attention
+    tokens: TokenMemory | None = None  # read after each decoder step; see models/copying.py
 
     def select(self, rows: Tensor) -> Memory:
         """Return the memory of some sentences, in the given order."""
@@ -60,6 +74,7 @@ class Memory(NamedTuple):
             mask=self.mask.index_select(0, rows),
             final=None if self.final is None else self.final.index_select(0, rows),
             key=None if self.key is None else self.key.index_select(0, rows),
+            tokens=None if self.tokens is None else self.tokens.select(rows),
         )
 
 

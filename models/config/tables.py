@@ -109,6 +109,11 @@ class AttentionLossConfig:
     entropy: float = option(
         0.01, "hard attention: weight of the entropy term, lambda_e of Xu et al. 2015"
     )
+    peaked: float = option(
+        0.0,
+        "soft attention: weight of the penalty on the entropy of each step's weights, in nats, "
+        "which concentrates attention on few slots (0: none)",
+    )
     redundancy: float = option(
         0.0,
         "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "
@@ -144,6 +149,12 @@ class ImageConfig:
     layer_norm: bool = option(False, "apply layer normalisation to the features of a cell")
     dropout: float = option(
         0.0, "dropout of image features; one mask for all cells of an image", below=1
+    )
+    labels: int = option(
+        0,
+        "number of nouns, the most probable of the image network's labels, that the decoder reads "
+        "and can copy; mobilenet-edgetpu with its last grid (0: none)",
+        at_most=100,
     )
 
 

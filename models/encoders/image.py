@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from models.base.errors import unknown_name
+from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
 from models.encoders.pretrained import PretrainedEncoder
+from models.encoders.shipped import shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES
+from models.images.labels import ImageLabels, quantised
 from models.numerics.dropout import Dropout
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
@@ -41,6 +44,7 @@ class ImageEncoder(PretrainedEncoder):
         self.body: Cnn = kind_of(image.encoder)(image)
         self.value_size, rows, columns = self.body.grid_shape(image)
         self.grid = (rows, columns)
+        self.labels = ImageLabels(image, self.value_size) if image.labels else None
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
         self.feature_dropout = Dropout(image.dropout)
         scale = self.body.normalisation
@@ -61,6 +65,8 @@ class ImageEncoder(PretrainedEncoder):
         """
         if self.config.weights != "none":
             self.body.load(self.config.weights)
+            if self.labels is not None:
+                load_classifier(self.labels, self.config.weights)
 
     def train(self, mode: bool = True) -> ImageEncoder:
         """Set training mode; the image network stays in evaluation mode."""
@@ -80,15 +86,38 @@ class ImageEncoder(PretrainedEncoder):
         Its `final` is the mean feature of the real cells.
         """
         values = self.features(source) if source.dim() == 4 else source.float()
+        tokens = None if self.labels is None else self.labels(cell_mean(values, mask))
         if self.norm is not None:
             values = self.norm(values)
         if self.training and self.feature_dropout.rate:
             # one mask for all cells, because a mean over cells would average out a mask per cell
             values = values * self.feature_dropout(values.new_ones(len(values), 1, self.value_size))
-        real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
-        with torch.autocast(values.device.type, enabled=False):  # autocast would copy all values
-            mean = (real @ values).squeeze(1) / real.sum(2).clamp_min(1)  # (B, V)
-        return Memory(values, mask, final=mean, grid=self.grid)
+        return Memory(values, mask, cell_mean(values, mask), self.grid, tokens=tokens)
+
+
+@torch.no_grad()
+def load_classifier(labels: ImageLabels, weights: str) -> None:
+    """Load the classifier of labels: from an npz file or its folder, or the shipped captioner's."""
+    if weights not in ("", "DEFAULT"):
+        weight, bias = quantised(Path(weights))
+    elif stored := shipped_tensors("encoder.labels."):
+        weight, bias = stored["weight"], stored["bias"]
+    else:
+        raise ConfigurationError(
+            "model.image.labels with the image network of the shipped captioner, which has no "
+            "classifier",
+            "weights with a classifier",
+            "give mobilenet_edgetpu_uint8.npz with --encoder-weights",
+        )
+    labels.weight.copy_(weight)
+    labels.bias.copy_(bias)
+
+
+def cell_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean (B, V) of the real cells of values (B, S, V)."""
+    real = mask.unsqueeze(1).to(values.dtype)  # (B, 1, S)
+    with torch.autocast(values.device.type, enabled=False):  # autocast would copy all values
+        return (real @ values).squeeze(1) / real.sum(2).clamp_min(1)
 
 
 def kind_of(encoder: str) -> type[Cnn]:

@@ -27,11 +27,16 @@ def shipped_captioner() -> Path:
 
 def shipped_network() -> dict[str, Tensor]:
     """Return the weights of the shipped captioner's image network, restored to fp32."""
+    return shipped_tensors(PREFIX)
+
+
+def shipped_tensors(prefix: str) -> dict[str, Tensor]:
+    """Return the shipped captioner's weights whose names begin with a prefix, which is removed."""
     from models.storage.digests import check_digests
     from models.storage.settings import WEIGHTS
     from models.storage.weights import read_tensors
 
     folder = shipped_captioner()
-    found = read_tensors(folder / WEIGHTS, lambda name: name.startswith(PREFIX))
+    found = read_tensors(folder / WEIGHTS, lambda name: name.startswith(prefix))
     check_digests(folder, [WEIGHTS])
-    return {name.removeprefix(PREFIX): tensor for name, tensor in found.items()}
+    return {name.removeprefix(prefix): tensor for name, tensor in found.items()}

@@ -17,7 +17,8 @@ from models.base.errors import ConfigurationError
 from models.base.registry import DEFAULT_SOURCE
 from models.base.types import Batch, DecodingStep, Memory
 from models.config.tables import ModelConfig
-from models.decoders.base import Decoder
+from models.decoders.base import Decoder, DecoderOutput
+from models.decoders.copying import Copying, TokenReader, WithTokens
 from models.layers.blocks import Embedding
 from models.numerics.deferred import deferred_gradients
 from models.numerics.linear import linear
@@ -34,6 +35,7 @@ class TeacherForcingOutput(NamedTuple):
         None  # (B, T) factors on the contexts, if the family has them and weights are wanted
     )
     heads: Tensor | None = None  # (B, L, H, T, S) every head's weights in the wanted layers
+    copying: Copying | None = None  # if the memory contains tokens
 
 
 class Output(nn.Module):
@@ -66,6 +68,8 @@ class EncoderDecoder(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
+        copies = config.image.labels > 0 and self.source == "image"
+        self.reader = TokenReader(output.weight.shape[1]) if copies else None
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S)."""
@@ -82,16 +86,48 @@ class EncoderDecoder(nn.Module):
     def start(self, memory: Memory) -> tuple[Any, Any]:
         """Return the prepared memory and the decoder's state before the first token."""
         prepared = self.decoder.prepare_steps(memory)
-        return prepared, self.decoder.start(prepared)
+        return self._with_tokens(prepared, memory), self.decoder.start(prepared)
+
+    def _with_tokens(self, prepared: Any, memory: Memory) -> Any:
+        """Return a prepared memory with that of the tokens, if the model reads them."""
+        if self.reader is None:
+            return prepared
+        assert memory.tokens is not None
+        return WithTokens(prepared, self.reader.prepare(memory.tokens, self.output.weight))
 
     def step(
         self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
     ) -> DecodingStep:
         """Read one token per row, (R,); return the logits of the next token and the new state."""
-        advanced = self.decoder.advance(tokens[:, None], state, prepared, want_weights=want_weights)
-        logits = self.output(advanced.features[:, 0])  # (R, Y)
+        advanced, copying = self._advance(tokens[:, None], state, prepared, want_weights)
+        logits = self.output(advanced.features[:, 0]).float()  # (R, Y)
+        if copying is not None:
+            logits = copying.mixed(logits[:, None])[:, 0]
         weights = None if advanced.weights is None else advanced.weights[:, 0]
-        return DecodingStep(logits.float(), advanced.state, weights)
+        return DecodingStep(logits, advanced.state, weights)
+
+    def _advance(
+        self,
+        tokens: Tensor,
+        state: Any,
+        prepared: Any,
+        want_weights: bool,
+        want_heads: Sequence[int] = (),
+    ) -> tuple[DecoderOutput, Copying | None]:
+        """Advance the decoder by tokens (R, T); read the token memory if there is one."""
+        given = prepared.decoder if isinstance(prepared, WithTokens) else prepared
+        advanced = self.decoder.advance(
+            tokens, state, given, want_weights=want_weights, want_heads=want_heads
+        )
+        if self.reader is None:
+            return advanced, None
+        features, copying = self.reader(advanced.features, tokens, prepared.tokens)
+        return advanced._replace(features=features), copying
+
+    def log_probs(self, forced: TeacherForcingOutput) -> Tensor:
+        """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""
+        logits = self.output(forced.features).float()
+        return logits.log_softmax(-1) if forced.copying is None else forced.copying.mixed(logits)
 
     def teacher_force(
         self,
@@ -106,14 +142,22 @@ class EncoderDecoder(nn.Module):
         memory: of every target; the default is to encode the batch. want_heads: decoder layers,
         counted from 0, whose weights are returned for every head.
         """
-        prepared = self.decoder.prepare(self.encode_batch(batch) if memory is None else memory)
-        state = self.decoder.start(prepared)
+        memory = self.encode_batch(batch) if memory is None else memory
+        prepared = self.decoder.prepare(memory)
+        state, prepared = self.decoder.start(prepared), self._with_tokens(prepared, memory)
         with deferred_gradients(self.decoder):
-            advanced = self.decoder.advance(
-                batch.target_in, state, prepared, want_weights=want_weights, want_heads=want_heads
+            advanced, copying = self._advance(
+                batch.target_in, state, prepared, want_weights, want_heads
             )
-        features, _, *others = advanced
-        return TeacherForcingOutput(features, *others)
+        return TeacherForcingOutput(
+            advanced.features,
+            advanced.weights,
+            advanced.log_prob,
+            advanced.entropy,
+            advanced.gates,
+            advanced.heads,
+            copying,
+        )
 
     @property
     def read_mode(self) -> str:

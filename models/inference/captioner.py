@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from models.base.types import Hypothesis, Memory
 from models.config.tables import BATCH_IMAGES, SearchConfig
 from models.encoders.image import ImageEncoder
+from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
 from models.images.opening import to_square, to_tensor
 from models.inference.parts import in_parts
 from models.inference.search.batching import pad, teacher_forcing_batch, windows
@@ -38,6 +39,7 @@ class ImageAttention(NamedTuple):
     gates: Tensor | None  # (W,) beta: the gate on the context
     entropy: Tensor  # (W,) of the maps, in nats: 0 for one cell, log(cells) for a uniform map
     read: str  # soft, hard argmax, hard sample or hard expected
+    copied: Tensor | None = None  # (W,) share of its probability that was copied from a label
 
 
 class Caption(NamedTuple):
@@ -199,15 +201,21 @@ class Captioner(TorchModel):
         assert result.weights is not None
         weights = result.weights.float().cpu()
         gates = None if result.gates is None else result.gates.float().cpu()
+        copied = copied_share(self.model, result, target[0])
         return [
-            self._by_word(ids, weights[row], None if gates is None else gates[row])
+            self._by_word(
+                ids,
+                weights[row],
+                None if gates is None else gates[row],
+                None if copied is None else copied[row],
+            )
             for row, ids in enumerate(outputs)
         ]
 
     def _by_word(
-        self, ids: tuple[int, ...], weights: Tensor, gates: Tensor | None
+        self, ids: tuple[int, ...], weights: Tensor, gates: Tensor | None, copied: Tensor | None
     ) -> ImageAttention:
-        """Average the weights (T, S) and gates (T,) of tokens over the words they belong to."""
+        """Average weights (T, S), gates (T,) and copied shares (T,) of tokens over their words."""
         groups = words(self.tokenizer.pieces(ids))
         rows, columns = self.encoder.grid
         maps = weights.new_zeros(len(groups), weights.shape[1])  # (W, S)
@@ -217,17 +225,31 @@ class Captioner(TorchModel):
         return ImageAttention(
             words=tuple(self.tokenizer.decode(ids[start:end]).strip() for start, end in groups),
             maps=maps.unflatten(1, (rows, columns)),
-            gates=None
-            if gates is None
-            else gates.new_tensor([gates[a:b].mean() for a, b in groups]),
+            gates=None if gates is None else word_means(gates, groups),
             entropy=-torch.special.xlogy(maps, maps).sum(1),
             read=self.read_mode,
+            copied=None if copied is None else word_means(copied, groups),
         )
 
     def _hypothesis(self, found: Finished) -> Hypothesis:
         """Return an output as text, tokens and scores; spaces around the text are removed."""
         hypothesis = super()._hypothesis(found)
         return hypothesis._replace(text=hypothesis.text.strip())
+
+
+def copied_share(
+    model: EncoderDecoder, forced: TeacherForcingOutput, target: Tensor
+) -> Tensor | None:
+    """Return the share (B, T) of each target token's probability that was copied, on the CPU."""
+    if forced.copying is None:
+        return None
+    log_probs = model.log_probs(forced).gather(-1, target[..., None]).squeeze(-1)
+    return (forced.copying.of(target) / log_probs.exp()).float().cpu()
+
+
+def word_means(values: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
+    """Return the means (W,) of the values (T,) of each word's tokens."""
+    return values.new_tensor([values[start:end].mean() for start, end in groups])
 
 
 def image_key(pixels: Tensor) -> str:

@@ -12,7 +12,7 @@ are in the docstrings of the functions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,9 +22,11 @@ from models.base.errors import ConfigurationError
 from models.base.settings import check_limits
 from models.base.types import Batch
 from models.config.tables import AttentionLossConfig
+from models.decoders.copying import mixture_loss
 from models.decoders.pooling import PoolingDecoder
-from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.families.encoder_decoder import EncoderDecoder, Output, TeacherForcingOutput
 
+SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
 
 
@@ -45,6 +47,19 @@ class LossSum(nn.Module):
         loss, nll = self.by_token(features, target, weight, bias)
         return loss, nll.sum()
 
+    def of_batch(self, forced: TeacherForcingOutput, batch: Batch, output: Output) -> BatchLoss:
+        """Return the loss of a batch after teacher forcing."""
+        real = batch.target_mask
+        features, target = forced.features[real], batch.target_out[real]  # (N, D), (N,)
+        copying = forced.copying
+        if copying is None:
+            found = self.by_token(features, target, output.weight, output.bias)
+        else:
+            copied = copying.of(batch.target_out)[real], copying.gate[real]
+            last = output.weight, output.bias
+            found = mixture_loss(features, target, copied, last, self.smoothing)
+        return BatchLoss(features, *found)
+
     def by_token(
         self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
     ) -> tuple[Tensor, Tensor]:
@@ -56,6 +71,14 @@ class LossSum(nn.Module):
             features, weight, zero = features.detach(), weight.detach(), zero.detach()
         loss, nll = SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)  # type: ignore[no-untyped-call]
         return loss, nll
+
+
+class BatchLoss(NamedTuple):
+    """Loss of a batch of N target tokens."""
+
+    features: Tensor  # (N, D) that the logits are computed from
+    loss: Tensor  # smoothed, summed
+    nll: Tensor  # (N,) negative log-likelihood of each token, without smoothing
 
 
 class SlicedCrossEntropy(torch.autograd.Function):
@@ -128,7 +151,7 @@ class AttentionLoss:
 
     def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
         self.config = config
-        self.wants_weights = config.coverage != "none"
+        self.wants_weights = config.coverage != "none" or config.peaked > 0
         self.want_heads = (0,) if config.redundancy else ()  # layers whose heads have a loss term
         check_limits(config, where="train.attention")
         if config.redundancy and not (
@@ -141,15 +164,17 @@ class AttentionLoss:
             )
         if self.wants_weights and not model.decoder.attends:
             raise ConfigurationError(
-                f"train.attention.coverage={config.coverage} for a model without attention",
+                f"train.attention.coverage={config.coverage}, peaked={config.peaked:g} for a model "
+                "without attention",
                 "a family with attention",
-                "set train.attention.coverage=none",
+                "set train.attention.coverage=none and train.attention.peaked=0",
             )
         if self.wants_weights and any(isinstance(part, Hard) for part in model.modules()):
             raise ConfigurationError(
-                f"train.attention.coverage={config.coverage} with read 'hard'",
+                f"train.attention.coverage={config.coverage}, peaked={config.peaked:g} with read "
+                "'hard'",
                 "read 'soft', whose weights have a gradient",
-                "set train.attention.coverage=none",
+                "set train.attention.coverage=none and train.attention.peaked=0",
             )
 
     def __call__(
@@ -162,9 +187,7 @@ class AttentionLoss:
         """
         terms: Tensor | float = 0.0
         if self.wants_weights and forced.weights is not None:
-            masks = batch.slots, batch.target_mask
-            penalty = coverage_penalty(forced.weights, *masks, kind=self.config.coverage)
-            terms = self.config.coverage_weight * penalty
+            terms = self.on_weights(forced.weights, batch)
         if forced.heads is not None and self.config.redundancy:
             terms = terms + self.config.redundancy * redundancy(forced.heads[:, 0, :, 0])
         if forced.log_prob is None or forced.entropy is None:
@@ -177,6 +200,17 @@ class AttentionLoss:
         spread = (forced.entropy * batch.target_mask).sum()
         terms = terms - self.config.reinforce * gain - self.config.entropy * spread
         return terms, self.next_baseline(mean, known)
+
+    def on_weights(self, weights: Tensor, batch: Batch) -> Tensor | float:
+        """Return the penalties on weights (B, T, S), summed over a batch."""
+        terms: Tensor | float = 0.0
+        if self.config.coverage != "none":
+            masks = batch.slots, batch.target_mask
+            penalty = coverage_penalty(weights, *masks, kind=self.config.coverage)
+            terms = self.config.coverage_weight * penalty
+        if self.config.peaked:
+            terms = terms + self.config.peaked * (entropy(weights) * batch.target_mask).sum()
+        return terms
 
     def next_baseline(self, mean: float, baseline: float | None) -> float:
         """Return the baseline after a batch whose mean log-likelihood of a token is given."""
@@ -205,6 +239,12 @@ def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: floa
     above = ((rewards - baseline) * mask).detach()
     to_go = above.flip(1).cumsum(1).flip(1)  # (B, T)
     return (to_go * log_prob * mask).sum()
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Return the entropy (..., ) in nats of weights (..., S) that sum to 1."""
+    weights = weights.float()
+    return -(weights * weights.clamp_min(SMALLEST).log()).sum(-1)
 
 
 def coverage_penalty(

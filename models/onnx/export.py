@@ -79,6 +79,11 @@ def inputs_of(model: EncoderDecoder) -> GraphInputs:
             "model.encoder_attention = intra, a loop over the source, for ONNX",
             "model.encoder_attention = none",
         )
+    if model.reader is not None:
+        raise ConfigurationError(
+            "a captioner that copies from labels (model.image.labels), for ONNX",
+            "model.image.labels = 0",
+        )
     inputs: GraphInputs = imported(source.graph_inputs)()
     return inputs
 

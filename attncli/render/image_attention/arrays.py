@@ -1,7 +1,8 @@
 """Attention maps as NumPy arrays: an .npz file for ``numpy.load``, without pickled objects.
 
 image (side, side, 3) uint8; words (W,); maps (W, rows, columns); entropy (W,) in nats; gates (W,)
-if the model has them; name and read, texts.
+and copied (W,), the share of each word that was copied from a label, if the model has them; name
+and read, texts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def npz(attention: AttentionMaps) -> bytes:
     }
     if attention.gates is not None:
         arrays["gates"] = attention.gates.astype(np.float32)
+    if attention.copied is not None:
+        arrays["copied"] = attention.copied.astype(np.float32)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()

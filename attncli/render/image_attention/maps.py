@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from models.inference.captioner import ImageAttention
 
+SHOWN = 0.5  # share of a word's probability from labels from which on it is named
 DARK = 0.22  # share of the brightness where the map is 0
 
 
@@ -30,6 +31,7 @@ class AttentionMaps(NamedTuple):
     gates: NDArray[np.float32] | None  # (W,) beta: share of the context that the decoder used
     entropy: NDArray[np.float32]  # (W,) in nats
     read: str  # soft, hard argmax, hard sample or hard expected
+    copied: NDArray[np.float32] | None = None  # (W,) share of the probability from labels
 
     @property
     def caption(self) -> str:
@@ -37,9 +39,11 @@ class AttentionMaps(NamedTuple):
         return " ".join(self.words)
 
     def figures(self, word: int) -> str:
-        """Return gate and entropy of a word as text."""
+        """Return gate, entropy and copied share of a word as text."""
         gate = "" if self.gates is None else f"β {self.gates[word]:.2f}  "
-        return f"{gate}H {self.entropy[word]:.2f}"
+        share = 0.0 if self.copied is None else self.copied[word]
+        label = f"  label {share:.0%}" if share >= SHOWN else ""
+        return f"{gate}H {self.entropy[word]:.2f}{label}"
 
 
 def attention_maps(name: str, image: Image, found: ImageAttention) -> AttentionMaps:
@@ -52,6 +56,7 @@ def attention_maps(name: str, image: Image, found: ImageAttention) -> AttentionM
         gates=None if found.gates is None else found.gates.float().cpu().numpy(),
         entropy=found.entropy.float().cpu().numpy(),
         read=found.read,
+        copied=None if found.copied is None else found.copied.float().cpu().numpy(),
     )
 
 

@@ -47,6 +47,16 @@ Part = Annotated[
 ]
 
 
+Attention = Annotated[
+    bool,
+    typer.Option(
+        "--attention",
+        help="Score the attention of models over content words, too: its entropy, and the "
+        "log-probability that a word loses if its most attended fifth of the image is blurred.",
+    ),
+]
+
+
 @with_settings("max_ratio", "max_extra", "split_above")
 def captions(
     captions: Captions,
@@ -55,6 +65,7 @@ def captions(
     images: Images = None,
     hypotheses: Hypotheses = None,
     part: Part = None,
+    attention: Attention = False,
     save: Save = None,
     json: Json = False,
     overrides: SearchOverrides,
@@ -71,6 +82,7 @@ def captions(
     Example:
       attn evaluate captions captions.tsv -m runs/cap --images photos.tar
       attn evaluate captions captions.tsv --hypotheses other.tsv
+      attn evaluate captions captions.tsv -m photos --images photos.tar --attention
     """
     folders = folders_of(model, hypotheses, "caption")
     check_overrides(overrides)
@@ -83,6 +95,7 @@ def captions(
         images=images,
         hypotheses=hypotheses or [],
         part=part or "",
+        attention=attention,
         save=save,
         options=OpenOptions(device, threads, hard_decode, overrides),
     )

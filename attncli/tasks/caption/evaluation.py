@@ -17,6 +17,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import path_for
 from attncli.scoring.meteor import why_not
+from attncli.tasks.caption.attention_scores import attention_scores
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.systems import (
     CaptionEvaluation,
@@ -49,18 +50,20 @@ def evaluate_captions(
     images: Path | None = None,
     hypotheses: Sequence[Path] = (),
     part: str = "",
+    attention: bool = False,
     save: Path | None = None,
     options: OpenOptions | None = None,
 ) -> CaptionResults:
     """Score the captions of models, and of other programs, against references.
 
     captions: file of references. images: folder or archive of the images, for models.
-    hypotheses: files of captions. part: see `read_caption_set`. save: file for the captions of
-    each model; `{model}` in its name is replaced. Raises ModelError for files that do not fit.
+    hypotheses: files of captions. part: see `read_caption_set`. attention: True scores the
+    attention of models, too. save: file for the captions of each model; `{model}` in its name is
+    replaced. Raises ModelError for files that do not fit.
     """
     test_set = read_caption_set(captions, part)
     others = [read_caption_system(path, test_set) for path in hypotheses]
-    systems = [*_captioned(models, test_set, images, options, save), *others]
+    systems = [*_captioned(models, test_set, images, options, save, attention), *others]
     if missing := why_not():
         console.say(f"{missing}; left out")
     return CaptionResults(score_systems(systems, test_set), test_set)
@@ -117,6 +120,7 @@ def _captioned(
     images: Path | None,
     options: OpenOptions | None,
     save: Path | None,
+    attention: bool,
 ) -> Iterator[CaptionSystem]:
     """Caption with each model; save its captions before the next model is opened."""
     if not folders:
@@ -138,6 +142,10 @@ def _captioned(
             with open_output(path_for(save, name)) as write:
                 lines = "".join(f"{image}\t{text}\n" for image, text in rows)
                 write(lines.encode("utf-8", "replace"))
+        if attention and captioner.read_mode:
+            with console.progress(f"scoring attention, {name}", total=len(files)) as advance:
+                scores = attention_scores(captioner, files, captioner.search, advance)
+            system = system._replace(attention=scores)
         yield system
 
 

@@ -26,6 +26,7 @@ def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: Capti
         f"{counted(captions, 'reference caption')} in {test.name}\n",
         columns(_score_table(evaluations)),
         columns(_plain_table(evaluations)),
+        columns(_attention_table(evaluations)),
         f"{SCALES}\nBLEU  {bleu.signature}\n",
         read_modes(evaluation.system for evaluation in evaluations),
     ]
@@ -63,6 +64,17 @@ def _plain_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
     return table
 
 
+def _attention_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    head = ["attention, content words", "words", "entropy/max", "lost", "lost, random", "ratio"]
+    table = [[*head, "copied"]]
+    for system, _ in evaluations:
+        if found := system.attention:
+            row = [system.name, f"{found.words:,}", f"{found.entropy:.1%}"]
+            row += [f"{found.attended:.3f}", f"{found.random:.3f}", f"{found.ratio:.2f}"]
+            table.append([*row, "" if found.copied is None else f"{found.copied:.1%}"])
+    return table if len(table) > 1 else []
+
+
 def _percent(value: float) -> str:
     return f"{value:.2f}"
 
@@ -79,6 +91,8 @@ def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
         "cider_d": scores.cider,
         "meteor": scores.meteor,
     }
+    if system.attention:
+        record["attention"] = {**system.attention._asdict(), "ratio": system.attention.ratio}
     if system.read:
         record["read"] = system.read
     if system.seconds:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncli.scoring.captions import CaptionScores, caption_scores
+from attncli.tasks.caption.attention_scores import AttentionScores
 
 
 class CaptionSet(NamedTuple):
@@ -23,6 +24,7 @@ class CaptionSystem(NamedTuple):
     captions: list[str]
     read: str = ""  # read mode of a model
     seconds: float | None = None  # to read and caption the images, for a model
+    attention: AttentionScores | None = None  # of a model, if requested
 
 
 class CaptionEvaluation(NamedTuple):

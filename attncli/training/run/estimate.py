@@ -150,9 +150,8 @@ def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
         torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor),
         torch.autocast(batch.source.device.type, dtype, enabled=dtype != torch.float32),
     ):
-        # the reference to `features` keeps the autograd graph and the counted tensors alive
-        features = state.model.teacher_force(batch).features
-        output, mask = state.model.output, batch.target_mask
-        held = LossSum(0.0)(features[mask], batch.target_out[mask], output.weight, output.bias)
+        # the reference to `forced` keeps the autograd graph and the counted tensors alive
+        forced = state.model.teacher_force(batch)
+        held = LossSum(0.0).of_batch(forced, batch, state.model.output)
     del held
     return sum(kept.values())

@@ -20,6 +20,7 @@ from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.bundle import build, fill_from, read_settings
 from models.config.tables import ModelConfig, TokenizerConfig
+from models.encoders.image import ImageEncoder
 from models.encoders.pretrained import PretrainedEncoder, pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.labels import read_tokenizer
@@ -64,12 +65,14 @@ def weights_hash(folder: Path) -> str:
         ) from None
 
 
-def load_initial_weights(model: EncoderDecoder, config: RunConfig) -> None:
+def load_initial_weights(model: EncoderDecoder, config: RunConfig, tokenizer: Tokenizer) -> None:
     """Fill a new model with the initial weights: of a trained model, or of a pretrained encoder."""
     if config.start_from:
         fill_from(model, Path(config.start_from))
     elif encoder := pretrained_encoder(model):
         encoder.load_pretrained()
+        if isinstance(encoder, ImageEncoder) and encoder.labels is not None:
+            encoder.labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
 
 
 def load_initial_encoder(encoder: PretrainedEncoder, config: RunConfig) -> None:

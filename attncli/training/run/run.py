@@ -83,7 +83,7 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     """Return the state before the first update: a model initialised from the run's seed."""
     torch.manual_seed(config.train.seed)
     model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
-    load_initial_weights(model, config)
+    load_initial_weights(model, config, prepared.tokenizer)
     if config.train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
     torch.manual_seed(config.train.seed)

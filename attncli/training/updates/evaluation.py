@@ -50,10 +50,8 @@ def dev_loss(
 @torch.inference_mode()
 def batch_loss(model: EncoderDecoder, batch: Batch) -> tuple[float, int]:
     """Return the negative log-likelihood of a batch, in nats, and its number of target tokens."""
-    real = model.eval().teacher_force(batch).features[batch.target_mask]  # (N, D)
-    wanted = batch.target_out[batch.target_mask]  # (N,)
-    _, nll = LossSum(0.0)(real, wanted, model.output.weight, model.output.bias)
-    return float(nll), len(wanted)
+    found = LossSum(0.0).of_batch(model.eval().teacher_force(batch), batch, model.output)
+    return float(found.nll.sum()), len(found.nll)
 
 
 def device_of(model: nn.Module) -> torch.device:

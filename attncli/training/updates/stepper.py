@@ -130,9 +130,7 @@ class Stepper:
             want_weights=self.attention_loss.wants_weights,
             want_heads=self.attention_loss.want_heads,
         )
-        features = forced.features[batch.target_mask]  # (N, D)
-        target = batch.target_out[batch.target_mask]  # (N,)
-        loss, nll = self.loss.by_token(features, target, output.weight, output.bias)
+        features, loss, nll = self.loss.of_batch(forced, batch, output)
         more, after = self.attention_loss(forced, batch, nll, counters.baseline)
         if after is not None:
             self.baselines.append(after)

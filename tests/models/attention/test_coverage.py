@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
 
 from models.bundle import build
 from models.config.tables import AttentionLossConfig
+from models.families.encoder_decoder import TeacherForcingOutput
 from models.losses.losses import AttentionLoss, coverage_penalty
 from tests.models.mechanisms import BATCH, FAMILIES, SIZES
-from tests.models.small import small_config
+from tests.models.small import pairs, small_config, small_model
 
 
 def test_coverage_penalties_are_their_formulas_in_plain_loops() -> None:
@@ -44,3 +47,13 @@ def test_the_coverage_penalty_goes_into_the_loss_with_its_weight(preset: str, ki
     )
     value.backward()
     assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in model.encoder.parameters())
+
+
+def test_the_penalty_on_entropy_counts_real_steps() -> None:
+    batch = pairs([4, 3], [3, 2])
+    weights = torch.full((2, 3, 4), 0.25)
+    weights[0, 0] = torch.tensor([1.0, 0.0, 0.0, 0.0])
+    loss = AttentionLoss(AttentionLossConfig(peaked=0.5), small_model("rnnsearch-nano"))
+    forced = TeacherForcingOutput(torch.zeros(2, 3, 1), weights)
+    terms, _ = loss(forced, batch, torch.zeros(5), None)
+    torch.testing.assert_close(terms, torch.tensor(0.5 * 4 * math.log(4)), atol=1e-5, rtol=0)

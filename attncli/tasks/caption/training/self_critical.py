@@ -147,7 +147,7 @@ def reference_loss(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tenso
 
 def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
     """Return the negative log-likelihoods of the targets, (B, T); 0 at padding."""
-    logits = model.output(model.teacher_force(batch, memory=memory).features).float()  # (B, T, Y)
-    nll = -logits.log_softmax(-1).gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
+    log_probs = model.log_probs(model.teacher_force(batch, memory=memory))  # (B, T, Y)
+    nll = -log_probs.gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
     masked: Tensor = nll * batch.target_mask
     return masked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from attncli.scoring.caption_words import is_content_word
 from attncli.scoring.captions import caption_scores
 from attncli.shell import app
 from models import load_captioner
@@ -198,3 +200,33 @@ def test_a_text_model_is_refused(
     options = ["-m", str(tiny_bundle), "--images", str(photos)]
     assert app.run(["evaluate", "captions", *options, captions]) == 1
     assert "translates texts" in capsys.readouterr().err
+
+
+def test_the_attention_of_a_model_is_scored_over_content_words(
+    soft_captioner: Path, photos: Path, captions: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-m", str(soft_captioner), "--images", str(photos), "--max-caption", "8"]
+    system = evaluated(capsys, captions, *options, "--attention")[soft_captioner.name]
+    found = system["attention"]
+    captioner = Captioner.read(soft_captioner)
+    shown = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
+    search = SearchConfig(max_caption=8)
+    maps = [one.attention for one in captioner.caption(shown, search=search, attention=True)]
+    entropy = [
+        float(one.entropy[n]) / math.log(one.maps[0].numel())
+        for one in maps
+        if one is not None
+        for n, word in enumerate(one.words)
+        if is_content_word(word)
+    ]
+    assert found["words"] == len(entropy) > 0
+    assert found["entropy"] == pytest.approx(sum(entropy) / len(entropy), abs=1e-4)
+    assert {"attended", "random", "ratio"} < found.keys()
+    assert evaluated(capsys, captions, *options)[soft_captioner.name].get("attention") is None
+
+
+def test_function_words_are_no_content_words() -> None:
+    said = "a man in a red shirt is riding 2 horses ."
+    assert [word for word in said.split() if is_content_word(word)] == [
+        *("man", "red", "shirt", "riding", "horses")
+    ]

@@ -1,0 +1,155 @@
+"""Add an image network's labels to a trained captioner: a second memory that it can copy from.
+
+    python benchmarks/photo_labels.py --data DIR --work WORK --start MODEL --count N -o FOLDER
+
+The classifier begins as that of MobileNet-EdgeTPU in DIR/cnn. The captioner's image network was
+fine-tuned, so the classifier is fitted to it: its probabilities should be those of the frozen
+network for the same image,
+
+    min sum_images KL(p_frozen || softmax(W mean a + b)) + decay |W - W_0|^2
+
+over the training images in WORK, whose features the run of MODEL has cached; every tenth is held
+out and scored. The nouns of the labels are stored as tokens; the parts of the decoder that read
+them are new and must be trained.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import kl_div, linear
+
+from attncli.data.images.index import ImageIndex, content_hash, open_images
+from attncli.tasks.caption.training.features import features, half
+from models import bundle
+from models.config.tables import ImageConfig
+from models.encoders.edgetpu import MobileNetEdgeTpu
+from models.encoders.image import ImageEncoder
+from models.images.labels import ImageLabels, quantised
+from models.images.opening import open_image, to_tensor
+
+STEPS, BATCH, RATE, DECAY = 600, 256, 1e-3, 1e-4
+HELD_OUT = 10  # every tenth image
+
+
+def main() -> None:
+    """Parse the command line, fit the classifier and write the captioner."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--start", type=Path, required=True, help="captioner without labels")
+    parser.add_argument("--count", type=int, default=5, help="nouns per image")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    add_labels(parser.parse_args())
+
+
+def add_labels(options: argparse.Namespace) -> None:
+    """Write the captioner `options.start` with labels to `options.output`."""
+    start = bundle.read(options.start)
+    classifier = quantised(options.data / "cnn" / "mobilenet_edgetpu_uint8.npz")
+    encoder = start.model.encoder
+    assert isinstance(encoder, ImageEncoder)
+    inputs = mean_features(options.work, encoder)
+    weight, bias = fitted(inputs, frozen_logits(options, encoder.config), classifier)
+
+    config = replace(start.model.config, image=replace(encoder.config, labels=options.count))
+    model = bundle.build(config, bundle.sizes_of(start.tokenizer, config.family))
+    model.load_state_dict(start.model.state_dict(), strict=False)
+    labels = model.encoder.labels
+    assert isinstance(labels, ImageLabels)
+    labels.weight.data, labels.bias.data = weight, bias
+    labels.set_nouns(lambda noun: start.tokenizer.encode_target(noun)[:-1])
+    options.output.mkdir(parents=True, exist_ok=True)
+    bundle.save(start._replace(model=model), options.output)
+
+
+def names(work: Path) -> list[str]:
+    """Return the names of the training images, each once."""
+    rows = (work / "train.tsv").read_text("utf-8").splitlines()
+    return list(dict.fromkeys(row.partition("\t")[0] for row in rows))
+
+
+def mean_features(work: Path, encoder: ImageEncoder) -> Tensor:
+    """Return the mean features (N, V) of the training images, from the cache of earlier runs."""
+    cache, images = (
+        features(encoder, encoder.config, work / "features").cache,
+        open_images(tar(work)),
+    )
+    keys = [content_hash(content(images, name)) for name in names(work)]
+    table = cache.table()
+    return torch.stack(
+        [torch.from_numpy(table[row].astype(np.float32)).mean(0) for row in cache.rows(keys)]
+    )
+
+
+def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
+    """Return the frozen network's logits (N, labels) of the training images; cached as a file."""
+    path, wanted = options.work / "frozen_logits.npz", names(options.work)
+    if not path.exists():
+        weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
+        network, images = MobileNetEdgeTpu(config).eval(), open_images(tar(options.work))
+        network.load(str(weights))
+        found = [_logits(content(images, name), network, config, weights) for name in wanted]
+        np.savez(path, names=np.array(wanted), logits=np.stack(found))
+    with np.load(path) as stored:
+        rows = dict(zip(stored["names"].tolist(), stored["logits"], strict=True))
+    return torch.from_numpy(np.stack([rows[name] for name in wanted])).float()
+
+
+@torch.inference_mode()
+def _logits(
+    content: bytes, network: MobileNetEdgeTpu, config: ImageConfig, weights: Path
+) -> np.ndarray:
+    pixels = to_tensor(open_image(content, name="", least=1), config)[None]
+    mean = network(2 * pixels - 1).flatten(2).mean(2)
+    return half(linear(mean, *quantised(weights))[0])
+
+
+def content(images: ImageIndex, name: str) -> bytes:
+    """Return the content of an image's file."""
+    place = images.find(name)
+    assert place is not None, f"no image {name}"
+    return place.read()
+
+
+def tar(work: Path) -> str:
+    """Return the archive of all images."""
+    return str(work / "images.tar")
+
+
+def fitted(inputs: Tensor, logits: Tensor, start: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Return the classifier fitted to inputs (N, V) and logits (N, labels); print its scores."""
+    held = torch.arange(len(inputs)) % HELD_OUT == 0
+    wanted = logits.log_softmax(1)
+    weight, bias = (part.clone().requires_grad_() for part in start)
+    optimiser = torch.optim.Adam([weight, bias], lr=RATE)
+    print("before", scores(inputs[held], wanted[held], (weight, bias)), flush=True)
+    rows, random = (~held).nonzero()[:, 0], torch.Generator().manual_seed(1)
+    for step in range(STEPS):
+        optimiser.param_groups[0]["lr"] = RATE * (1 - step / STEPS)
+        chosen = rows[torch.randint(len(rows), (BATCH,), generator=random)]
+        found = linear(inputs[chosen], weight, bias).log_softmax(1)
+        loss = kl_div(found, wanted[chosen], reduction="batchmean", log_target=True)
+        (loss + DECAY * (weight - start[0]).square().sum()).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    print("after ", scores(inputs[held], wanted[held], (weight, bias)), flush=True)
+    return weight.detach(), bias.detach()
+
+
+@torch.no_grad()
+def scores(inputs: Tensor, wanted: Tensor, classifier: tuple[Tensor, Tensor]) -> str:
+    """Return the divergence from log-probabilities (N, labels), and how often the first agrees."""
+    found = linear(inputs, *classifier).log_softmax(1)
+    divergence = kl_div(found, wanted, reduction="batchmean", log_target=True)
+    agree = (found.argmax(1) == wanted.argmax(1)).float().mean()
+    return f"KL {divergence:.3f}, first label equal {agree:.1%}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Copying of tokens that a memory contains: a pointer network mixed with the vocabulary.
+
+p(y) = (1 - g) p_vocabulary(y) + g sum_{s: token_s = y} a_s        See et al. 2017, eq. 8 and 9
+
+a is attention to slots that are tokens, g a gate between 0 and 1. Here the slots have
+log-probabilities of their own, such as those of an image's labels (You et al. 2016).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.base.types import TokenMemory
+from models.numerics.linear import Linear, linear
+from models.text.tokenizer import PAD
+
+NEVER = 1e-30  # lower bound of a probability before the logarithm
+GATE_BIAS = -3.0  # initial: 5 % of the probability is copied
+
+
+class Copying(NamedTuple):
+    """Gate and attention of a pointer to token slots."""
+
+    gate: Tensor  # (R, T) between 0 and 1
+    weights: Tensor  # (R, T, S)
+    ids: Tensor  # (R, S) tokens of the slots
+
+    def of(self, target: Tensor) -> Tensor:
+        """Return the probability (R, T), gate included, that target tokens (R, T) are copied."""
+        same = self.ids[:, None] == target[:, :, None]  # (R, T, S)
+        return self.gate * (self.weights * same).sum(-1)
+
+    def mixed(self, logits: Tensor) -> Tensor:
+        """Return log-probabilities (R, T, Y) of the mixture, given the vocabulary's logits."""
+        probabilities = (1 - self.gate).unsqueeze(-1) * logits.softmax(-1)
+        copied = self.gate.unsqueeze(-1) * self.weights  # (R, T, S)
+        places = self.ids[:, None].expand_as(copied)
+        return probabilities.scatter_add(-1, places, copied).clamp_min(NEVER).log()
+
+
+class PreparedTokens(NamedTuple):
+    """Keys and values of a token memory."""
+
+    keys: Tensor  # (B, S, D)
+    values: Tensor  # (B, S, D)
+    memory: TokenMemory
+
+    def select(self, rows: Tensor) -> PreparedTokens:
+        """Return those of some inputs."""
+        keys, values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
+        return PreparedTokens(keys, values, self.memory.select(rows))
+
+
+class TokenReader(nn.Module):
+    """Attention to token slots after a decoder step, which adds a context and may copy.
+
+    e_ts = q_t . k_s / sqrt(D) + u log p_s + w [y_{t-1} = the token before s in its word]
+    f'_t = f_t + V c_t,   g_t = sigmoid(v . [f_t; c_t] + r sum_s a_ts log p_s + b)
+    f are the decoder's features; keys and values are maps of the output embedding.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.query = Linear(size, size, bias=False)
+        self.key = Linear(size, size, bias=False)
+        self.key_before = Linear(size, size, bias=False)
+        self.value = Linear(size, size, bias=False)
+        self.gate = Linear(2 * size, 1)
+        self.of_probability = nn.Parameter(torch.tensor([1.0, 0.1]))  # u, r
+        self.of_continuation = nn.Parameter(torch.tensor(2.0))  # w
+        nn.init.zeros_(self.value.weight)  # a model that gets a reader begins as it was
+        nn.init.zeros_(self.gate.weight)
+        nn.init.constant_(self.gate.bias, GATE_BIAS)
+
+    def prepare(self, memory: TokenMemory, embedding: Tensor) -> PreparedTokens:
+        """Compute keys and values. embedding (Y, D): of the output tokens."""
+        vectors, before = embedding[memory.ids], embedding[memory.before]  # (B, S, D)
+        return PreparedTokens(self.key(vectors) + self.key_before(before), vectors, memory)
+
+    def forward(
+        self, features: Tensor, tokens: Tensor, prepared: PreparedTokens
+    ) -> tuple[Tensor, Copying]:
+        """Return features (R, T, D) with the context added, and the pointer.
+
+        tokens (R, T): those that the decoder read. The hypotheses of an input, R / B rows, share
+        its memory.
+        """
+        rows = torch.arange(len(prepared.keys), device=features.device)
+        prepared = prepared.select(rows.repeat_interleave(len(features) // len(rows)))
+        memory = prepared.memory
+        log_prob = memory.log_prob[:, None]  # (R, 1, S)
+        continues = (memory.before[:, None] == tokens[..., None]) & (memory.before != PAD)[:, None]
+        scores = self.query(features) @ prepared.keys.mT / math.sqrt(features.shape[-1])
+        scores = scores.float() + self.of_probability[0] * log_prob
+        scores = scores + self.of_continuation * continues
+        weights = scores.masked_fill(~memory.mask[:, None], -torch.inf).softmax(-1)  # (R, T, S)
+        context = weights.to(features.dtype) @ prepared.values
+        trust = self.of_probability[1] * (weights * log_prob).sum(-1)
+        gate = self.gate(torch.cat([features, context], -1)).squeeze(-1).float() + trust
+        copying = Copying(gate.sigmoid(), weights, memory.ids)
+        return features + self.value(context), copying
+
+
+class WithTokens(NamedTuple):
+    """Prepared memory of a decoder, and of the token memory that is read beside it."""
+
+    decoder: Any
+    tokens: PreparedTokens
+
+    def select(self, rows: Tensor) -> WithTokens:
+        """Return those of some inputs."""
+        return WithTokens(self.decoder.select(rows), self.tokens.select(rows))
+
+
+def mixture_loss(
+    features: Tensor,
+    target: Tensor,
+    copied: tuple[Tensor, Tensor],
+    output: tuple[Tensor, Tensor],
+    smoothing: float,
+) -> tuple[Tensor, Tensor]:
+    """Return the smoothed loss, summed, and the negative log-likelihood (N,) of N tokens.
+
+    features (N, D), target (N,). copied: `Copying.of` the target and the gate, (N,) each. output:
+    weight (Y, D) and bias (Y,). The vocabulary's distribution alone is smoothed.
+    """
+    log_probs = linear(features, *output).float().log_softmax(-1)  # (N, Y)
+    own = log_probs.gather(1, target[:, None]).squeeze(1)
+    share, gate = copied
+    nll = -torch.logaddexp((1 - gate).clamp_min(NEVER).log() + own, share.clamp_min(NEVER).log())
+    return ((1 - smoothing) * nll - smoothing * log_probs.mean(1)).sum(), nll.detach()
