@@ -68,7 +68,7 @@ class EncoderDecoder(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
-        copies = config.image.labels > 0 and self.source == "image"
+        copies = getattr(encoder, "labels", None) is not None
         self.reader = TokenReader(output.weight.shape[1]) if copies else None
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:

@@ -74,20 +74,20 @@ class ImageLabels(nn.Module):
             self.noun[list(noun.labels)] = number
 
 
-class Noun(NamedTuple):
+class LabelNoun(NamedTuple):
     """An everyday noun and the numbers of the labels that it names."""
 
     text: str
     labels: tuple[int, ...]
 
 
-def nouns() -> Iterator[Noun]:
+def nouns() -> Iterator[LabelNoun]:
     """Yield the nouns of ImageNet's labels."""
     table = (resources.files("models.images") / "imagenet_nouns.tsv").read_text("utf-8")
     for line in table.splitlines():
         text, _, places = line.partition("\t")
         ranges = (place.split("-") for place in places.split(" "))
-        yield Noun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
+        yield LabelNoun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
 
 
 def quantised(path: Path) -> tuple[Tensor, Tensor]:
