@@ -20,7 +20,6 @@ from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.bundle import build, fill_from, read_settings
 from models.config.tables import ModelConfig, TokenizerConfig
-from models.encoders.image import ImageEncoder
 from models.encoders.pretrained import PretrainedEncoder, pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.labels import read_tokenizer
@@ -71,8 +70,9 @@ def load_initial_weights(model: EncoderDecoder, config: RunConfig, tokenizer: To
         fill_from(model, Path(config.start_from))
     elif encoder := pretrained_encoder(model):
         encoder.load_pretrained()
-        if isinstance(encoder, ImageEncoder) and encoder.labels is not None:
-            encoder.labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
+        labels = getattr(encoder, "labels", None)  # of an image network that names its images
+        if labels is not None:
+            labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
 
 
 def load_initial_encoder(encoder: PretrainedEncoder, config: RunConfig) -> None:
