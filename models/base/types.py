@@ -33,6 +33,7 @@ class Batch(NamedTuple):
     target_out: Tensor  # (B, T) ids, end mark last
     target_mask: Tensor  # (B, T)
     rows: Tensor | None = None  # (B,) source row of each target, if targets share sources
+    regions: Tensor | None = None  # (B, T, S) where attention should be; a row sums to 1 or 0
 
     @property
     def slots(self) -> Tensor:

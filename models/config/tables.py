@@ -114,6 +114,10 @@ class AttentionLossConfig:
         "soft attention: weight of the penalty on the entropy of each step's weights, in nats, "
         "which concentrates attention on few slots (0: none)",
     )
+    regions: float = option(
+        0.0,
+        "captioner: weight of the term that draws attention to the cells of data.regions (0: none)",
+    )
     redundancy: float = option(
         0.0,
         "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "

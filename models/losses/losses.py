@@ -147,11 +147,11 @@ class Gradients:
 
 
 class AttentionLoss:
-    """Loss terms on the attention of a batch: coverage penalty, redundancy and REINFORCE."""
+    """Loss terms on the attention of a batch: penalties, regions and REINFORCE."""
 
     def __init__(self, config: AttentionLossConfig, model: EncoderDecoder) -> None:
         self.config = config
-        self.wants_weights = config.coverage != "none" or config.peaked > 0
+        self.wants_weights = any(soft_terms(config).values())
         self.want_heads = (0,) if config.redundancy else ()  # layers whose heads have a loss term
         check_limits(config, where="train.attention")
         if config.redundancy and not (
@@ -162,19 +162,18 @@ class AttentionLoss:
                 "a classifier whose pooling has attention",
                 "set train.attention.redundancy=0",
             )
-        if self.wants_weights and not model.decoder.attends:
+        used = ", ".join(f"train.attention.{name}" for name, on in soft_terms(config).items() if on)
+        if used and not model.decoder.attends:
             raise ConfigurationError(
-                f"train.attention.coverage={config.coverage}, peaked={config.peaked:g} for a model "
-                "without attention",
+                f"{used} for a model without attention",
                 "a family with attention",
-                "set train.attention.coverage=none and train.attention.peaked=0",
+                f"leave out {used}",
             )
-        if self.wants_weights and any(isinstance(part, Hard) for part in model.modules()):
+        if used and any(isinstance(part, Hard) for part in model.modules()):
             raise ConfigurationError(
-                f"train.attention.coverage={config.coverage}, peaked={config.peaked:g} with read "
-                "'hard'",
+                f"{used} with read 'hard'",
                 "read 'soft', whose weights have a gradient",
-                "set train.attention.coverage=none and train.attention.peaked=0",
+                f"leave out {used}",
             )
 
     def __call__(
@@ -210,12 +209,33 @@ class AttentionLoss:
             terms = self.config.coverage_weight * penalty
         if self.config.peaked:
             terms = terms + self.config.peaked * (entropy(weights) * batch.target_mask).sum()
+        if batch.regions is not None:
+            terms = terms + self.config.regions * region_loss(weights, batch.regions)
         return terms
 
     def next_baseline(self, mean: float, baseline: float | None) -> float:
         """Return the baseline after a batch whose mean log-likelihood of a token is given."""
         known, decay = mean if baseline is None else baseline, self.config.baseline_decay
         return decay * known + (1 - decay) * mean
+
+
+def soft_terms(config: AttentionLossConfig) -> dict[str, bool]:
+    """Return the names of the terms that need soft weights, and whether they are used."""
+    return {
+        "coverage": config.coverage != "none",
+        "peaked": config.peaked > 0,
+        "regions": config.regions > 0,
+    }
+
+
+def region_loss(weights: Tensor, regions: Tensor) -> Tensor:
+    """Return the cross-entropy in nats of weights (B, T, S) from target weights, summed.
+
+    -sum_t sum_i regions_ti log weights_ti                 Liu et al. 2017, eq. 8
+
+    A step whose row of `regions` (B, T, S) is 0 adds nothing.
+    """
+    return -(regions * weights.float().clamp_min(SMALLEST).log()).sum()
 
 
 def redundancy(weights: Tensor) -> Tensor:

@@ -23,13 +23,13 @@ from models.text.units import units
 WordLinks = tuple[Link, ...]  # of a pair: source word, target word, counted from 0
 
 
-def read_word_links(path: Path, total: int) -> list[WordLinks]:
-    """Return the links of each of `total` pairs; raise a ModelError if the file does not fit."""
+def read_word_links(path: Path, total: int, unit: str = "pair") -> list[WordLinks]:
+    """Return the links of each of `total` lines; raise a ModelError if the file does not fit."""
     lines = path.read_text("utf-8").splitlines()
     if len(lines) != total:
         raise ModelError(
-            f"{path} has {counted(len(lines), 'line')} for {counted(total, 'pair')}",
-            "a line of links for each pair",
+            f"{path} has {counted(len(lines), 'line')} for {total:,} {unit}s",
+            f"a line of links for each {unit}",
         )
     return [_links(path, number, text) for number, text in enumerate(lines, 1)]
 
@@ -60,6 +60,23 @@ def token_links(
                 "links between words of the pair, counted from 0",
             )
         found += product(tokens[0][i].nonzero()[0].tolist(), tokens[1][j].nonzero()[0].tolist())
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def cell_links(
+    links: WordLinks, cells: int, target: Sequence[int], tokenizer: Tokenizer
+) -> np.ndarray:
+    """Return the links of an image's cells and the tokens of a caption (N, 2): cell, token."""
+    words = units(tokenizer.target, target, marks=False).shares.numpy().T > 0  # (words, tokens)
+    found: list[tuple[int, int]] = []
+    for cell, word in links:
+        if cell >= cells or word >= len(words):
+            raise ModelError(
+                f"link {cell}-{word} of an image with {cells} cells and a caption with "
+                f"{counted(len(words), 'word')}",
+                "links of cells and words, counted from 0",
+            )
+        found += [(cell, token) for token in words[word].nonzero()[0].tolist()]
     return np.array(found, np.int64).reshape(-1, 2)
 
 

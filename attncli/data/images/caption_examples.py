@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attncli.data.alignments.word_links import target_weights
 from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch
@@ -45,6 +46,7 @@ class CaptionExamples:
     target: Side
     rows: np.ndarray  # (N,) row of the inputs for each caption's image
     inputs: ImageInputs
+    links: Side | None = None  # of each caption: cell, target token, cell, target token, ..
     together: bool = False  # True: captions of one image share a batch, so that it is encoded once
 
     @property
@@ -70,10 +72,19 @@ class CaptionExamples:
         """Return the padded batch of some captions with their images."""
         target = self.target.padded(numbers)
         if not self.together:
-            return teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
+            batch = teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
+            return batch._replace(regions=self.regions(numbers, batch))
         images, rows = np.unique(self.rows[numbers], return_inverse=True)
         batch = teacher_forcing_batch(*self.inputs.source(images), *target)
-        return batch._replace(rows=torch.from_numpy(rows))
+        return batch._replace(rows=torch.from_numpy(rows), regions=self.regions(numbers, batch))
+
+    def regions(self, numbers: np.ndarray, batch: Batch) -> Tensor | None:
+        """Return where attention should be (B, T, S), if there are links."""
+        if self.links is None:
+            return None
+        shape = batch.target_out.shape[1], self.inputs.slots
+        pairs = [self.links[number].reshape(-1, 2) for number in numbers]
+        return torch.from_numpy(target_weights(pairs, shape))
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,11 @@ class DataConfig:
         "sources or images, at most 500; classifiers: of texts, at most 2,000; corpora: none",
         below=1,
     )
+    regions: str = option(
+        "",
+        "captioners: a file of the cells that words name: a line of cell-word links for each "
+        "caption, image by image, counted from 0, cells row by row",
+    )
     dev_captions: str = option(
         "", "captioners: captions for evaluation during training, as for captions"
     )
@@ -107,7 +112,7 @@ class DataConfig:
         corpora = (*self.corpora, *self.dev_corpora)
         texts = [*self.train, *self.dev, *(path for corpus in corpora for path in corpus.files)]
         images = [self.images, self.captions, self.dev_captions]
-        others = [*images, self.labels, self.dev_labels]
+        others = [*images, self.regions, self.labels, self.dev_labels]
         return tuple(path for path in (*texts, *others) if path)
 
     @property

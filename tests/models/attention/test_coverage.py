@@ -49,6 +49,19 @@ def test_the_coverage_penalty_goes_into_the_loss_with_its_weight(preset: str, ki
     assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in model.encoder.parameters())
 
 
+def test_attention_is_drawn_to_regions_at_the_steps_that_have_one() -> None:
+    batch = pairs([4, 3], [3, 2])
+    regions = torch.zeros(2, 3, 4)
+    regions[0, 1, :2] = 0.5
+    weights = torch.full((2, 3, 4), 0.25)
+    weights[0, 1] = torch.tensor([0.8, 0.1, 0.1, 0.0])
+    loss = AttentionLoss(AttentionLossConfig(regions=2), small_model("rnnsearch-nano"))
+    forced = TeacherForcingOutput(torch.zeros(2, 3, 1), weights)
+    terms, _ = loss(forced, batch._replace(regions=regions), torch.zeros(5), None)
+    expected = -(math.log(0.8) + math.log(0.1))
+    torch.testing.assert_close(terms, torch.tensor(expected), atol=1e-5, rtol=0)
+
+
 def test_the_penalty_on_entropy_counts_real_steps() -> None:
     batch = pairs([4, 3], [3, 2])
     weights = torch.full((2, 3, 4), 0.25)

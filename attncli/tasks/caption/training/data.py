@@ -30,6 +30,7 @@ from attncli.tasks.caption.training.files import (
     Manifest,
     read_manifest,
     read_prepared_captions,
+    read_regions,
     write_captions,
     write_manifest,
 )
@@ -91,10 +92,11 @@ def caption_examples(
     folder: Path, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
 ) -> CaptionExamples | CaptionStages:
     """Return the captions that `prepare` wrote, with the features or pixels of their images."""
-    target, images = read_prepared_captions(folder)
+    target, images, links = read_prepared_captions(folder)
     keys = list(manifest.train.values())
     stages = [
-        CaptionExamples(target, store.cache.rows(keys)[images], store.inputs) for store in stores
+        CaptionExamples(target, store.cache.rows(keys)[images], store.inputs, links)
+        for store in stores
     ]
     first, last = stages[0], stages[-1]
     if config.encoder_from:
@@ -119,7 +121,7 @@ def reward_loss(
     if not config.train.self_critical_from:
         return None
     references = {image.image: image.captions for image in captions}
-    _, images = read_prepared_captions(folder)
+    images = read_prepared_captions(folder).images
     train, limit = config.train, config.search.max_caption
     settings = RewardSettings(
         train.self_critical_samples,
@@ -137,6 +139,8 @@ def fingerprints(config: RunConfig) -> dict[str, str]:
     """
     parts = {"train": config.data.captions, "dev": config.data.dev_captions}
     found = {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
+    if config.data.regions:
+        found["regions"] = corpus.fingerprint([config.data.regions])
     if uses_shipped_network(config):
         found["image network"] = weights_hash(shipped_captioner())
     return found
@@ -177,7 +181,8 @@ def prepare(
     tokenizer = initial_tokenizer(config, lambda: learn_tokens(texts, config.tokenizer, progress))
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
-    dropped = write_captions(train, tokenizer, folder, config.data)
+    regions = read_regions(config.data, stores[-1].slots)
+    dropped = write_captions(train, tokenizer, folder, config.data, regions)
     manifest = Manifest(
         {image.image: usable[image.image] for image in train},
         {image.image: usable[image.image] for image in captions.dev if image.image in usable},

@@ -1,6 +1,7 @@
 """Files of prepared captions in a run folder.
 
 data/tokenizer.model, target.ids, target.offsets.npy    captions to train on, as token ids
+data/links.ids, links.offsets.npy      links of cells and tokens, if data.regions names a file
 data/pictures.npy       (N,) index of each caption's image
 data/made.json          content hashes of the images, and what was excluded
 """
@@ -10,11 +11,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from attncli.data.images.captions import Captioned, styled
+from attncli.data.alignments.word_links import WordLinks, cell_links, read_word_links
+from attncli.data.images.captions import Captioned, read_captions, styled
 from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.data.text.tokens import Dropped, Side, read_side
 from attncli.training.settings.config import DataConfig
@@ -50,14 +54,19 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_captions(
-    train: list[Captioned], tokenizer: Tokenizer, folder: Path, data: DataConfig
+    train: list[Captioned],
+    tokenizer: Tokenizer,
+    folder: Path,
+    data: DataConfig,
+    regions: Regions | None = None,
 ) -> Dropped:
-    """Write token ids and image indices of the captions; count those that are empty or too long."""
+    """Write token ids, image indices and links; count captions that are empty or too long."""
     numbers, empty, long = [], 0, 0
     with write_errors(folder):
         writer = SideWriter(folder, "target", id_type(len(tokenizer.target)))
+        links = SideWriter(folder, "links", np.dtype(np.uint32)) if regions else None
         for number, image in enumerate(train):
-            for caption in image.captions:
+            for place, caption in enumerate(image.captions):
                 ids = tokenizer.encode_target(styled(caption, data.caption_style))
                 if len(ids) < 2:
                     empty += 1
@@ -66,7 +75,13 @@ def write_captions(
                 else:
                     writer.add(ids)
                     numbers.append(number)
+                    if links and regions:
+                        words = regions.links[image.image][place]
+                        found = cell_links(words, regions.cells, ids, tokenizer)
+                        links.add(found.flatten().tolist())
         writer.close()
+        if links:
+            links.close()
         np.save(folder / "pictures.npy", np.array(numbers, np.int64), allow_pickle=False)
     if not numbers:
         raise ModelError(
@@ -77,10 +92,37 @@ def write_captions(
     return Dropped(empty, long)
 
 
-def read_prepared_captions(folder: Path) -> tuple[Side, np.ndarray]:
-    """Return the memory-mapped captions, and the index (N,) of each one's image."""
+class Regions(NamedTuple):
+    """Cells that the words of captions name."""
+
+    links: dict[str, list[WordLinks]]  # of each caption of an image: cell, word
+    cells: int  # of an image
+
+
+def read_regions(data: DataConfig, cells: int) -> Regions | None:
+    """Return the regions of the captions, or None if the settings name no file."""
+    if not data.regions:
+        return None
+    captions = read_captions(data.captions, part="train")
+    total = sum(len(image.captions) for image in captions)
+    lines = iter(read_word_links(Path(data.regions), total, "caption"))
+    return Regions({one.image: list(islice(lines, len(one.captions))) for one in captions}, cells)
+
+
+class PreparedCaptions(NamedTuple):
+    """The memory-mapped captions of a run."""
+
+    target: Side
+    images: np.ndarray  # (N,) index of each caption's image
+    links: Side | None
+
+
+def read_prepared_captions(folder: Path) -> PreparedCaptions:
+    """Return the memory-mapped captions of a run."""
     try:
-        return read_side(folder, "target"), np.load(folder / "pictures.npy", allow_pickle=False)
+        links = read_side(folder, "links") if (folder / "links.ids").exists() else None
+        images = np.load(folder / "pictures.npy", allow_pickle=False)
+        return PreparedCaptions(read_side(folder, "target"), images, links)
     except (OSError, ValueError) as error:
         raise _damaged(folder, error) from None
 

@@ -72,8 +72,11 @@ class ImageTraining(TrainingSource):
                 f"data.noise, data.concatenate, train.subword_sampling or train.r_drop for {named}",
                 "0: these are for sentence pairs",
             )
-        if data.dev_captions and not data.captions:
-            raise ModelError("data.dev_captions without data.captions", "both")
+        if bool(data.regions) != bool(config.train.attention.regions):
+            raise ModelError("one of data.regions and train.attention.regions", "both")
+        for name in ("dev_captions", "regions"):
+            if getattr(data, name) and not data.captions:
+                raise ModelError(f"data.{name} without data.captions", "both")
 
     def example(self, config: RunConfig, folder: Path) -> str:
         """Return a command that captions an image of the training data."""

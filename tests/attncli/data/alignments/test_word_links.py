@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.alignments.word_links import read_word_links, target_weights, token_links
+from attncli.data.alignments.word_links import (
+    cell_links,
+    read_word_links,
+    target_weights,
+    token_links,
+)
 from models.base.errors import ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units
@@ -65,3 +70,13 @@ def test_a_link_outside_its_pair_is_refused(tiny_tokenizer: Tokenizer) -> None:
     source, target = tiny_tokenizer.encode("She is"), tiny_tokenizer.encode_target("Sie ist")
     with pytest.raises(ModelError, match="link 2-1 of a pair with 2 source and 2 target words"):
         token_links(((0, 0), (2, 1)), source, target, tiny_tokenizer)
+
+
+def test_a_cell_is_linked_to_all_tokens_of_its_word(tiny_tokenizer: Tokenizer) -> None:
+    target = tiny_tokenizer.encode_target("Der Hund sieht.")
+    shares = units(tiny_tokenizer.target, target, marks=False).shares
+    links = cell_links(((5, 1), (7, 1)), 9, target, tiny_tokenizer)
+    tokens = [token for token in range(len(target)) if shares[token, 1]]
+    assert links.tolist() == [[cell, token] for cell in (5, 7) for token in tokens]
+    with pytest.raises(ModelError, match="link 9-0 of an image with 9 cells and a caption with 3"):
+        cell_links(((9, 0),), 9, target, tiny_tokenizer)
