@@ -16,6 +16,8 @@ import sys
 import tarfile
 from pathlib import Path
 
+from attncli.embedded import scenes
+
 GALLERY = Path(__file__).resolve().parent
 WORK = Path("runs/gallery")
 SOURCE = "The old woman does not see the small red car."
@@ -34,6 +36,7 @@ def main() -> None:
     draw_comparison()
     draw_heat_maps()
     draw_scenes()
+    draw_guided_scenes()
 
 
 def train() -> None:
@@ -79,8 +82,8 @@ def draw_heat_maps() -> None:
 
 def draw_scenes() -> None:
     """Draw the attention maps of the first test scenes."""
-    scenes = WORK / "scenes"
-    with tarfile.open(scenes / "images.tar") as archive:
+    run = WORK / "scenes"
+    with tarfile.open(run / "images.tar") as archive:
         names = sorted(name for name in archive.getnames() if name.startswith("test-"))[:SCENES]
         for name in names:
             member = archive.extractfile(name)
@@ -88,7 +91,15 @@ def draw_scenes() -> None:
             (WORK / name).write_bytes(member.read())
     for number, name in enumerate(names, 1):
         picture = GALLERY / f"scene-{number}.png"
-        attn("caption", "-m", str(scenes), str(WORK / name), "--attention", str(picture))
+        attn("caption", "-m", str(run), str(WORK / name), "--attention", str(picture))
+
+
+def draw_guided_scenes() -> None:
+    """Draw the attention maps of the captioner in the box for two scenes of its test set."""
+    for number, scene in enumerate(scenes.split(0, 0, SCENES, seed=2024).test, 3):
+        path = WORK / f"scene-{number}.png"
+        path.write_bytes(scenes.png(scene))
+        attn("caption", "-m", "scenes", str(path), "--attention", str(GALLERY / path.name))
 
 
 def folder(mechanism: str) -> Path:
