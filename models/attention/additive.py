@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import History, Score
-from models.attention.search_keys import SearchKeys
 from models.config.tables import AttentionConfig
 from models.numerics.additive_energy import AdditiveEnergy
 from models.numerics.deferred import DeferredLinear
@@ -43,19 +42,8 @@ class Additive(Score):
         keys: Tensor = self.key(values)
         return keys
 
-    def prepare_steps(self, keys: Tensor) -> Tensor | SearchKeys:
-        """Compute exponentials of keys (B, S, A) on a processor, unless a step adds features."""
-        exact = keys.device.type == "cpu" and keys.dtype in (torch.float32, torch.float64)
-        if self.needs_history or not exact or torch.compiler.is_compiling():
-            return keys
-        return SearchKeys.of(keys)
-
-    def forward(
-        self, query: Tensor, keys: Tensor | SearchKeys, history: History | None = None
-    ) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""
-        if isinstance(keys, SearchKeys):
-            return keys.scores(self.query(query), self.energy)
         if history is None or self.coverage is None:
             scores: Tensor = AdditiveEnergy.apply(self.query(query), keys, self.energy)  # type: ignore[no-untyped-call]
             return scores

@@ -76,14 +76,6 @@ class Score(nn.Module):
         """Compute keys (B, S, K) from the memory's values (B, S, V), once per source."""
         return values
 
-    def prepare_steps(self, keys: Tensor) -> Any:
-        """Prepare the keys for many steps without gradients; more may be computed in advance.
-
-        The result is a tensor (B, S, ..), or has `select` and `joined`; see
-        models/numerics/join.py.
-        """
-        return keys
-
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S) of queries (B, T, Q) against prepared keys (B, S, K)."""
         raise NotImplementedError
@@ -135,16 +127,14 @@ class Read(nn.Module):
 class PreparedMemory(NamedTuple):
     """Memory prepared for one attention: everything that is computed once per source."""
 
-    keys: Any  # (B, S, K), or those of `Score.prepare_steps`
+    keys: Tensor  # (B, S, K)
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S)
     key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if unknown
 
     def select(self, rows: Tensor) -> PreparedMemory:
         """Return the prepared memory of some sentences."""
-        keys, *others = self
-        chosen = keys.index_select(0, rows) if isinstance(keys, Tensor) else keys.select(rows)
-        return PreparedMemory(chosen, *(part.index_select(0, rows) for part in others))
+        return PreparedMemory(*(part.index_select(0, rows) for part in self))
 
 
 class Attention(nn.Module):
@@ -178,10 +168,6 @@ class Attention(nn.Module):
         return PreparedMemory(
             self.score.prepare(given), rounded_once(memory.values), memory.mask, key
         )
-
-    def prepare_steps(self, prepared: PreparedMemory) -> PreparedMemory:
-        """Return a prepared memory for many steps without gradients."""
-        return prepared._replace(keys=self.score.prepare_steps(prepared.keys))
 
     def begin(self, prepared: PreparedMemory) -> History | None:
         """Return the history before the first query, one row per sentence; None if unused."""

@@ -6,13 +6,10 @@ fixed costs per row: two matrix products and a softmax take less than half of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-
-from models.numerics.join import join
 
 MOST = 16  # queries per row, up to which this is faster than the fused kernel
 FEWEST_PRODUCTS = 400  # per row; torch.bmm computes fewer with a plain loop, three times as slow
@@ -30,20 +27,6 @@ class KeyValue(NamedTuple):
     def select(self, rows: Tensor) -> KeyValue:
         """Return some rows, in the given order."""
         return KeyValue(*(None if part is None else part.index_select(0, rows) for part in self))  # type: ignore[arg-type]
-
-    @classmethod
-    def joined(cls, parts: Sequence[KeyValue]) -> KeyValue:
-        """Return the rows of several; slots that pad the shorter ones get no weight."""
-        keys, values = (join(each) for each in list(zip(*parts, strict=True))[:2])
-        if parts[0].bias is None:
-            return cls(keys, values)
-        slots = keys.shape[2]
-        padded = [
-            torch.nn.functional.pad(part.bias, (0, slots - part.bias.shape[3]), value=HIDDEN)
-            for part in parts
-            if part.bias is not None
-        ]
-        return cls(keys, values, torch.cat(padded))
 
     def followed_by(self, other: KeyValue) -> KeyValue:
         """Return these slots and then those of another, both without padding."""

@@ -88,11 +88,6 @@ class Heads(nn.Module):
             tuple(head.prepare(memory._replace(values=v), k) for head, k, v in parts)  # type: ignore[operator]
         )
 
-    def prepare_steps(self, prepared: PreparedHeads) -> PreparedHeads:
-        """Return a prepared memory for many steps without gradients."""
-        parts = zip(self.heads, prepared.heads, strict=True)
-        return PreparedHeads(tuple(head.prepare_steps(part) for head, part in parts))  # type: ignore[operator]
-
     def begin(self, prepared: PreparedHeads) -> HeadsHistory | None:
         """Return the histories before the first query; None if unused."""
         parts = zip(self.heads, prepared.heads, strict=True)

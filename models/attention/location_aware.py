@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from models.attention.additive import Additive
 from models.attention.base import History
-from models.attention.search_keys import SearchKeys
 from models.base.errors import ConfigurationError
 from models.config.tables import AttentionConfig
 from models.numerics.additive_energy import AdditiveEnergy
@@ -40,9 +39,7 @@ class LocationAware(Additive):
         self.convolution = nn.Conv1d(1, filters, width, padding=width // 2, bias=False)  # F
         self.feature = Linear(filters, size, bias=False)  # M
 
-    def forward(
-        self, query: Tensor, keys: Tensor | SearchKeys, history: History | None = None
-    ) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""
         assert history is not None
         features = self.convolved(history.previous)

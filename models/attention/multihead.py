@@ -15,7 +15,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from models.attention.base import masked_softmax
 from models.attention.few_queries import KeyValue, attend_few, padding_bias, suits
-from models.attention.prefix import Cache, Prefix
+from models.attention.prefix import Prefix
 from models.base.errors import ConfigurationError
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
@@ -82,16 +82,16 @@ class SelfAttention(MultiHead):
         super().__init__(size, heads, dropout, fused_input=True)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None
-    ) -> tuple[Tensor, Cache]:
+        self, x: Tensor, mask: Tensor | None = None, past: Prefix | None = None
+    ) -> tuple[Tensor, Prefix]:
         """Compute the output (B, T, D), and all keys and values so far.
 
         Without mask and past, the attention is causal. With a mask (B, S), it attends in both
-        directions. With a past, T must be 1, or the number of hypotheses that share its slots.
+        directions. With a past, T must be 1.
         """
         query, *rest = self.split(self.input(x), 3)
         new = KeyValue(*rest)
-        seen: Cache = Prefix.of(new) if past is None else past.extended(new)
+        seen = Prefix.of(new) if past is None else past.extended(new)
         slots = None if mask is None else mask[:, None, None]
         causal = mask is None and past is None and x.shape[1] > 1
         return self.merged(self.attend(query, seen.seen, slots, causal=causal)), seen

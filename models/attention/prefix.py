@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,17 +11,6 @@ from torch import Tensor
 from models.attention.few_queries import KeyValue
 
 BLOCK = 8  # slots that are allocated together
-
-
-class Cache(Protocol):
-    """Keys and values of the tokens before the next one, in one layer."""
-
-    @property
-    def seen(self) -> KeyValue:
-        """Keys and values (B, H, S, d)."""
-
-    def extended(self, new: KeyValue) -> Cache:
-        """Return these slots with those of the next tokens."""
 
 
 @dataclass
@@ -66,11 +54,6 @@ class Prefix(NamedTuple):
         """Return some hypotheses, in the given order."""
         keys, values = (p.index_select(0, rows) for p in (self.slots.keys, self.slots.values))
         return Prefix(Slots(keys, values, self.length), self.length)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Prefix]) -> Prefix:
-        """Return the rows of several prefixes of one length."""
-        return cls.of(KeyValue.joined([part.seen for part in parts]))
 
     def extended(self, new: KeyValue) -> Prefix:
         """Return these slots followed by new ones.

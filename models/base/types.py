@@ -109,19 +109,10 @@ class DecodingStep(NamedTuple):
     state: Any
     weights: Tensor | None = None  # (R, S) attention weights, if requested
 
-    def log_total(self, peaks: Tensor) -> Tensor:
-        """Return the logarithm (R,) of the sum of exp(logit), given the greatest logits (R,).
-
-        A log-probability is a logit minus this.
-        """
-        from models.numerics.log_sum_exp import log_sum_exp
-
-        return log_sum_exp(self.logits, peaks)
-
     @property
     def log_probs(self) -> Tensor:
         """Log-probabilities (R, Y) of the next token."""
-        return self.logits - self.log_total(self.logits.amax(1))[:, None]
+        return self.logits.log_softmax(1)
 
 
 class Hypothesis(NamedTuple):

@@ -25,15 +25,6 @@ class Selectable(Protocol):
         """Return the given rows (N,), in this order; a row may occur several times."""
 
 
-def for_beams(state: Any) -> Any:
-    """Return the state before the first token that a beam search begins with.
-
-    A beam search continues each state once. So the method `for_beams`, if the state has one, can
-    return a state that is changed in place; see models/decoders/beam_state.py.
-    """
-    return state.for_beams() if hasattr(state, "for_beams") else state
-
-
 P = TypeVar("P", bound=Selectable)  # prepared memory
 S = TypeVar("S", bound=Selectable)  # state
 
@@ -59,10 +50,6 @@ class Decoder(nn.Module, Generic[P, S]):
     def prepare(self, memory: Memory) -> P:
         """Compute what depends on the source alone."""
         raise NotImplementedError
-
-    def prepare_steps(self, memory: Memory) -> P:
-        """Prepare a memory for many steps without gradients; more may be computed in advance."""
-        return self.prepare(memory)
 
     def start(self, prepared: P) -> S:
         """Return the state before the first token."""

@@ -18,9 +18,9 @@ from models.decoders.recurrent import (
     RecurrentState,
     RecurrentStep,
 )
-from models.layers.blocks import Embedding, tanh
-from models.layers.token_map import EmbeddedTokens, TokenMap
+from models.layers.blocks import Embedding
 from models.numerics.deferred import DeferredLinear
+from models.numerics.linear import Linear
 
 
 class LuongDecoder(RecurrentDecoder):
@@ -32,7 +32,7 @@ class LuongDecoder(RecurrentDecoder):
         super().__init__(embedding, config, value_size=value_size, final_size=final_size)
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
-        self.token_gates = TokenMap(embedding, gates)
+        self.token_gates = Linear(config.embedding, gates)
         self.feed_gates = (
             DeferredLinear(self.size, gates, bias=False) if config.input_feeding else None
         )
@@ -46,10 +46,6 @@ class LuongDecoder(RecurrentDecoder):
         first = prepared.start.new_zeros(prepared.start.shape[0], self.size)
         return state._replace(attentional=first)
 
-    def value_maps(self, size: int) -> tuple[Tensor, ...]:
-        """Return the contexts' part of W_c."""
-        return (self.combine.weight[:, :size],)
-
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
     ) -> RecurrentStep:
@@ -59,15 +55,12 @@ class LuongDecoder(RecurrentDecoder):
         moved = state._replace(recurrent=self.recurrence(gates, state.recurrent))
         hidden = moved.hidden  # (R, H)
         read = self.read(hidden, moved, prepared)
-        if prepared.mapped:
-            combined = read.context + self.combine.last_columns(hidden)  # (R, D)
-        else:
-            combined = self.combine(torch.cat([read.context, hidden.to(read.context.dtype)], 1))
-        attentional = self.dropout(tanh(combined))
+        both = torch.cat([read.context, hidden.to(read.context.dtype)], 1)
+        attentional = self.dropout(self.combine(both).tanh())  # (R, D)
         fed = None if self.feed_gates is None else attentional
         after = RecurrentState(moved.recurrent, fed, read.history)
         return RecurrentStep(after, attentional, read.context, read)
 
-    def features(self, tokens: EmbeddedTokens, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Return the attentional vectors (R, T, D)."""
         return torch.stack([step.hidden for step in steps], 1)

@@ -14,16 +14,14 @@ from torch import Tensor
 
 from models.attention.base import Attention, History
 from models.attention.heads import Heads, HeadsHistory, attention
-from models.attention.read import Soft
 from models.base.errors import ConfigurationError
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers.blocks import Embedding
 from models.layers.cells import Bridge, Recurrence
-from models.layers.token_map import EmbeddedTokens, TokenMap
 from models.numerics.dropout import Dropout
-from models.numerics.linear import linear
+from models.numerics.linear import Linear
 
 
 class RecurrentMemory(NamedTuple):
@@ -32,7 +30,6 @@ class RecurrentMemory(NamedTuple):
     attention: Any  # PreparedMemory or PreparedHeads; None without attention
     start: Tensor  # (B, L, N, H) first recurrent state
     context: Tensor | None = None  # (B, V) the fixed context of a decoder without attention
-    mapped: bool = False  # True if the values are already mapped as the decoder maps contexts
 
     def select(self, rows: Tensor) -> RecurrentMemory:
         """Return the prepared memory of some sentences."""
@@ -40,7 +37,6 @@ class RecurrentMemory(NamedTuple):
             None if self.attention is None else self.attention.select(rows),
             self.start.index_select(0, rows),
             None if self.context is None else self.context.index_select(0, rows),
-            self.mapped,
         )
 
 
@@ -73,13 +69,12 @@ class RecurrentStep(NamedTuple):
     context: Tensor  # (R, V)
     read: AttentionOutput | None  # in rows; None without attention
     gate: Tensor | None = None  # (R, 1) factor on the context, in families that have one
-    of_readout: Tensor | None = None  # (R, N) the context's part of the readout, if already mapped
 
 
 class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     """Recurrence, bridge and attention, and the loop over target tokens."""
 
-    token_gates: TokenMap  # the embedded token's part of the gates
+    token_gates: Linear  # the embedded token's part of the gates
 
     def __init__(
         self,
@@ -105,26 +100,6 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         final = memory.final[:, -self.final_size :]
         return RecurrentMemory(self.attention.prepare(memory), self.bridge(final))
 
-    def value_maps(self, size: int) -> tuple[Tensor, ...]:
-        """Return the matrices (N, V) by which every context of a size V is mapped, and only so."""
-        return ()
-
-    def prepare_steps(self, memory: Memory) -> RecurrentMemory:
-        """Prepare a memory; map its values instead of the context of every step and hypothesis.
-
-        The context is a weighted sum of the values, so W sum_i a_i h_i = sum_i a_i (W h_i).
-        """
-        prepared, attention = self.prepare(memory), self.attention
-        exact = not torch.is_autocast_enabled(memory.mask.device.type)
-        if attention is None or not exact or torch.is_grad_enabled():
-            return prepared
-        prepared = prepared._replace(attention=attention.prepare_steps(prepared.attention))
-        maps = self.value_maps(memory.values.shape[2])
-        if not maps or not (isinstance(attention, Attention) and isinstance(attention.read, Soft)):
-            return prepared
-        values = linear(memory.values, torch.cat(maps))  # (B, S, N), one map below the other
-        return prepared._replace(attention=prepared.attention._replace(values=values), mapped=True)
-
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
         """Return the state before the first token, one row per sentence."""
         assert self.attention is not None
@@ -140,15 +115,15 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
-        read = EmbeddedTokens(tokens, self.dropout(self.embedding(tokens)))
+        embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
         steps: list[RecurrentStep] = []
-        for gates in self.token_gates.of_tokens(read).unbind(1):  # (R, G)
+        for gates in self.token_gates(embedded).unbind(1):  # (R, G)
             steps.append(self.step(gates, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
         return DecoderOutput(
-            self.features(read, steps),
+            self.features(embedded, steps),
             state,
             *stacked(reads, want_weights=want_weights),
             gates=torch.cat(factors, 1) if factors and want_weights else None,
@@ -161,8 +136,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Read the memory and update the state; gates (R, G) are the token's part."""
         raise NotImplementedError
 
-    def features(self, tokens: EmbeddedTokens, steps: list[RecurrentStep]) -> Tensor:
-        """Return the output layer's input (R, T, D) from tokens (R, T) and the steps of each."""
+    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
+        """Return the output layer's input (R, T, D) from tokens (R, T, E) and the steps of each."""
         raise NotImplementedError
 
     def read(

@@ -20,7 +20,6 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.layers.token_map import EmbeddedTokens, TokenMap
 from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
@@ -42,15 +41,11 @@ class RnnDecoder(RecurrentDecoder):
         )
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
-        self.token_gates = TokenMap(embedding, gates)
+        self.token_gates = Linear(config.embedding, gates)
         self.context_gates = DeferredLinear(context_size, gates, bias=False)
-        self.token_out = TokenMap(embedding, 2 * readout)
+        self.token_out = Linear(config.embedding, 2 * readout)
         self.state_out = Linear(config.hidden, 2 * readout, bias=False)
         self.context_out = Linear(context_size, 2 * readout, bias=False)
-
-    def value_maps(self, size: int) -> tuple[Tensor, ...]:
-        """Return the contexts' parts of gates and readout."""
-        return self.context_gates.weight, self.context_out.weight
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
@@ -58,11 +53,7 @@ class RnnDecoder(RecurrentDecoder):
         """Read with s_{t-1}, then compute s_t."""
         read = self.read(state.hidden, state, prepared)
         context = read.context  # (R, V)
-        if not prepared.mapped:
-            return self.moved(gates + self.context_gates(context), state, context, read)
-        of_gates, of_readout = context.split([gates.shape[1], self.token_out.out_features], 1)
-        moved = self.moved(gates + of_gates, state, context, read)
-        return moved._replace(of_readout=of_readout)
+        return self.moved(gates + self.context_gates(context), state, context, read)
 
     def moved(
         self, gates: Tensor, state: RecurrentState, context: Tensor, read: AttentionOutput | None
@@ -72,16 +63,12 @@ class RnnDecoder(RecurrentDecoder):
         after = RecurrentState(recurrent, history=None if read is None else read.history)
         return RecurrentStep(after, after.hidden, context, read)
 
-    def features(self, tokens: EmbeddedTokens, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Compute the maxout over y, s and c: (R, T, readout)."""
         states = torch.stack([step.hidden for step in steps], 1)
-        mapped = [step.of_readout for step in steps if step.of_readout is not None]
-        if mapped:
-            of_contexts = torch.stack(mapped, 1)
-        else:
-            of_contexts = self.context_out(torch.stack([step.context for step in steps], 1))
+        contexts = torch.stack([step.context for step in steps], 1)
         mixed = (
-            self.token_out.of_tokens(tokens) + self.state_out(states) + of_contexts
+            self.token_out(embedded) + self.state_out(states) + self.context_out(contexts)
         )  # (R, T, 2 * readout)
         features: Tensor = self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
         return features

@@ -21,7 +21,6 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.layers.token_map import EmbeddedTokens, TokenMap
 from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
@@ -40,7 +39,7 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         super().__init__(embedding, config, value_size=value_size, final_size=value_size)
         size = config.embedding
         self.gate = Linear(config.hidden, 1) if config.gate else None  # f_beta
-        self.token_gates = TokenMap(embedding, self.recurrence.gate_size)
+        self.token_gates = Linear(config.embedding, self.recurrence.gate_size)
         self.context_gates = DeferredLinear(value_size, self.recurrence.gate_size, bias=False)
         self.state_out = Linear(config.hidden, size)  # L_h
         self.context_out = Linear(value_size, size, bias=False)  # L_z
@@ -59,11 +58,11 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         after = RecurrentState(recurrent, history=read.history)
         return RecurrentStep(after, after.hidden, context, read, factor)
 
-    def features(self, tokens: EmbeddedTokens, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Compute E y + L_h h + L_z z: (R, T, E)."""
         states = torch.stack([step.hidden for step in steps], 1)
         contexts = torch.stack([step.context for step in steps], 1)
         features: Tensor = self.dropout(
-            tokens.vectors + self.state_out(self.dropout(states)) + self.context_out(contexts)
+            embedded + self.state_out(self.dropout(states)) + self.context_out(contexts)
         )
         return features

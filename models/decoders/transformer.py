@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from models.attention.few_queries import KeyValue
 from models.attention.multihead import CrossAttention, SelfAttention
-from models.attention.prefix import Cache, Prefix
+from models.attention.prefix import Prefix
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
-from models.decoders.beam_state import BeamState
 from models.layers.blocks import Embedding, FeedForward, positions
 from models.numerics.dropout import Dropout
 
@@ -53,17 +52,6 @@ class TransformerState(NamedTuple):
         """Return some hypotheses, in the given order."""
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
-    def for_beams(self) -> TransformerState | BeamState:
-        """Return the beam state of an empty prefix, or this state if it does not suit.
-
-        Beam states are for inference in fp32 on a processor.
-        """
-        keys = self.layers[0].seen.keys
-        suits = keys.device.type == "cpu" and keys.dtype == torch.float32
-        if self.length or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or not suits:
-            return self
-        return BeamState.empty([layer.seen for layer in self.layers])
-
     def pasts(self) -> Sequence[Prefix | None]:
         """Return what each layer has seen, or None before the first token."""
         return self.layers if self.length else [None] * len(self.layers)
@@ -73,7 +61,7 @@ class TransformerState(NamedTuple):
         return TransformerState(tuple(seen))
 
 
-class TransformerDecoder(Decoder[TransformerMemory, TransformerState | BeamState]):
+class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     """Target prefix and memory to features."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
@@ -106,7 +94,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState | BeamState
     def advance(
         self,
         tokens: Tensor,
-        state: TransformerState | BeamState,
+        state: TransformerState,
         prepared: TransformerMemory,
         *,
         want_weights: bool = False,
@@ -115,8 +103,6 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState | BeamState
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
         read = x = self.embedding(tokens)  # (R, T, D)
         x = self.dropout(x + positions(state.length, x.shape[1], x.shape[2], x.device))
-        if isinstance(state, BeamState):
-            x = x.view(len(prepared.mask), -1, x.shape[2])  # (B, K, D)
         shown = [self.shown_layer] if want_weights else []
         seen, found, states = [], {}, []
         for index, (layer, past) in enumerate(zip(self.layers, state.pasts(), strict=True)):
@@ -158,12 +144,9 @@ class DecoderLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, past: Cache | None, memory: KeyValue, mask: Tensor, want_weights: bool
-    ) -> tuple[Tensor, Cache, Tensor | None]:
-        """Return the output, the cache, and weights (B, H, K * T, S) if wanted.
-
-        x: (R, T, D), or (B, K, D) if the hypotheses of a sentence share their slots.
-        """
+        self, x: Tensor, past: Prefix | None, memory: KeyValue, mask: Tensor, want_weights: bool
+    ) -> tuple[Tensor, Prefix, Tensor | None]:
+        """Return the output (R, T, D), the cache, and weights (B, H, K * T, S) if wanted."""
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)
         query = self.cross_norm(x).reshape(mask.shape[0], -1, x.shape[2])  # (B, K * T, D)

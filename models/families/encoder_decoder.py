@@ -85,7 +85,7 @@ class EncoderDecoder(nn.Module):
 
     def start(self, memory: Memory) -> tuple[Any, Any]:
         """Return the prepared memory and the decoder's state before the first token."""
-        prepared = self.decoder.prepare_steps(memory)
+        prepared = self.decoder.prepare(memory)
         return self._with_tokens(prepared, memory), self.decoder.start(prepared)
 
     def _with_tokens(self, prepared: Any, memory: Memory) -> Any:

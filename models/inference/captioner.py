@@ -23,7 +23,7 @@ from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
 from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TorchModel
-from models.layers.packed import PackedWeights
+from models.layers.packed import packed_weights
 from models.text.tokenizer import END, SPACE
 
 NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many
@@ -103,12 +103,11 @@ class Captioner(TorchModel):
     ) -> Iterator[list[Caption]]:
         """Caption groups of images, each computed at once, and yield the captions of each.
 
-        Faster than `caption` for each group, because the weights are packed once. On a processor,
-        torch's threads compute parts of a group at once; see models/inference/parts.py.
+        On a processor, torch's threads compute parts of a group at once; see
+        models/inference/parts.py.
         """
-        config, packed = search or self.search, PackedWeights(*self._searched_parts())
         for group in groups:
-            yield self._caption(group, config, attention, packed) if group else []
+            yield self._caption(group, search or self.search, attention) if group else []
 
     @torch.no_grad()
     def features(self, images: Sequence[ImageInput]) -> Tensor:
@@ -167,15 +166,11 @@ class Captioner(TorchModel):
 
     @torch.inference_mode()
     def _caption(
-        self,
-        images: Sequence[CaptionerInput],
-        config: SearchConfig,
-        attention: bool,
-        packed: PackedWeights,
+        self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of a group of images."""
         part = partial(self._caption_part, config=config, attention=attention)
-        with packed.used():
+        with packed_weights(*self._searched_parts()):
             return in_parts(part, images, self.device)
 
     @torch.inference_mode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -13,10 +13,9 @@ from models.inference.search.batching import pad
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
 from models.inference.search.hypotheses import Finished, length_limit
-from models.inference.search.joined_search import JoinedSearch
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
-from models.layers.packed import PackedWeights, packed_weights
+from models.layers.packed import packed_weights
 
 
 class Translator(TorchModel, TextTranslator):
@@ -47,21 +46,3 @@ class Translator(TorchModel, TextTranslator):
             return constrained_search(self.model, memory, limits[number], phrases[number], config)
 
         return with_phrases(found, phrases, search_again)
-
-    def _searched(
-        self, sources: Sequence[EncodedText], batches: list[list[int]], config: SearchConfig
-    ) -> Iterator[list[tuple[int, list[Finished]]]]:
-        """Yield indices and outputs; the last sentences of all batches are searched together."""
-        if config.method == "sample" or self.glossary is not None:
-            yield from super()._searched(sources, batches, config)
-            return
-        searches, packed = JoinedSearch(self.model, config), PackedWeights(self.model)
-        for batch in batches:
-            with torch.inference_mode(), packed.used():
-                chosen = [sources[index] for index in batch]
-                limits = [length_limit(len(each.ids), config) for each in chosen]
-                found = searches.add(self.memory(chosen), limits, batch)
-            yield found
-        with torch.inference_mode(), packed.used():
-            found = searches.finish()
-        yield found

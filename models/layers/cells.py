@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from models.config.tables import ModelConfig
-from models.layers.blocks import tanh
 from models.numerics.deferred import DeferredLinear
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
@@ -34,7 +33,7 @@ class GruCell(nn.Module):
         gates = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
         (x_rz, x_n), (rz, n) = (part.split([2 * size, size], 1) for part in gates)
         reset, update = (x_rz + rz).sigmoid().chunk(2, 1)
-        return torch.lerp(tanh(torch.addcmul(x_n, reset, n)), hidden, update)[:, None]
+        return torch.lerp(torch.addcmul(x_n, reset, n).tanh(), hidden, update)[:, None]
 
 
 class LstmCell(nn.Module):
@@ -52,8 +51,8 @@ class LstmCell(nn.Module):
         size = hidden.shape[1]
         gates = x.float() + self.recurrent(hidden).float()  # the state stays fp32 under bf16
         keep, write, show = gates[:, : 3 * size].sigmoid().chunk(3, 1)
-        cell = keep * cell + write * tanh(gates[:, 3 * size :])
-        return torch.stack([show * tanh(cell), cell], 1)
+        cell = keep * cell + write * gates[:, 3 * size :].tanh()
+        return torch.stack([show * cell.tanh(), cell], 1)
 
 
 CELLS: dict[str, type[GruCell] | type[LstmCell]] = {"gru": GruCell, "lstm": LstmCell}

@@ -25,10 +25,6 @@ class Linear(nn.Linear):
         """Map (..., I) to (..., O)."""
         return linear(x, self.weight, self.bias)
 
-    def last_columns(self, x: Tensor) -> Tensor:
-        """Return x W'^T, without bias: W' are the last columns of W, as many as x has."""
-        return linear(x, self.weight[:, -x.shape[-1] :])
-
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x W^T + b: (..., O) of x (..., I), W (O, I) and b (O,)."""

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Memory
-from models.decoders.base import for_beams
 from models.inference.search.backend import Backend
 from models.text.tokenizer import Tokenizer
 
@@ -88,25 +87,12 @@ class MemberStates(NamedTuple):
         """Return the given rows of every part."""
         return MemberStates(tuple(part.select(rows) for part in self.parts))
 
-    def for_beams(self) -> MemberStates:
-        """Return the states of a beam search, which continues each once."""
-        return MemberStates(tuple(map(for_beams, self.parts)))
-
 
 class EnsembleStep(NamedTuple):
     """Result of one decoding step of all models."""
 
     log_probs: Tensor  # (R, Y)
     state: MemberStates
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-probabilities (R, Y), which need no other normaliser."""
-        return self.log_probs
-
-    def log_total(self, peaks: Tensor) -> Tensor:
-        """Return zeros (R,)."""
-        return torch.zeros_like(peaks)
 
 
 class EnsembleBackend:

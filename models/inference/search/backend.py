@@ -24,16 +24,6 @@ class Step(Protocol):
     """Result of a decoding step."""
 
     @property
-    def logits(self) -> Tensor:
-        """Logits (R, Y) of the next token; beam search changes them in place."""
-
-    def log_total(self, peaks: Tensor) -> Tensor:
-        """Return the logarithm (R,) of the sum of exp(logit), given the greatest logits (R,).
-
-        A log-probability is a logit minus this.
-        """
-
-    @property
     def log_probs(self) -> Tensor:
         """Log-probabilities (R, Y) of the next token; they may be changed in place."""
 

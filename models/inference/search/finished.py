@@ -46,7 +46,7 @@ class FinishedBatch(NamedTuple):
 
 @dataclass
 class Outputs:
-    """Outputs of sentences; they stay on the device until `lists`."""
+    """Outputs of sentences; they stay on the device until `in_order`."""
 
     config: SearchConfig
     parts: list[tuple[list[int], FinishedBatch]] = field(default_factory=list)
@@ -56,19 +56,14 @@ class Outputs:
         self.parts.append((sentences, finished))
 
     def in_order(self) -> list[list[Finished]]:
-        """Return the best hypotheses of all sentences, which are numbered from 0."""
-        found = dict(self.lists())
-        return [found[number] for number in range(len(found))]
-
-    def lists(self) -> list[tuple[int, list[Finished]]]:
-        """Return the number and the best `config.nbest` hypotheses of each sentence, best first."""
-        found = []
+        """Return the best `config.nbest` hypotheses of sentences 0, 1, ..., best first."""
+        found = {}
         for sentences, finished in self.parts:
             for sentence, *parts in zip(
                 sentences, *(part.tolist() for part in finished[1:]), strict=True
             ):
-                found.append((sentence, self._best(*parts)))
-        return found
+                found[sentence] = self._best(*parts)
+        return [found[number] for number in range(len(found))]
 
     def _best(
         self,

@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 from PIL import Image
-from torch import Tensor, nn
+from torch import Tensor
 
 import models
 from models.attention import hard
@@ -32,7 +32,6 @@ from models.encoders.pretrained import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
-from models.layers.packed import PackedWeights
 from models.losses.losses import AttentionLoss, LossSum
 from models.text.tokenizer import Tokenizer
 from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, reads_images, small_config
@@ -338,21 +337,12 @@ def test_captions_of_several_threads_equal_those_of_one(
         assert other.hypotheses == again.hypotheses  # to the last bit
 
 
-def test_batches_are_captioned_in_order_with_weights_packed_once(
-    tiny_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_are_captioned_in_order(tiny_tokenizer: Tokenizer) -> None:
     captioner = Captioner(bundle_of(SOFT, tiny_tokenizer))
     images = make_images(3)
-    together, packed = captioner.caption(images), []
-
-    def counted(*modules: nn.Module) -> PackedWeights:
-        packed.append(PackedWeights(*modules))
-        return packed[-1]
-
-    monkeypatch.setattr("models.inference.captioner.PackedWeights", counted)
     found = list(captioner.batches(iter([images[:2], [], images[2:]])))
-    assert [len(captions) for captions in found] == [2, 0, 1] and len(packed) == 1
-    for one, other in zip(together, itertools.chain(*found), strict=True):
+    assert [len(captions) for captions in found] == [2, 0, 1]
+    for one, other in zip(captioner.caption(images), itertools.chain(*found), strict=True):
         same(one, other)
 
 

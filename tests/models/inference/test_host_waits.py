@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from models.base.types import Memory
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.beam import beam_search, candidates, ended, is_done, search
+from models.inference.search.beam import beam_search, best, ended, is_done, possible, search
 from models.numerics.additive_energy import AdditiveEnergy
 from models.numerics.transfer import to_device
 from models.text.tokenizer import FIRST_OUTPUT
@@ -65,11 +65,12 @@ def test_a_step_of_a_search_reads_no_value(preset: str) -> None:
         torch.zeros(3, 1, 1, dtype=torch.long, device=META),
     )
     step = model.step(ids.flatten(), state, prepared)
-    found = candidates(log_probs, step, [False] * 3, BEAM)
-    finished = ended(ids, found, BEAM, 1.0)
+    of_tokens, truncated = possible(step.log_probs, [False] * 3)
+    found = best(log_probs, of_tokens, 2 * BEAM)
+    finished = ended(ids, found, truncated, BEAM, 1.0)
     assert is_done(finished.scores, log_probs.amax(1)).is_meta
-    state = step.state.select(found.best.rows[:, :BEAM].flatten())
-    tokens = found.best.tokens[:, :BEAM].flatten()
+    state = step.state.select(found.rows[:, :BEAM].flatten())
+    tokens = found.tokens[:, :BEAM].flatten()
     assert model.step(tokens, state, prepared).log_probs.shape[0] == 3 * BEAM
 
 

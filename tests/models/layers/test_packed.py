@@ -8,10 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from models.layers.blocks import Embedding
-from models.layers.packed import PackedMap, PackedWeights, packed_weights
-from models.layers.token_map import TokenMap
-from models.numerics.linear import Linear, prefers_onednn
+from models.layers.packed import PackedMap, packed_weights
+from models.numerics.linear import prefers_onednn
 
 packs = pytest.mark.skipif(not prefers_onednn(), reason="a processor for which MKL is fast")
 
@@ -31,30 +29,6 @@ def test_a_packed_map_equals_its_layer(rows: int) -> None:
             assert isinstance(one.forward, PackedMap)
             torch.testing.assert_close(one(x), expected)
         assert "forward" not in one.__dict__
-
-
-@packs
-@pytest.mark.parametrize("rows", [3, 100])
-def test_packed_last_columns_equal_those_of_the_layer(rows: int) -> None:
-    torch.manual_seed(1)
-    one, x = Linear(356, 300), torch.randn(rows, 100)
-    with torch.inference_mode():
-        expected = one(torch.cat([torch.zeros(rows, 256), x], 1)) - one.bias
-        torch.testing.assert_close(one.last_columns(x), expected)
-        with packed_weights(one):
-            torch.testing.assert_close(one.last_columns(x), expected)
-        assert "last_columns" not in one.__dict__
-
-
-@packs
-def test_the_batches_of_a_stream_share_packed_maps() -> None:
-    one = layer()
-    packed, maps = PackedWeights(one), []
-    for _ in range(2):
-        with torch.inference_mode(), packed.used():
-            maps.append(one.forward)
-    assert maps[0] is maps[1]
-    assert "forward" not in one.__dict__
 
 
 @packs
@@ -96,15 +70,3 @@ def test_nothing_is_packed_where_gradients_are_needed() -> None:
     one = layer()
     with packed_weights(one):
         assert "forward" not in one.__dict__
-
-
-@packs
-def test_the_batches_of_a_stream_share_the_table_of_tokens() -> None:
-    embedding = Embedding(9, 256)
-    one, tables = TokenMap(embedding, 300).eval(), []
-    packed = PackedWeights(one)
-    for _ in range(2):
-        with torch.inference_mode(), packed.used():
-            tables.append(one.table)
-    assert tables[0] is not None and tables[0] is tables[1]
-    assert one.table is None

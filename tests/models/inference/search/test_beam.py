@@ -18,10 +18,9 @@ from models.base.settings import limits_of
 from models.base.types import Batch, Memory
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.beam import batch_size, is_done, search
+from models.inference.search.beam import greatest, is_done, search
 from models.inference.search.hypotheses import Finished, length_penalty
 from models.inference.search.sampling import most_probable, sample_tokens
-from models.inference.search.top_tokens import BlockedLogits, greatest, top_tokens
 from models.inference.translator import Translator
 from models.text.tokenizer import END, NEVER_OUTPUT, START
 from tests.models.small import (
@@ -352,53 +351,16 @@ def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
     assert (kept > 0).tolist() == [[True] + [False] * 6]  # 0.3 / 0.5 is more than 0.55
 
 
-@pytest.mark.parametrize("vocabulary", [5, 64, 100, 640])
-def test_the_best_tokens_by_blocks_are_those_of_the_whole_vocabulary(vocabulary: int) -> None:
-    torch.manual_seed(vocabulary)
-    log_probs, step = torch.randn(3, 4), torch.randn(3, 4, vocabulary)
-    count = min(10, 4 * vocabulary)
-    found = top_tokens(log_probs, step.logsumexp(-1), BlockedLogits.of(step.flatten(0, 1)), count)
-    normalised = step - step.logsumexp(-1, keepdim=True)
-    every, places = (log_probs[:, :, None] + normalised).flatten(1).topk(count)
-    assert torch.equal(found.log_probs, every)
-    assert torch.equal(found.rows * vocabulary + found.tokens, places)
-
-
-def test_few_possible_tokens_are_found_once_each() -> None:
-    logits = torch.full((2, 5, 8000), -torch.inf)
-    logits[:, :, [7, 7999]] = 0.0  # the last block of the last row is a possible one
-    blocked = BlockedLogits.of(logits.flatten(0, 1))
-    found = top_tokens(torch.zeros(2, 5), torch.zeros(2, 5), blocked, 12)
-    assert (found.log_probs > -torch.inf).sum(1).tolist() == [10, 10]
-    for sentence in torch.stack([found.rows, found.tokens], 2)[:, :10].tolist():
-        expected = {(row, token) for row in range(5) for token in (7, 7999)}
-        assert set(map(tuple, sentence)) == expected
-
-
-@pytest.mark.parametrize("length", [3, 100, 191, 192, 300])  # torch.topk is fast from 192 on
+@pytest.mark.parametrize("length", [3, 63, 64, 65, 191, 8000])
 def test_the_greatest_values_are_those_of_topk(length: int) -> None:
-    values = torch.randn(4, length)
-    values[0] = -torch.inf
-    (found, indices), expected = greatest(values, 3), values.topk(3)
+    torch.manual_seed(length)
+    values, count = torch.randn(4, length), min(10, length)
+    values[0, 1:] = -torch.inf
+    (found, places), expected = greatest(values, count), values.topk(count)
     assert torch.equal(found, expected.values)
-    assert torch.equal(indices[1:], expected.indices[1:])
-    assert indices.max() < length
-
-
-def test_logits_without_their_first_tokens_keep_the_maximum_of_each_block() -> None:
-    logits = torch.randn(5, 150)
-    logits[:, 2] = 9.0
-    blocked = BlockedLogits.of(logits)
-    assert torch.equal(blocked.peaks, logits.amax(1))
-    blocked.exclude_first_(4)
-    assert torch.equal(blocked.maxima, BlockedLogits.of(logits).maxima)
-    assert (logits[:, :4] == -torch.inf).all()
-
-
-def test_a_batch_shrinks_to_one_of_few_sizes() -> None:
-    sizes = [batch_size(n) for n in range(65)]
-    assert all(n <= size < max(1.5 * n, 2) for n, size in enumerate(sizes))
-    assert len(set(sizes)) == 13
+    assert torch.equal(places[1:], expected.indices[1:])
+    assert torch.equal(values.gather(1, places), found)
+    assert len(set(places[0].tolist())) == count
 
 
 @one_of_each_family
