@@ -9,16 +9,35 @@ test checks that both agree.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from models.attention.base import masked_softmax
-from models.attention.few_queries import KeyValue, attend_few, padding_bias, suits
-from models.attention.prefix import Prefix
 from models.base.errors import ConfigurationError
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
+
+
+class KeyValue(NamedTuple):
+    """Projected keys and values, split into heads."""
+
+    keys: Tensor  # (B, H, S, d)
+    values: Tensor  # (B, H, S, d)
+
+    def select(self, rows: Tensor) -> KeyValue:
+        """Return some rows, in the given order."""
+        return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
+
+    def without_slots(self) -> KeyValue:
+        """Return no slots of the same rows and heads."""
+        return KeyValue(self.keys[:, :, :0], self.values[:, :, :0])
+
+    def followed_by(self, other: KeyValue) -> KeyValue:
+        """Return these slots and then those of another."""
+        return KeyValue(*(torch.cat(pair, 2) for pair in zip(self, other, strict=True)))
 
 
 class MultiHead(nn.Module):
@@ -50,14 +69,10 @@ class MultiHead(nn.Module):
         self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
     ) -> Tensor:
         """Compute contexts (B, H, T, d); the mask is (B, 1, 1, S) or None."""
-        if not causal and suits(query) and (mask is None or memory.bias is not None):
-            return attend_few(query, memory)
         if not self.training or query.device.type != "cpu":
             rate = self.dropout.rate if self.training else 0.0
-            keys, values, bias = memory
-            hidden = bias if mask is None else mask
             return scaled_dot_product_attention(
-                query, keys, values, attn_mask=hidden, dropout_p=rate, is_causal=causal
+                query, *memory, attn_mask=mask, dropout_p=rate, is_causal=causal
             )
         # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
         weights = self.weights(query, memory, mask, causal=causal)
@@ -82,8 +97,8 @@ class SelfAttention(MultiHead):
         super().__init__(size, heads, dropout, fused_input=True)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: Prefix | None = None
-    ) -> tuple[Tensor, Prefix]:
+        self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
+    ) -> tuple[Tensor, KeyValue]:
         """Compute the output (B, T, D), and all keys and values so far.
 
         Without mask and past, the attention is causal. With a mask (B, S), it attends in both
@@ -91,10 +106,10 @@ class SelfAttention(MultiHead):
         """
         query, *rest = self.split(self.input(x), 3)
         new = KeyValue(*rest)
-        seen = Prefix.of(new) if past is None else past.extended(new)
+        seen = new if past is None else past.followed_by(new)
         slots = None if mask is None else mask[:, None, None]
         causal = mask is None and past is None and x.shape[1] > 1
-        return self.merged(self.attend(query, seen.seen, slots, causal=causal)), seen
+        return self.merged(self.attend(query, seen, slots, causal=causal)), seen
 
 
 class CrossAttention(MultiHead):
@@ -103,13 +118,9 @@ class CrossAttention(MultiHead):
     def __init__(self, size: int, heads: int, dropout: float) -> None:
         super().__init__(size, heads, dropout, fused_input=False)
 
-    def prepare(self, values: Tensor, mask: Tensor | None = None) -> KeyValue:
-        """Compute keys and values of the memory (B, S, D); the mask (B, S) is for inference."""
-        parts = self.split(self.input(values), 2)
-        if torch.is_grad_enabled() or mask is None:
-            return KeyValue(*parts)
-        keys, values = (part.contiguous() for part in parts)
-        return KeyValue(keys, values, padding_bias(mask, self.heads))
+    def prepare(self, values: Tensor) -> KeyValue:
+        """Compute keys and values of the memory (B, S, D)."""
+        return KeyValue(*self.split(self.input(values), 2))
 
     def forward(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
         """Compute the output (B, T, D) for x (B, T, D); the mask is (B, S)."""

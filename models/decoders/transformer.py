@@ -13,9 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.few_queries import KeyValue
-from models.attention.multihead import CrossAttention, SelfAttention
-from models.attention.prefix import Prefix
+from models.attention.multihead import CrossAttention, KeyValue, SelfAttention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
@@ -41,24 +39,20 @@ class TransformerMemory(NamedTuple):
 class TransformerState(NamedTuple):
     """Keys and values of the prefix for every layer, without slots before the first token."""
 
-    layers: tuple[Prefix, ...]
+    layers: tuple[KeyValue, ...]
 
     @property
     def length(self) -> int:
         """Number of tokens before the next one."""
-        return self.layers[0].length
+        return self.layers[0].keys.shape[2]
 
     def select(self, rows: Tensor) -> TransformerState:
         """Return some hypotheses, in the given order."""
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
-    def pasts(self) -> Sequence[Prefix | None]:
+    def pasts(self) -> Sequence[KeyValue | None]:
         """Return what each layer has seen, or None before the first token."""
         return self.layers if self.length else [None] * len(self.layers)
-
-    def after(self, seen: Sequence[Prefix]) -> TransformerState:
-        """Return the state whose layers have seen more tokens."""
-        return TransformerState(tuple(seen))
 
 
 class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
@@ -83,13 +77,12 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
 
     def prepare(self, memory: Memory) -> TransformerMemory:
         """Compute keys and values of the memory for every layer."""
-        crosses = [layer.cross_attention for layer in self.layers]
-        layers = tuple(cross.prepare(memory.values, memory.mask) for cross in crosses)  # type: ignore
+        layers = tuple(layer.cross_attention.prepare(memory.values) for layer in self.layers)  # type: ignore
         return TransformerMemory(layers, memory.mask, memory.values if self.aligner else None)
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
         """Return the state of an empty prefix."""
-        return TransformerState(tuple(map(empty_prefix, prepared.layers)))
+        return TransformerState(tuple(layer.without_slots() for layer in prepared.layers))
 
     def advance(
         self,
@@ -109,7 +102,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
             wanted = index in shown or index in want_heads
             x, cached, heads = layer(x, past, prepared.layers[index], prepared.mask, wanted)
             seen.append(cached)
-            states.append(x.view(read.shape))
+            states.append(x)
             if heads is not None:  # (B, H, K * T, S)
                 by_row = heads.unflatten(2, (-1, tokens.shape[1])).transpose(1, 2)
                 found[index] = by_row.flatten(0, 1)  # (R, H, T, S)
@@ -117,16 +110,11 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
             assert prepared.values is not None
             found[len(self.layers)] = self.aligner(read, states[0], prepared.values, prepared.mask)
         return DecoderOutput(
-            self.norm(x).view(read.shape),
-            state.after(seen),
+            self.norm(x),
+            TransformerState(tuple(seen)),
             found[shown[0]].mean(1) if shown else None,
             heads=torch.stack([found[index] for index in want_heads], 1) if want_heads else None,
         )
-
-
-def empty_prefix(memory: KeyValue) -> Prefix:
-    """Return a prefix without slots, for rows and heads of a memory."""
-    return Prefix.of(KeyValue(memory.keys[:, :, :0], memory.values[:, :, :0]))
 
 
 class DecoderLayer(nn.Module):
@@ -144,8 +132,8 @@ class DecoderLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, past: Prefix | None, memory: KeyValue, mask: Tensor, want_weights: bool
-    ) -> tuple[Tensor, Prefix, Tensor | None]:
+        self, x: Tensor, past: KeyValue | None, memory: KeyValue, mask: Tensor, want_weights: bool
+    ) -> tuple[Tensor, KeyValue, Tensor | None]:
         """Return the output (R, T, D), the cache, and weights (B, H, K * T, S) if wanted."""
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)

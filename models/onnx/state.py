@@ -12,8 +12,6 @@ from typing import Any
 
 from torch import Tensor
 
-from models.attention.few_queries import KeyValue
-from models.attention.prefix import Prefix
 from models.base.errors import ConfigurationError
 
 
@@ -31,8 +29,6 @@ def with_tensors(structure: Any, tensors: Iterator[Tensor]) -> Any:
         return structure
     if isinstance(structure, Tensor):
         return next(tensors)
-    if isinstance(structure, Prefix):
-        return Prefix.of(KeyValue(next(tensors), next(tensors)))
     parts = [with_tensors(part, tensors) for part in structure]
     return structure._make(parts) if hasattr(structure, "_make") else tuple(parts)
 
@@ -40,8 +36,6 @@ def with_tensors(structure: Any, tensors: Iterator[Tensor]) -> Any:
 def _walk(structure: Any, path: str) -> Iterator[tuple[str, Tensor]]:
     if isinstance(structure, Tensor):
         yield path, structure
-    elif isinstance(structure, Prefix):
-        yield from _walk(structure.seen, path)
     elif isinstance(structure, tuple):
         names = getattr(structure, "_fields", range(len(structure)))
         for name, part in zip(names, structure, strict=True):
