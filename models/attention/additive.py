@@ -35,6 +35,7 @@ class Additive(Score):
         self.key = Linear(key_size, size)  # U
         self.energy = _uniform(size)  # v
         self.needs_history = config.coverage
+        self.sequential = self.sequential or config.coverage
         self.coverage = _uniform(size, 1) if config.coverage else None  # C
 
     def prepare(self, values: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ the decoder keeps in its state; the parts themselves store nothing between steps
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +17,8 @@ from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
 from models.base.settings import check_limits
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import AttentionConfig
+from models.config.tables import RECURRENT_SCORE, AttentionConfig
+from models.numerics.dropout import Dropout
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
 SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
@@ -31,16 +33,42 @@ class History(NamedTuple):
     total: Tensor  # (R, S) the sum of all weights so far
     random: Tensor  # (R,) random number of the sentence in [0, 1), plus the number of the head
 
+    @classmethod
+    def at(cls, step: Tensor, random: Tensor) -> History:
+        """Return the histories of queries (B, T) that are computed at once.
+
+        Earlier weights are unknown, so they have no slots.
+        """
+        unknown = step.new_zeros(*step.shape, 0)
+        return cls(step, unknown, unknown, random)
+
     def select(self, rows: Tensor) -> History:
         """Return some hypotheses, in the given order."""
         return History(*(part.index_select(0, rows) for part in self))
+
+    def for_heads(self, count: int) -> History:
+        """Return the histories of several heads, (.., H) and (.., H, S), from that of one.
+
+        Each head adds its number to the random number, so that their samples are independent.
+        """
+        heads = torch.arange(count, device=self.random.device)
+        previous, total = (
+            part.unsqueeze(-2).expand(*part.shape[:-1], count, -1)
+            for part in (self.previous, self.total)
+        )
+        step = self.step.unsqueeze(-1).expand(*self.step.shape, count)
+        return History(step, previous, total, self.random.unsqueeze(-1) + heads)
+
+    def head(self, number: int) -> History:
+        """Return the history (B, T, ..) of one head, from those of several."""
+        return History(*(part.select(2, number) for part in self))
 
     def grouped(self, sentences: int) -> History:
         """Reshape rows (R, ..) to (B, T, ..): the hypotheses of a sentence become T queries."""
         return History(*(part.unflatten(0, (sentences, -1)) for part in self))
 
     def after(self, weights: Tensor) -> History:
-        """Add one query with weights (B, T, S), and flatten (B, T, ..) back to rows."""
+        """Add one query with weights (B, T, .., S), and flatten (B, T, ..) back to rows."""
         parts = (self.step + 1, weights, self.total + weights, self.random)
         return History(*(part.flatten(0, 1) for part in parts))
 
@@ -52,8 +80,10 @@ class Score(nn.Module):
     """
 
     needs_history = False
+    sequential = False  # True if it needs earlier weights, so that steps cannot be computed at once
     needs_equal_sizes = False  # True if query and keys must have the same size
     uses_keys = True  # False if the scores do not depend on the keys
+    is_product = False  # True if a rotation of both query and key changes no score
     supports_coverage = False  # True if it accepts the coverage feature
     max_slots: int | None = None  # maximum source length in slots
 
@@ -92,12 +122,16 @@ class Window(nn.Module):
     """Window: the slots that a query can attend to. If `needs_history`, it depends on the step."""
 
     needs_history = False
+    sequential = False  # as of a score
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__()
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
-        """Return the slots in the window of queries (B, T, Q), for slots with mask (B, S)."""
+        """Return the slots in the window of queries (B, T, Q).
+
+        mask: slots that a query can see, (B, 1, S), or (B, T, S) where this depends on the query.
+        """
         raise NotImplementedError
 
 
@@ -108,6 +142,7 @@ class Read(nn.Module):
     """
 
     needs_history = False
+    sequential = False  # as of a score
 
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
@@ -125,11 +160,14 @@ class Read(nn.Module):
 
 
 class PreparedMemory(NamedTuple):
-    """Memory prepared for one attention: everything that is computed once per source."""
+    """Memory prepared for an attention: everything that is computed once per source.
+
+    With several heads, keys and values have an axis of heads after the first.
+    """
 
     keys: Tensor  # (B, S, K)
     values: Tensor  # (B, S, V)
-    mask: Tensor  # (B, S)
+    mask: Tensor  # (B, S), or (B, T, S) where the slots that are seen depend on the query
     key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if unknown
 
     def select(self, rows: Tensor) -> PreparedMemory:
@@ -140,18 +178,34 @@ class PreparedMemory(NamedTuple):
 class Attention(nn.Module):
     """Attention with one head: score, window, normalise, read."""
 
-    def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
+    def __init__(
+        self,
+        query_size: int,
+        value_size: int,
+        config: AttentionConfig,
+        *,
+        key_size: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         assert config.heads == 1, "models.attention.heads builds several"
         check_limits(config, where="model.attention")
-        self.score: Score = find("score", config.score)(query_size, value_size, config)
+        config = with_score(config, RECURRENT_SCORE)
+        self.key_size = value_size if key_size is None else key_size
+        self.score: Score = find("score", config.score)(query_size, self.key_size, config)
         self.window: Window = find("window", config.window)(query_size, config)
         self.normalise = find("normalise", config.normalise)()
         self.read: Read = find("read", config.read)(config)
-        self.needs_history = any(
-            part.needs_history for part in (self.score, self.window, self.read)
-        )
-        self.max_slots, self.key_size = self.score.max_slots, value_size
+        self.dropout = Dropout(dropout)  # of the weights
+        recalling = (self.score, self.window, self.read)
+        self.needs_history = any(part.needs_history for part in recalling)
+        self.sequential = any(part.sequential for part in recalling)
+        self.max_slots = self.score.max_slots
+
+    @property
+    def parts(self) -> tuple[nn.Module, ...]:
+        """Score, window, normaliser and read."""
+        return self.score, self.window, self.normalise, self.read
 
     def prepare(self, memory: Memory, keys: Tensor | None = None) -> PreparedMemory:
         """Prepare a memory, once per source; `keys` (B, S, K) default to its values."""
@@ -162,12 +216,8 @@ class Attention(nn.Module):
                 f"size {self.key_size}, for which the attention was built",
                 "build the attention with that size, or project the keys",
             )
-        key = memory.mask.new_zeros(memory.mask.shape[0], dtype=torch.float32)
-        if memory.key is not None:
-            key = memory.key.float()
-        return PreparedMemory(
-            self.score.prepare(given), rounded_once(memory.values), memory.mask, key
-        )
+        values, mask = rounded_once(memory.values), memory.mask
+        return PreparedMemory(self.score.prepare(given), values, mask, input_keys(memory))
 
     def begin(self, prepared: PreparedMemory) -> History | None:
         """Return the history before the first query, one row per sentence; None if unused."""
@@ -186,28 +236,53 @@ class Attention(nn.Module):
         history: B * T rows; the default is that of `begin`. The result contains the history after
         this step.
         """
-        past = self._past(query, prepared, history)
+        past = grouped(self.begin(prepared) if history is None else history, query)
+        attended = self.attend(query, prepared, past)
+        return attended if past is None else attended._replace(history=past.after(attended.weights))
+
+    def attend(
+        self,
+        query: Tensor,
+        prepared: PreparedMemory,
+        past: History | None = None,
+        bias: Tensor | None = None,
+    ) -> AttentionOutput:
+        """Read the memory with queries (B, T, Q), given the history (B, T, ..) of each.
+
+        bias (B, T, S): added to the scores.
+        """
+        mask = prepared.mask if prepared.mask.dim() == 3 else prepared.mask.unsqueeze(1)
         scores = self.score(query, prepared.keys, *recalled(self.score, past))  # (B, T, S)
-        slots, share = self.window(query, prepared.mask, past)
+        if bias is not None:
+            scores = scores + bias
+        slots, share = self.window(query, mask, past)
         weights = self.normalise(scores, slots)
         if share is not None:
             weights = weights * share
-        attended: AttentionOutput = self.read(weights, prepared.values, *recalled(self.read, past))
-        if past is None:
-            return attended
-        return attended._replace(history=past.after(attended.weights))
+        attended: AttentionOutput = self.read(
+            self.dropout(weights), prepared.values, *recalled(self.read, past)
+        )
+        return attended
 
-    def _past(
-        self, query: Tensor, prepared: PreparedMemory, history: History | None
-    ) -> History | None:
-        sentences, queries, _ = query.shape
-        if history is None and self.needs_history:
-            first = self.begin(prepared)
-            assert first is not None
-            return History(
-                *(part.unsqueeze(1).expand(-1, queries, *part.shape[1:]) for part in first)
-            )
-        return None if history is None else history.grouped(sentences)
+
+def input_keys(memory: Memory) -> Tensor:
+    """Return the hash (B,) of each input; zeros if unknown."""
+    if memory.key is not None:
+        return memory.key.float()
+    return memory.mask.new_zeros(memory.mask.shape[0], dtype=torch.float32)
+
+
+def grouped(history: History | None, query: Tensor) -> History | None:
+    """Return a history for queries (B, T, Q): (B, T, ..).
+
+    history: B * T rows, or B rows, each of which is that of T queries.
+    """
+    if history is None:
+        return None
+    sentences, queries, _ = query.shape
+    if history.step.shape[0] == sentences * queries:
+        return history.grouped(sentences)
+    return History(*(part.unsqueeze(1).expand(-1, queries, *part.shape[1:]) for part in history))
 
 
 def rounded_once(values: Tensor) -> Tensor:
@@ -221,6 +296,11 @@ def rounded_once(values: Tensor) -> Tensor:
     if values.requires_grad or not torch.is_autocast_enabled(kind):
         return values
     return values.to(torch.get_autocast_dtype(kind))
+
+
+def with_score(config: AttentionConfig, default: str) -> AttentionConfig:
+    """Return settings that name a score: the default if they name none."""
+    return replace(config, score=config.score or default)
 
 
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:

@@ -3,7 +3,8 @@
 context = value_s,  s ~ Categorical(weights)        Xu et al. 2015, section 4.1
 
 Sampling has no gradient. The score learns by REINFORCE (models.losses.losses) from the
-log-probability of the sampled slot.
+log-probability of the sampled slot, or by the gradient that the expectation would have
+(straight-through, Bengio et al. 2013).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Hard(Read):
 
     context = value_s, s ~ Categorical(weights)
     Source: Xu et al. 2015, section 4.1.
-    Options: read_decode, read_soft, read_mix, read_temperature, read_seed.
+    Options: read_decode, read_gradient, read_soft, read_mix, read_temperature, read_seed.
     The returned weights are the ones used: 1 for the slot, 0 for the others. In training, the
     output includes log-probability and entropy of the sample, for REINFORCE. A share read_soft of
     the sentences (or steps, or batches: read_mix) is then read by expectation, which lowers the
@@ -75,7 +76,11 @@ class Hard(Read):
         slots = sampled(weights.detach(), torch.rand_like(random))  # (B, T)
         uniform = torch.rand_like(random) if self.config.read_mix == "step" else random.frac()
         soft = uniform < self.config.read_soft  # (B, T)
-        mixed = torch.where(soft.unsqueeze(-1), weights, only(slots, weights))
+        hard = only(slots, weights)
+        if self.config.read_gradient == "straight_through":
+            hard = hard + (weights - weights.detach())
+            return self._read(torch.where(soft.unsqueeze(-1), weights, hard), values)
+        mixed = torch.where(soft.unsqueeze(-1), weights, hard)
         return self._read(mixed, values)._replace(
             log_prob=log_probability(weights, slots).masked_fill(soft, 0), entropy=entropy(weights)
         )

@@ -1,7 +1,4 @@
-"""Several heads for any score; each head has its own share of the features.
-
-head_i = Attention_i(Q_i s, K_i h, V_i h),  context = [head_1; ..; head_H]
-                                         Vaswani et al. 2017, section 3.2.2
+"""Several heads of a recurrent decoder or a pooling.
 
 There is no output matrix W_O, because the recurrent decoders apply a matrix to the context first,
 and the product of two matrices is one matrix.
@@ -9,14 +6,10 @@ and the product of two matrices is one matrix.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import NamedTuple
+from torch import Tensor
 
-import torch
-from torch import Tensor, nn
-
-from models.attention.base import Attention, History, PreparedMemory
-from models.base.errors import ConfigurationError
+from models.attention.base import Attention, History, PreparedMemory, grouped, input_keys
+from models.attention.multihead import KeyValue, MultiHead, Visible
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig
 from models.numerics.deferred import DeferredLinear
@@ -29,95 +22,56 @@ def attention(query_size: int, value_size: int, config: AttentionConfig) -> Atte
     return kind(query_size, value_size, config)
 
 
-class PreparedHeads(NamedTuple):
-    """Memory prepared for every head."""
-
-    heads: tuple[PreparedMemory, ...]
-
-    @property
-    def mask(self) -> Tensor:
-        """Mask of the real slots (B, S)."""
-        return self.heads[0].mask
-
-    def select(self, rows: Tensor) -> PreparedHeads:
-        """Return the prepared memory of some sentences."""
-        return PreparedHeads(tuple(head.select(rows) for head in self.heads))
-
-
-class HeadsHistory(NamedTuple):
-    """Every head's history."""
-
-    heads: tuple[History, ...]
-
-    def select(self, rows: Tensor) -> HeadsHistory:
-        """Return some hypotheses, in the given order."""
-        return HeadsHistory(tuple(head.select(rows) for head in self.heads))
-
-
-class Heads(nn.Module):
+class Heads(MultiHead):
     """Several attentions in parallel, over projections of query, keys and values.
 
     Query and keys are projected to the query's size and split, so they have equal sizes for every
     score. The values are projected and split, and the contexts are concatenated.
     """
 
-    def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
-        super().__init__()
-        count = config.heads
-        for size, what in ((query_size, "a query"), (value_size, "values")):
-            if count < 1 or size % count:
-                raise ConfigurationError(
-                    f"{count} attention heads over {what} of {size}",
-                    "a size that the heads divide evenly",
-                    "set model.attention.heads",
-                )
+    def __init__(
+        self,
+        query_size: int,
+        value_size: int,
+        config: AttentionConfig,
+        *,
+        key_size: int | None = None,
+    ) -> None:
+        super().__init__(query_size, value_size, config)
         self.query = DeferredLinear(query_size, query_size, bias=False)
         self.value = Linear(value_size, value_size, bias=False)
-        one, size = dataclasses.replace(config, heads=1), query_size // count
-        heads = [Attention(size, size, one) for _ in range(count)]
-        self.heads = nn.ModuleList(heads)
-        self.max_slots = heads[0].max_slots
-        uses_keys = heads[0].score.uses_keys
-        self.key = Linear(value_size, query_size, bias=False) if uses_keys else nn.Identity()
+        uses_keys = self.first.score.uses_keys
+        self.key = Linear(key_size or value_size, query_size, bias=False) if uses_keys else None
 
-    def prepare(self, memory: Memory) -> PreparedHeads:
-        """Compute every head's keys and values of a memory, once per source."""
-        keys, values = self._split(self.key(memory.values)), self._split(self.value(memory.values))
-        parts = zip(self.heads, keys, values, strict=True)
-        return PreparedHeads(
-            tuple(head.prepare(memory._replace(values=v), k) for head, k, v in parts)  # type: ignore[operator]
+    def prepare(self, memory: Memory, keys: Tensor | None = None) -> PreparedMemory:
+        """Compute every head's keys and values of a memory; `keys` default to its values."""
+        values = self.split(self.value(memory.values))
+        own = (
+            values
+            if self.key is None
+            else self.split(self.key(memory.values if keys is None else keys))
         )
+        return PreparedMemory(*self.prepared(own, values), memory.mask, input_keys(memory))
 
-    def begin(self, prepared: PreparedHeads) -> HeadsHistory | None:
+    def begin(self, prepared: PreparedMemory) -> History | None:
         """Return the histories before the first query; None if unused."""
-        parts = zip(self.heads, prepared.heads, strict=True)
-        begun = [head.begin(part) for head, part in parts]  # type: ignore[operator]
-        if begun[0] is None:
-            return None
-        random = begun[0].random  # one per sentence; the head number is added
-        return HeadsHistory(tuple(h._replace(random=random + n) for n, h in enumerate(begun)))
+        first = self.first.begin(prepared)
+        return None if first is None else first.for_heads(self.count)
 
     def forward(
-        self, query: Tensor, prepared: PreparedHeads, history: HeadsHistory | None = None
+        self, query: Tensor, prepared: PreparedMemory, history: History | None = None
     ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q); the weights are the heads' mean."""
-        pasts = [None] * len(self.heads) if history is None else history.heads
-        parts = zip(self.heads, self._split(self.query(query)), prepared.heads, pasts, strict=True)
-        return joined([head(part, memory, past) for head, part, memory, past in parts])
-
-    def _split(self, x: Tensor) -> tuple[Tensor, ...]:
-        return x.chunk(len(self.heads), -1)
-
-
-def joined(heads: list[AttentionOutput]) -> AttentionOutput:
-    """Join the outputs of all heads; samples of several heads are independent."""
-    context, weights, log_prob, entropy, history, _ = zip(*heads, strict=True)
-    each = torch.stack(weights, 2)  # (B, T, H, S)
-    return AttentionOutput(
-        torch.cat(context, -1),
-        each.mean(2),
-        None if log_prob[0] is None else torch.stack(log_prob).sum(0),
-        None if entropy[0] is None else torch.stack(entropy).sum(0),
-        None if history[0] is None else HeadsHistory(history),
-        each,
-    )
+        past = grouped(self.begin(prepared) if history is None else history, query)
+        slots, visible = KeyValue(prepared.keys, prepared.values), Visible(prepared.mask)
+        found = self.attend(self.split(self.query(query)), slots, visible, past, want_weights=True)
+        assert found.weights is not None
+        each = found.weights.transpose(1, 2)  # (B, T, H, S)
+        return AttentionOutput(
+            found.context.transpose(1, 2).flatten(2),
+            each.mean(2),
+            found.log_prob,
+            found.entropy,
+            None if past is None else past.after(each),
+            each,
+        )

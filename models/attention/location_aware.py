@@ -26,6 +26,8 @@ class LocationAware(Additive):
     The previous weights are part of the decoder's state; before the first step they are uniform.
     """
 
+    sequential = True
+
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.needs_history = True

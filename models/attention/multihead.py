@@ -1,135 +1,171 @@
-"""Multi-head attention of the Transformer: scaled dot products in parallel subspaces.
+"""Several heads of any composition, each with its own share of the features.
 
-    MultiHead(Q, K, V) = [head_1; ...; head_H] W_O
-    head_i = softmax(Q W_i^Q (K W_i^K)^T / sqrt(d)) V W_i^V     Vaswani et al. 2017, section 3.2.2
+head_i = Attention_i(Q_i s, K_i h, V_i h),  output = W_O [head_1; ..; head_H]
+                                         Vaswani et al. 2017, section 3.2.2
 
-A fused kernel computes the output. Plain operations compute the weights if they are requested; a
-test checks that both agree.
+A fused kernel computes the composition of scaled dot products, softmax, the global window and the
+soft read. Plain operations compute its weights if they are wanted; a test checks that both agree.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from models.attention.base import masked_softmax
+from models.attention.base import Attention, History, PreparedMemory, masked_softmax
+from models.attention.normalise import Softmax
+from models.attention.read import Soft
+from models.attention.scaled_dot import ScaledDot
+from models.attention.windows import Global
 from models.base.errors import ConfigurationError
+from models.base.types import AttentionOutput
+from models.config.tables import AttentionConfig
 from models.numerics.dropout import Dropout
-from models.numerics.linear import Linear
+
+FUSED = (ScaledDot, Global, Softmax, Soft)
 
 
 class KeyValue(NamedTuple):
-    """Projected keys and values, split into heads."""
+    """Prepared keys and values of every head."""
 
-    keys: Tensor  # (B, H, S, d)
-    values: Tensor  # (B, H, S, d)
+    keys: Tensor  # (B, H, S, K)
+    values: Tensor  # (B, H, S, V)
 
     def select(self, rows: Tensor) -> KeyValue:
         """Return some rows, in the given order."""
         return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
-
-    def without_slots(self) -> KeyValue:
-        """Return no slots of the same rows and heads."""
-        return KeyValue(self.keys[:, :, :0], self.values[:, :, :0])
 
     def followed_by(self, other: KeyValue) -> KeyValue:
         """Return these slots and then those of another."""
         return KeyValue(*(torch.cat(pair, 2) for pair in zip(self, other, strict=True)))
 
 
+class Visible(NamedTuple):
+    """The slots that queries can see, and an addition to their scores."""
+
+    mask: Tensor | None  # (B, S); None: every slot
+    causal: bool = False  # query t sees the first t + 1 slots only
+    bias: Tensor | None = None  # (B or 1, H, T, S)
+
+    def slots(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Return a mask (B or 1, T or 1, S) for queries (.., T, Q) and keys (.., S, K)."""
+        if self.mask is not None:
+            return self.mask[:, None]
+        every = torch.ones(query.shape[-2], keys.shape[-2], dtype=torch.bool, device=query.device)
+        return (every.tril() if self.causal else every)[None]
+
+
+class HeadsOutput(NamedTuple):
+    """Result of several heads."""
+
+    context: Tensor  # (B, H, T, V)
+    weights: Tensor | None  # (B, H, T, S); can be None if they are not wanted
+    log_prob: Tensor | None = None  # (B, T) of the sampled slots of all heads, in training
+    entropy: Tensor | None = None  # (B, T) of the distributions they were sampled from
+
+
 class MultiHead(nn.Module):
-    """Multi-head scaled dot attention with input and output projections."""
+    """Several attentions in parallel, over queries, keys and values that a subclass projects."""
 
-    def __init__(self, size: int, heads: int, dropout: float, *, fused_input: bool) -> None:
+    def __init__(
+        self, query_size: int, value_size: int, config: AttentionConfig, dropout: float = 0.0
+    ) -> None:
         super().__init__()
-        if size % heads:
-            raise ConfigurationError(
-                f"{heads} heads over a size of {size}", "a size that the heads divide evenly"
-            )
-        self.heads = heads
-        self.query = None if fused_input else Linear(size, size)
-        self.input = Linear(size, (3 if fused_input else 2) * size)  # [Q;] K; V at once
-        self.output = Linear(size, size)
+        self.count = count = config.heads
+        for size, what in ((query_size, "a query"), (value_size, "values")):
+            if count < 1 or size % count:
+                raise ConfigurationError(
+                    f"{count} attention heads over {what} of {size}",
+                    "a size that the heads divide evenly",
+                    "set model.attention.heads, in a Transformer model.heads",
+                )
+        one, size = replace(config, heads=1), query_size // count
+        heads = [Attention(size, size, one, dropout=dropout) for _ in range(count)]
+        self.heads = nn.ModuleList(heads)
         self.dropout = Dropout(dropout)
+        self.max_slots, self.needs_history = heads[0].max_slots, heads[0].needs_history
+        self.fused = tuple(map(type, heads[0].parts)) == FUSED
 
-    def split(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
-        """Split (B, T, parts * D) into `parts` tensors (B, H, T, d)."""
-        batch, length, _ = x.shape
-        return x.view(batch, length, parts, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+    @property
+    def first(self) -> Attention:
+        """The first head."""
+        head = self.heads[0]
+        assert isinstance(head, Attention)
+        return head
 
-    def merged(self, x: Tensor) -> Tensor:
-        """Merge heads (B, H, T, d) by the output projection to (B, T, D)."""
-        output: Tensor = self.output(x.transpose(1, 2).flatten(2))
-        return output
+    def split(self, x: Tensor) -> Tensor:
+        """Split the features of x (B, T, H * d): (B, H, T, d)."""
+        return x.unflatten(-1, (self.count, -1)).transpose(1, 2)
+
+    def prepared(self, keys: Tensor, values: Tensor) -> KeyValue:
+        """Prepare the keys (B, H, S, d) of every head."""
+        if not self.fused:
+            pairs = zip(self.heads, keys.unbind(1), strict=True)
+            keys = torch.stack([head.score.prepare(part) for head, part in pairs], 1)  # type: ignore
+        return KeyValue(keys, values)
 
     def attend(
-        self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
-    ) -> Tensor:
-        """Compute contexts (B, H, T, d); the mask is (B, 1, 1, S) or None."""
-        if not self.training or query.device.type != "cpu":
-            rate = self.dropout.rate if self.training else 0.0
-            return scaled_dot_product_attention(
-                query, *memory, attn_mask=mask, dropout_p=rate, is_causal=causal
+        self,
+        query: Tensor,
+        slots: KeyValue,
+        visible: Visible,
+        past: History | None = None,
+        *,
+        want_weights: bool = False,
+    ) -> HeadsOutput:
+        """Read slots with queries (B, H, T, d); past: (B, T, H, ..), if the heads need it."""
+        if self.fused:
+            return self._fused(query, slots, visible, want_weights)
+        mask, outputs = visible.slots(query, slots.keys), []
+        for number, head in enumerate(self.heads):
+            memory = PreparedMemory(slots.keys[:, number], slots.values[:, number], mask, mask)
+            one = None if past is None else past.head(number)
+            bias = None if visible.bias is None else visible.bias[:, number]
+            outputs.append(head.attend(query[:, number], memory, one, bias))  # type: ignore
+        return joined(outputs)
+
+    def _fused(
+        self, query: Tensor, slots: KeyValue, visible: Visible, want_weights: bool
+    ) -> HeadsOutput:
+        if self.training and query.device.type == "cpu":
+            # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
+            weights = plain_weights(query, slots, visible)
+            values = slots.values
+            return HeadsOutput(self.dropout(weights).to(values.dtype) @ values, weights)
+        mask, causal = visible.mask, visible.causal
+        hidden = None if mask is None else mask[:, None, None]
+        if visible.bias is not None:
+            hidden = visible.bias.masked_fill(
+                ~visible.slots(query, slots.keys)[:, None], -torch.inf
             )
-        # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
-        weights = self.weights(query, memory, mask, causal=causal)
-        contexts: Tensor = self.dropout(weights).to(memory.values.dtype) @ memory.values
-        return contexts
-
-    def weights(
-        self, query: Tensor, memory: KeyValue, mask: Tensor | None, *, causal: bool = False
-    ) -> Tensor:
-        """Compute attention weights (B, H, T, S) with plain operations."""
-        scores = query @ memory.keys.mT * query.shape[-1] ** -0.5
-        real = scores.new_ones((), dtype=torch.bool) if mask is None else mask
-        if causal:
-            real = real & torch.ones_like(scores[0, 0], dtype=torch.bool).tril()
-        return masked_softmax(scores, real)
+        context = scaled_dot_product_attention(
+            query,
+            *slots,
+            attn_mask=hidden,
+            dropout_p=self.dropout.rate if self.training else 0.0,
+            is_causal=causal and hidden is None,
+        )
+        return HeadsOutput(context, plain_weights(query, slots, visible) if want_weights else None)
 
 
-class SelfAttention(MultiHead):
-    """Self-attention; in stepwise decoding it also attends to the cached prefix."""
-
-    def __init__(self, size: int, heads: int, dropout: float) -> None:
-        super().__init__(size, heads, dropout, fused_input=True)
-
-    def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
-    ) -> tuple[Tensor, KeyValue]:
-        """Compute the output (B, T, D), and all keys and values so far.
-
-        Without mask and past, the attention is causal. With a mask (B, S), it attends in both
-        directions. With a past, T must be 1.
-        """
-        query, *rest = self.split(self.input(x), 3)
-        new = KeyValue(*rest)
-        seen = new if past is None else past.followed_by(new)
-        slots = None if mask is None else mask[:, None, None]
-        causal = mask is None and past is None and x.shape[1] > 1
-        return self.merged(self.attend(query, seen, slots, causal=causal)), seen
+def plain_weights(query: Tensor, slots: KeyValue, visible: Visible) -> Tensor:
+    """Compute the weights (B, H, T, S) of the fused composition with plain operations."""
+    scores = query @ slots.keys.mT * query.shape[-1] ** -0.5
+    if visible.bias is not None:
+        scores = scores + visible.bias
+    return masked_softmax(scores, visible.slots(query, slots.keys)[:, None])
 
 
-class CrossAttention(MultiHead):
-    """Attention of the decoder to the memory, whose keys and values are computed once."""
-
-    def __init__(self, size: int, heads: int, dropout: float) -> None:
-        super().__init__(size, heads, dropout, fused_input=False)
-
-    def prepare(self, values: Tensor) -> KeyValue:
-        """Compute keys and values of the memory (B, S, D)."""
-        return KeyValue(*self.split(self.input(values), 2))
-
-    def forward(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
-        """Compute the output (B, T, D) for x (B, T, D); the mask is (B, S)."""
-        assert self.query is not None
-        (query,) = self.split(self.query(x), 1)
-        return self.merged(self.attend(query, memory, mask[:, None, None]))
-
-    def weights_of(self, x: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
-        """Return the weights (B, H, T, S) that `forward` uses."""
-        assert self.query is not None
-        (query,) = self.split(self.query(x), 1)
-        return self.weights(query, memory, mask[:, None, None])
+def joined(heads: list[AttentionOutput]) -> HeadsOutput:
+    """Join the outputs of all heads; samples of several heads are independent."""
+    context, weights, log_prob, entropy, *_ = zip(*heads, strict=True)
+    return HeadsOutput(
+        torch.stack(context, 1),
+        torch.stack(weights, 1),
+        None if log_prob[0] is None else torch.stack(log_prob).sum(0),
+        None if entropy[0] is None else torch.stack(entropy).sum(0),
+    )

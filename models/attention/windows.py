@@ -25,8 +25,8 @@ class Global(Window):
     """
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
-        """Return all real slots (B, 1, S)."""
-        return WindowOutput(mask.unsqueeze(1))
+        """Return all slots that a query can see."""
+        return WindowOutput(mask)
 
 
 class LocalMonotonic(Window):
@@ -47,7 +47,7 @@ class LocalMonotonic(Window):
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots (B, T, S) around the step's own."""
         assert history is not None
-        last = mask.sum(1, keepdim=True) - 1  # (B, 1)
+        last = mask.sum(2) - 1  # (B, 1 or T)
         return WindowOutput(near(torch.minimum(history.step, last), mask, self.reach))
 
 
@@ -57,7 +57,8 @@ class LocalPredictive(Window):
     p_t = S sigmoid(v^T tanh(W s));  weights_i times exp(-(i - p_t)^2 / (2 sigma^2)), sigma = D / 2
     Source: Luong, Pham, Manning 2015, section 3.2, eq. 9 and 10.
     Options: window_size.
-    S is the length of each sentence without padding. The Gaussian is applied after the normaliser
+    S is the number of slots that the query can see: the length of a sentence without padding, in a
+    decoder's self-attention the length of the prefix. The Gaussian is applied after the normaliser
     without normalising again, so the weights of a query sum to at most 1.
     """
 
@@ -70,8 +71,8 @@ class LocalPredictive(Window):
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots (B, T, S) around the predicted position, and a Gaussian."""
         share = self.place(self.hidden(query).tanh()).float().sigmoid().squeeze(-1)  # (B, T)
-        centre = share * mask.sum(1, keepdim=True)
-        distance = torch.arange(mask.shape[1], device=mask.device) - centre.unsqueeze(-1)
+        centre = share * mask.sum(2)
+        distance = torch.arange(mask.shape[2], device=mask.device) - centre.unsqueeze(-1)
         sigma = self.reach / 2
         return WindowOutput(
             near(centre, mask, self.reach), (distance / sigma).square().mul(-0.5).exp()
@@ -79,6 +80,6 @@ class LocalPredictive(Window):
 
 
 def near(centre: Tensor, mask: Tensor, reach: int) -> Tensor:
-    """Return the real slots (B, T, S) within reach of centres (B, T)."""
-    slots = torch.arange(mask.shape[1], device=mask.device)
-    return ((slots - centre.unsqueeze(-1)).abs() <= reach) & mask.unsqueeze(1)
+    """Return the slots of a mask, (B, T, S), within reach of centres (B, T)."""
+    slots = torch.arange(mask.shape[2], device=mask.device)
+    return ((slots - centre.unsqueeze(-1)).abs() <= reach) & mask

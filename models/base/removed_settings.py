@@ -47,6 +47,27 @@ class RemovedSettingWarning(UserWarning):
     """A stored setting that no longer exists."""
 
 
+TRANSFORMERS = ("transformer", "captioner-transformer")
+WITHOUT_NAME = "additive"  # score that every Transformer stored when it had no choice of scores
+
+
+def updated(values: Mapping[str, Any], file: str) -> dict[str, Any]:
+    """Return stored settings of any version in the present form; see `without_removed`.
+
+    A Transformer of earlier versions stored the defaults of recurrent attention, which it did not
+    read. They lack settings that are stored beside them now.
+    """
+    kept = without_removed(values, file)
+    model = kept.get("model")
+    if not isinstance(model, dict) or model.get("family") not in TRANSFORMERS:
+        return kept
+    attention = model.get("attention")
+    is_old = isinstance(attention, dict) and {"score", "read"} <= set(attention)
+    if is_old and "read_gradient" not in attention and attention["score"] == WITHOUT_NAME:
+        model["attention"] = {**attention, "score": ""}
+    return kept
+
+
 def without_removed(values: Mapping[str, Any], file: str, where: str = "") -> dict[str, Any]:
     """Return stored settings without those that were removed.
 

@@ -30,7 +30,7 @@ class Limits:
     """Values that a setting accepts: a list of choices, or a range."""
 
     choices: tuple[str, ...] = ()
-    registry: str = ""  # kind of models.base.registry whose names are the choices
+    registry: str = ""  # kind of models.base.registry whose names are further choices
     aliases: Mapping[str, str] = field(default_factory=dict)  # old names that are still read
     least: float | None = None
     above: float | None = None
@@ -40,13 +40,14 @@ class Limits:
     @property
     def allowed(self) -> tuple[str, ...]:
         """The choices, registered ones included; empty if any value is accepted."""
-        return tuple(registered_names(self.registry)) if self.registry else self.choices
+        registered = registered_names(self.registry) if self.registry else ()
+        return (*self.choices, *registered)
 
     def allows(self, text: str) -> bool:
         """Return True if a text is one of the choices, or any text is accepted."""
-        if self.registry:
-            return is_registered(self.registry, text)
-        return not self.choices or text in self.choices
+        if self.registry and is_registered(self.registry, text):
+            return True
+        return text in self.choices or not (self.choices or self.registry)
 
     @property
     def range(self) -> str:

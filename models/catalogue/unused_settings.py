@@ -6,9 +6,16 @@ of the attention states its options in its docstring; a kind of input states wha
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from models.base.registry import describe, settings_of
 from models.base.settings import fields_of
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config.tables import (
+    RECURRENT_SCORE,
+    TRANSFORMER_SCORE,
+    AttentionConfig,
+    ModelConfig,
+)
 from models.sources import source_of
 
 SHARED = ("family", "embedding", "hidden", "decoder_layers", "dropout", "tied")  # by every family
@@ -24,16 +31,20 @@ def unused_settings(config: ModelConfig) -> frozenset[str]:
     if not stated:
         return frozenset()
     unused = {f"model.{name}" for name in fields_of(ModelConfig) if name not in SHARED + stated}
+    pools = "pooling" in stated
     if "attention" in stated:
-        used = describe("pooling", config.pooling).options if "pooling" in stated else ()
-        unused |= {
-            f"model.attention.{name}"
-            for name in _unused_in_attention(config.attention)
-            if name not in used
-        }
+        default = TRANSFORMER_SCORE if "heads" in stated and not pools else RECURRENT_SCORE
+        used = describe("pooling", config.pooling).options if pools else ()
+        found = _unused_in_attention(config.attention, default) - set(used)
+        unused |= {f"model.attention.{name}" for name in found}
+    if "self_attention" in stated:
+        found = _unused_in_attention(config.self_attention, TRANSFORMER_SCORE)
+        unused |= {f"model.self_attention.{name}" for name in found}
     return frozenset(unused | set(source_of(config.family).unused_settings))
 
 
-def _unused_in_attention(config: AttentionConfig) -> set[str]:
-    options = {name for part in PARTS for name in describe(part, getattr(config, part)).options}
+def _unused_in_attention(config: AttentionConfig, default: str) -> set[str]:
+    """Return the unused settings of an attention; default: its score if it names none."""
+    named = replace(config, score=config.score or default)
+    options = {name for part in PARTS for name in describe(part, getattr(named, part)).options}
     return set(fields_of(AttentionConfig)) - options - {*PARTS, "heads"}

@@ -19,6 +19,9 @@ MAX_LAYERS = 256
 MAX_SLOTS = 2**20  # source and target lengths
 MAX_SEED = 2**63 - 1
 
+RECURRENT_SCORE = "additive"  # where model.attention.score is empty; also of a pooling
+TRANSFORMER_SCORE = "scaled_dot"  # of a Transformer's decoder and self-attention
+
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 NO_UTILITY = "none"
@@ -28,15 +31,21 @@ SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-dia
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """Attention of a recurrent decoder: Score x Window x Normalise x Read, and heads."""
+    """One attention: Score x Window x Normalise x Read, and heads."""
 
-    score: str = option("additive", "score function; `attn models` lists them", registry="score")
+    score: str = option(
+        "",
+        "score function; `attn models` lists them (empty: additive; in a Transformer scaled_dot)",
+        choices=("",),
+        registry="score",
+    )
     window: str = option("global", "window: which slots a query can attend to", registry="window")
     normalise: str = option("softmax", "function from scores to weights", registry="normalise")
     read: str = option("soft", "how the values are combined by the weights", registry="read")
     heads: int = option(
         1,
-        "number of heads; each has its own parameters and an equal share of the features",
+        "number of heads; each has its own parameters and an equal share of the features; a "
+        "Transformer has model.heads",
         least=1,
         at_most=MAX_SIZE,
     )
@@ -75,6 +84,12 @@ class AttentionConfig:
         0.5,
         "hard: share of reads that use the expectation while training (Xu et al. 2015)",
         below=1,
+    )
+    read_gradient: str = option(
+        "reinforce",
+        "hard: how the score learns from samples: reinforce, or straight_through (the gradient of "
+        "the expectation); self-attention needs straight_through",
+        choices=("reinforce", "straight_through"),
     )
     read_mix: str = option(
         "sentence",
@@ -226,7 +241,10 @@ class ModelConfig:
         registry="pooling",
     )
     attention: AttentionConfig = option(
-        AttentionConfig, "attention of the recurrent decoder, or of a classifier's pooling"
+        AttentionConfig, "attention of the decoder to the memory, or of a classifier's pooling"
+    )
+    self_attention: AttentionConfig = option(
+        AttentionConfig, "self-attention of a Transformer's encoder and decoder"
     )
     image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
 

@@ -7,13 +7,13 @@ of the family. `features` computes the output layer's input for all steps at onc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention, History
-from models.attention.heads import Heads, HeadsHistory, attention
+from models.attention.base import Attention, History, PreparedMemory
+from models.attention.heads import Heads, attention
 from models.base.errors import ConfigurationError
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
@@ -27,7 +27,7 @@ from models.numerics.linear import Linear
 class RecurrentMemory(NamedTuple):
     """Everything that a recurrent decoder computes once per source."""
 
-    attention: Any  # PreparedMemory or PreparedHeads; None without attention
+    attention: PreparedMemory | None  # None without attention
     start: Tensor  # (B, L, N, H) first recurrent state
     context: Tensor | None = None  # (B, V) the fixed context of a decoder without attention
 
@@ -45,7 +45,7 @@ class RecurrentState(NamedTuple):
 
     recurrent: Tensor  # (R, L, N, H)
     attentional: Tensor | None = None  # (R, D) last attentional vector, with input feeding
-    history: History | HeadsHistory | None = None  # of the attention, if a part of it needs one
+    history: History | None = None  # of the attention, if a part of it needs one
 
     def select(self, rows: Tensor) -> RecurrentState:
         """Return the state of some hypotheses, in the given order."""

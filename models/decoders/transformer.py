@@ -13,7 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.multihead import CrossAttention, KeyValue, SelfAttention
+from models.attention.multihead import HeadsOutput, KeyValue
+from models.attention.transformer import CrossAttention, SelfAttention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
@@ -28,12 +29,17 @@ class TransformerMemory(NamedTuple):
     layers: tuple[KeyValue, ...]
     mask: Tensor  # (B, S)
     values: Tensor | None = None  # (B, S, D) of an alignment layer, if there is one
+    key: Tensor | None = None  # (B,) hash of each input, if hard attention samples by it
 
     def select(self, rows: Tensor) -> TransformerMemory:
         """Return the prepared memory of some sentences."""
         layers = tuple(layer.select(rows) for layer in self.layers)
-        values = None if self.values is None else self.values.index_select(0, rows)
-        return TransformerMemory(layers, self.mask.index_select(0, rows), values)
+        mask, *others = (
+            None if part is None else part.index_select(0, rows)
+            for part in (self.mask, self.values, self.key)
+        )
+        assert mask is not None
+        return TransformerMemory(layers, mask, *others)
 
 
 class TransformerState(NamedTuple):
@@ -78,11 +84,15 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     def prepare(self, memory: Memory) -> TransformerMemory:
         """Compute keys and values of the memory for every layer."""
         layers = tuple(layer.cross_attention.prepare(memory.values) for layer in self.layers)  # type: ignore
-        return TransformerMemory(layers, memory.mask, memory.values if self.aligner else None)
+        values = memory.values if self.aligner else None
+        return TransformerMemory(layers, memory.mask, values, memory.key)
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
         """Return the state of an empty prefix."""
-        return TransformerState(tuple(layer.without_slots() for layer in prepared.layers))
+        pairs = zip(self.layers, prepared.layers, strict=True)
+        return TransformerState(
+            tuple(layer.self_attention.empty(memory.values) for layer, memory in pairs)  # type: ignore
+        )
 
     def advance(
         self,
@@ -94,27 +104,37 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
-        read = x = self.embedding(tokens)  # (R, T, D)
+        embedded = x = self.embedding(tokens)  # (R, T, D)
         x = self.dropout(x + positions(state.length, x.shape[1], x.shape[2], x.device))
         shown = [self.shown_layer] if want_weights else []
-        seen, found, states = [], {}, []
+        seen, found, states, reads = [], {}, [], []
         for index, (layer, past) in enumerate(zip(self.layers, state.pasts(), strict=True)):
             wanted = index in shown or index in want_heads
-            x, cached, heads = layer(x, past, prepared.layers[index], prepared.mask, wanted)
+            x, cached, read = layer(x, past, prepared.layers[index], prepared, wanted)
             seen.append(cached)
             states.append(x)
-            if heads is not None:  # (B, H, K * T, S)
-                by_row = heads.unflatten(2, (-1, tokens.shape[1])).transpose(1, 2)
+            reads.append(read)
+            if wanted:  # (B, H, K * T, S)
+                by_row = read.weights.unflatten(2, (-1, tokens.shape[1])).transpose(1, 2)
                 found[index] = by_row.flatten(0, 1)  # (R, H, T, S)
         if self.aligner and len(self.layers) in want_heads:
             assert prepared.values is not None
-            found[len(self.layers)] = self.aligner(read, states[0], prepared.values, prepared.mask)
+            last = self.aligner(embedded, states[0], prepared.values, prepared.mask)
+            found[len(self.layers)] = last
         return DecoderOutput(
             self.norm(x),
             TransformerState(tuple(seen)),
             found[shown[0]].mean(1) if shown else None,
+            total([read.log_prob for read in reads], tokens),
+            total([read.entropy for read in reads], tokens),
             heads=torch.stack([found[index] for index in want_heads], 1) if want_heads else None,
         )
+
+
+def total(parts: list[Tensor | None], tokens: Tensor) -> Tensor | None:
+    """Return the sum over layers, of the shape of tokens (R, T); None if the layers have none."""
+    known = [part for part in parts if part is not None]
+    return torch.stack(known).sum(0).view(tokens.shape) if known else None
 
 
 class DecoderLayer(nn.Module):
@@ -122,24 +142,39 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        size, dropout = config.embedding, config.attention_dropout
+        size = config.embedding
         self.self_norm = nn.LayerNorm(size)
-        self.self_attention = SelfAttention(size, config.heads, dropout)
+        self.self_attention = SelfAttention(config)
         self.cross_norm = nn.LayerNorm(size)
-        self.cross_attention = CrossAttention(size, config.heads, dropout)
+        self.cross_attention = CrossAttention(config)
         self.forward_norm = nn.LayerNorm(size)
         self.feed_forward = FeedForward(size, config.hidden, config.dropout)
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, past: KeyValue | None, memory: KeyValue, mask: Tensor, want_weights: bool
-    ) -> tuple[Tensor, KeyValue, Tensor | None]:
-        """Return the output (R, T, D), the cache, and weights (B, H, K * T, S) if wanted."""
+        self,
+        x: Tensor,
+        past: KeyValue | None,
+        memory: KeyValue,
+        source: TransformerMemory,
+        want_weights: bool = False,
+    ) -> tuple[Tensor, KeyValue, HeadsOutput]:
+        """Return the output (R, T, D), the cache, and what cross-attention read, for K * T queries.
+
+        memory: this layer's keys and values.
+        """
+        start, steps = 0 if past is None else past.keys.shape[2], x.shape[1]
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)
-        query = self.cross_norm(x).reshape(mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
-        x = x + self.dropout(self.cross_attention(query, memory, mask)).view(x.shape)
-        weights = None
-        if want_weights:
-            weights = self.cross_attention.weights_of(query, memory, mask)
-        return x + self.dropout(self.feed_forward(self.forward_norm(x))), seen, weights
+        query = self.cross_norm(x).reshape(source.mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
+        attended, read = self.cross_attention(
+            query,
+            memory,
+            source.mask,
+            start=start,
+            steps=steps,
+            key=source.key,
+            want_weights=want_weights,
+        )
+        x = x + self.dropout(attended).view(x.shape)
+        return x + self.dropout(self.feed_forward(self.forward_norm(x))), seen, read

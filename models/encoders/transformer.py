@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from models.attention.multihead import SelfAttention
+from models.attention.transformer import SelfAttention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.layers.blocks import Embedding, FeedForward, positions
@@ -41,7 +41,7 @@ class EncoderLayer(nn.Module):
         super().__init__()
         size = config.embedding
         self.attention_norm = nn.LayerNorm(size)
-        self.attention = SelfAttention(size, config.heads, config.attention_dropout)
+        self.attention = SelfAttention(config)
         self.forward_norm = nn.LayerNorm(size)
         self.feed_forward = FeedForward(size, config.hidden, config.dropout)
         self.dropout = Dropout(config.dropout)

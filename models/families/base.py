@@ -6,7 +6,7 @@ from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.settings import limits_of, within
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config.tables import RECURRENT_SCORE, ModelConfig
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
 from models.layers.blocks import Embedding
@@ -62,5 +62,5 @@ def needs_equal_sizes(config: ModelConfig) -> bool:
     The two directions of a bidirectional encoder then have half the decoder's size each, as in
     OpenNMT. Several heads need no equal sizes, because each projects query and keys.
     """
-    score = find("score", config.attention.score)
+    score = find("score", config.attention.score or RECURRENT_SCORE)
     return bool(score.needs_equal_sizes) and config.attention.heads == 1

@@ -9,7 +9,7 @@ from models.config.tables import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image_transformer import ImageTransformerEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output
-from models.families.transformer import initialise, refuse_attention_settings
+from models.families.transformer import initialise
 from models.layers.blocks import Embedding
 
 
@@ -22,10 +22,16 @@ class CaptionerTransformer(EncoderDecoder):
     """
 
     source = "image"
-    settings = ("encoder_layers", "heads", "attention_dropout", "image")
+    settings = (
+        "encoder_layers",
+        "heads",
+        "attention_dropout",
+        "attention",
+        "self_attention",
+        "image",
+    )
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        refuse_attention_settings(config, "captioner")
         size = config.embedding
         target = Embedding(sizes.target, size, scale=size**0.5)
         super().__init__(

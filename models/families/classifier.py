@@ -49,6 +49,7 @@ class TransformerClassifier(EncoderDecoder):
         "encoder_layers",
         "heads",
         "attention_dropout",
+        "self_attention",
         "pooling",
         "attention",
         "max_source",

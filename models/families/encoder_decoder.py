@@ -179,13 +179,14 @@ class EncoderDecoder(nn.Module):
                 "a model trained with model.attention.read=hard",
                 "leave out the read mode",
             )
-        attention = replace(config.attention, read_decode=decode, read_seed=seed)
+        change = {"read_decode": decode, "read_seed": seed}
+        attention = replace(config.attention, **change)
         shared = {id(tensor): tensor for tensor in chain(self.parameters(), self.buffers())}
         other = copy.deepcopy(self, shared)
         other.config = replace(config, attention=attention)
         for part in list(other.modules()):
             if isinstance(part, Attention) and isinstance(part.read, Hard):
-                part.read = Hard(attention).train(self.training)
+                part.read = Hard(replace(part.read.config, **change)).train(self.training)
         return other
 
     def parameter_count(self) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from torch import nn
 
-from models.base.errors import ConfigurationError
 from models.base.types import VocabularySizes
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config.tables import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.pretrained import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder
@@ -22,10 +21,17 @@ class Transformer(EncoderDecoder):
     Source: Vaswani et al. 2017.
     """
 
-    settings = ("encoder_layers", "heads", "attention_dropout", "max_source", "alignment_layer")
+    settings = (
+        "encoder_layers",
+        "heads",
+        "attention_dropout",
+        "attention",
+        "self_attention",
+        "max_source",
+        "alignment_layer",
+    )
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        refuse_attention_settings(config, "rnnsearch or luong")
         size = config.embedding
         source, target = embeddings(config, sizes, scale=size**0.5)
         super().__init__(
@@ -35,16 +41,6 @@ class Transformer(EncoderDecoder):
             Output(sizes.target, size, target if config.tied else None),
         )
         initialise(self)
-
-
-def refuse_attention_settings(config: ModelConfig, instead: str) -> None:
-    """Raise ConfigurationError for settings of recurrent attention, which would have no effect."""
-    if config.attention != AttentionConfig():
-        raise ConfigurationError(
-            "settings of model.attention for a Transformer",
-            f"a recurrent family ({instead})",
-            "a Transformer has model.heads and model.attention_dropout instead",
-        )
 
 
 def initialise(model: EncoderDecoder) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from models.base.errors import DamagedError, ModelError, NotFoundError
 from models.base.files import write_text
-from models.base.removed_settings import without_removed
+from models.base.removed_settings import updated
 from models.base.settings import to_dict
 from models.config.tables import AlignConfig, ModelConfig
 from models.sources import source_of
@@ -59,7 +59,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
                 "use the version of attn that wrote it",
             )
         _check_sections(settings)
-        settings = without_removed(settings, str(folder / NAME))
+        settings = updated(settings, str(folder / NAME))
     except FileNotFoundError:
         raise _missing(folder) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

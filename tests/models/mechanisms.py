@@ -22,15 +22,20 @@ from models.families.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, pairs, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}
+AT_ONCE = [name for name in names("score") if not find("score", name).sequential]
 BATCH = pairs([4, 7, 2], [5, 3, 6])
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
 SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
 FAMILIES = ("rnnsearch-nano", "luong-nano")
+TRANSFORMER = "transformer-nano"
 Vector = list[float]
 
 each_kind = pytest.mark.parametrize(
     ("preset", "score", "window"),
-    list(itertools.product(FAMILIES, names("score"), names("window"))),
+    [
+        *itertools.product(FAMILIES, names("score"), names("window")),
+        *itertools.product([TRANSFORMER], AT_ONCE, names("window")),
+    ],
 )
 
 
@@ -50,7 +55,13 @@ def combinations(score: str, window: str) -> Iterator[AttentionConfig]:
 
 
 def configured(preset: str, config: AttentionConfig) -> ModelConfig:
-    return dataclasses.replace(small_config(preset), attention=config)
+    """Return a small model with an attention; a Transformer also has it as self-attention."""
+    base = small_config(preset)
+    if base.family != "transformer":
+        return dataclasses.replace(base, attention=config)
+    cross = dataclasses.replace(config, heads=1)
+    own = dataclasses.replace(cross, read_gradient="straight_through")
+    return dataclasses.replace(base, heads=config.heads, attention=cross, self_attention=own)
 
 
 @cache

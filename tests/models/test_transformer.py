@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from models.base.errors import ModelError
 from models.base.types import VocabularySizes
-from models.config.tables import AttentionConfig, ModelConfig
-from models.decoders.transformer import DecoderLayer, TransformerDecoder
+from models.config.tables import AttentionConfig
+from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
 from models.families.transformer import Transformer
 from models.layers.blocks import positions
@@ -40,7 +40,9 @@ def randomised(module: Any) -> Any:
 
 def attention_weights(attention: Any) -> dict[str, Tensor]:
     """Our projections under PyTorch's names."""
-    inputs = [attention.input] if attention.query is None else [attention.query, attention.input]
+    inputs = (
+        [attention.query, attention.input] if hasattr(attention, "query") else [attention.input]
+    )
     return {
         "in_proj_weight": torch.cat([part.weight for part in inputs]),
         "in_proj_bias": torch.cat([part.bias for part in inputs]),
@@ -95,7 +97,8 @@ def test_a_decoder_layer_is_pytorchs() -> None:
     x, memory, mask = torch.randn(3, 6, SIZE), torch.randn(3, 7, SIZE), BATCH.source_mask
     causal = torch.ones(6, 6).bool().triu(1)
     expected = theirs(x, memory, tgt_mask=causal, memory_key_padding_mask=~mask)
-    found, _, _ = ours(x, None, ours.cross_attention.prepare(memory), mask, False)
+    prepared = ours.cross_attention.prepare(memory)
+    found, _, _ = ours(x, None, prepared, TransformerMemory((prepared,), mask))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
@@ -116,7 +119,7 @@ def test_embeddings_are_scaled_and_positions_count_from_zero() -> None:
     for part in model.decoder.layers:
         layer: Any = part
         prepared = layer.cross_attention.prepare(memory.values)
-        y, _, _ = layer(y, None, prepared, memory.mask, False)
+        y, _, _ = layer(y, None, prepared, TransformerMemory((prepared,), memory.mask))
     torch.testing.assert_close(model.teacher_force(BATCH).features, model.decoder.norm(y))
 
 
@@ -133,7 +136,26 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
         assert after is not None and torch.equal(before, after) is not matters
 
 
-def test_settings_of_the_recurrent_attention_are_refused() -> None:
-    config = ModelConfig(attention=AttentionConfig(score="cosine"))
-    with pytest.raises(ModelError, match="model.heads"):
+@pytest.mark.parametrize(
+    ("attention", "nearest"),
+    [
+        (AttentionConfig(heads=2), "model.heads instead"),
+        (AttentionConfig(score="location_aware"), "score additive"),
+        (AttentionConfig(score="additive", coverage=True), "score additive without coverage"),
+        (AttentionConfig(score="location", positions=9), "at least model.max_source"),
+    ],
+)
+@pytest.mark.parametrize("table", ["attention", "self_attention"])
+def test_parts_that_a_transformer_cannot_compute_are_refused_with_the_nearest(
+    table: str, attention: AttentionConfig, nearest: str
+) -> None:
+    config = dataclasses.replace(CONFIG, **{table: attention})
+    with pytest.raises(ModelError, match=nearest) as refused:
+        Transformer(config, VocabularySizes(20, 20, True))
+    assert table in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_hard_self_attention_needs_the_straight_through_gradient() -> None:
+    config = dataclasses.replace(CONFIG, self_attention=AttentionConfig(read="hard"))
+    with pytest.raises(ModelError, match="read_gradient=straight_through"):
         Transformer(config, VocabularySizes(20, 20, True))

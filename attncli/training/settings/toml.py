@@ -7,7 +7,7 @@ from typing import Any
 
 from models.base.errors import ConfigurationError
 from models.base.parsing import parse_toml
-from models.base.removed_settings import without_removed
+from models.base.removed_settings import updated
 from models.base.settings import fields_of
 
 
@@ -53,4 +53,4 @@ def from_toml(text: str, name: str) -> dict[str, Any]:
         raise ConfigurationError(
             f"{name} is not TOML ({error})", "key = value lines in tables"
         ) from None
-    return without_removed(tables, name)
+    return updated(tables, name)

@@ -39,8 +39,9 @@ def unsuitable(folder: Path) -> str:
     if family_of(settings) != "transformer":
         return f"a model of family {family_of(settings)}"
     config = from_dict(ModelConfig, settings["model"], where="model")
-    if config.attention != AttentionConfig() or config.embedding % config.heads:
-        return "settings that the Transformer does not have"
+    for table in ("attention", "self_attention"):
+        if getattr(config, table) not in (AttentionConfig(), AttentionConfig(score="scaled_dot")):
+            return f"settings of model.{table}"
     if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
         return "a model of unusual settings"
     return ""

@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from models.attention.base import Attention
-from models.attention.heads import Heads, PreparedHeads, attention
+from models.attention.base import Attention, grouped
+from models.attention.heads import Heads, attention
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
@@ -151,15 +151,14 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
             expected = weights @ memory.values
         else:
             torch.manual_seed(2)
-            assert isinstance(prepared, PreparedHeads)
             attended = asked(query, prepared)
             contexts = attended.context
             torch.manual_seed(2)
-            single = one_by_one(asked, query, prepared.heads)
+            single = one_by_one(asked, query, prepared)
             expected = torch.cat(
                 [
-                    head.weights @ part.values
-                    for head, part in zip(single, prepared.heads, strict=True)
+                    head.weights @ values
+                    for head, values in zip(single, prepared.values.unbind(1), strict=True)
                 ],
                 -1,
             )
@@ -173,5 +172,9 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
 
 def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[AttentionOutput]:
     queries = asked.query(query).chunk(2, -1)
-    parts = zip(asked.heads, queries, prepared, strict=True)
-    return [head(part, memory) for head, part, memory in parts]
+    each = zip(prepared.keys.unbind(1), prepared.values.unbind(1), strict=True)
+    memories = [prepared._replace(keys=keys, values=values) for keys, values in each]
+    past = grouped(asked.begin(prepared), query)
+    pasts = [None if past is None else past.head(number) for number in range(2)]
+    parts = zip(asked.heads, queries, memories, pasts, strict=True)
+    return [head.attend(part, memory, one) for head, part, memory, one in parts]

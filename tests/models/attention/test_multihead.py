@@ -8,21 +8,30 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention.multihead import CrossAttention, MultiHead, SelfAttention
+from models.attention.transformer import CrossAttention, SelfAttention
 from models.base.errors import ModelError
+from models.config.tables import ModelConfig
+
+
+def of(size: int, heads: int, dropout: float = 0.0) -> ModelConfig:
+    return ModelConfig(embedding=size, heads=heads, attention_dropout=dropout)
 
 
 def head_by_head(
-    attention: MultiHead, matrices: list[Tensor], biases: list[Tensor], x: Tensor, memory: Tensor
+    attention: CrossAttention,
+    matrices: list[Tensor],
+    biases: list[Tensor],
+    x: Tensor,
+    memory: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """[head_1; ...; head_H] W_O and the weights, from W^Q, W^K and W^V, one head at a time."""
     queries, keys, values = (
         source @ matrix.T + bias
         for source, matrix, bias in zip((x, memory, memory), matrices, biases, strict=True)
     )
-    size = x.shape[-1] // attention.heads
+    size = x.shape[-1] // attention.count
     heads, weights = [], []
-    for head in range(attention.heads):
+    for head in range(attention.count):
         part = slice(head * size, (head + 1) * size)
         scores = queries[..., part] @ keys[..., part].mT / math.sqrt(size)
         weights.append(scores.softmax(-1))
@@ -32,20 +41,20 @@ def head_by_head(
 
 def test_cross_attention_is_its_heads_written_out() -> None:
     torch.manual_seed(1)
-    attention = CrossAttention(12, 3, 0.0).eval()
-    assert attention.query is not None
+    attention = CrossAttention(of(12, 3)).eval()
     x, memory, mask = torch.randn(2, 4, 12), torch.randn(2, 5, 12), torch.ones(2, 5).bool()
     matrices = [attention.query.weight, *attention.input.weight.chunk(2)]
     biases = [attention.query.bias, *attention.input.bias.chunk(2)]
     expected, weights = head_by_head(attention, matrices, biases, x, memory)
     prepared = attention.prepare(memory)
-    torch.testing.assert_close(attention(x, prepared, mask), expected)
-    torch.testing.assert_close(attention.weights_of(x, prepared, mask), weights)
+    output, found = attention(x, prepared, mask, want_weights=True)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(found.weights, weights)
 
 
 def test_self_attention_is_pytorchs_own() -> None:
     torch.manual_seed(1)
-    ours, theirs = SelfAttention(12, 3, 0.0).eval(), nn.MultiheadAttention(12, 3, batch_first=True)
+    ours, theirs = SelfAttention(of(12, 3)).eval(), nn.MultiheadAttention(12, 3, batch_first=True)
     theirs.load_state_dict(
         {
             "in_proj_weight": ours.input.weight,
@@ -65,7 +74,7 @@ def test_self_attention_is_pytorchs_own() -> None:
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_fused_kernel_equals_the_sums_written_out(causal: bool) -> None:
     torch.manual_seed(1)
-    attention = SelfAttention(12, 3, 0.0)
+    attention = SelfAttention(of(12, 3))
     x = torch.randn(2, 5, 12)
     mask = None if causal else torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
     fused = attention.eval()(x, mask)[0]
@@ -75,14 +84,14 @@ def test_the_fused_kernel_equals_the_sums_written_out(causal: bool) -> None:
 
 def test_attention_dropout_drops_weights_while_training_only() -> None:
     torch.manual_seed(1)
-    attention, x = SelfAttention(12, 3, 0.5), torch.randn(2, 5, 12)
+    attention, x = SelfAttention(of(12, 3, 0.5)), torch.randn(2, 5, 12)
     assert not torch.equal(attention.train()(x)[0], attention(x)[0])
     assert torch.equal(attention.eval()(x)[0], attention(x)[0])
 
 
 def test_self_attention_step_by_step_equals_all_at_once() -> None:
     torch.manual_seed(1)
-    attention, x = SelfAttention(12, 3, 0.0).eval(), torch.randn(2, 5, 12)
+    attention, x = SelfAttention(of(12, 3)).eval(), torch.randn(2, 5, 12)
     past, steps = None, []
     for t in range(5):
         output, past = attention(x[:, t : t + 1], None, past)
@@ -91,6 +100,6 @@ def test_self_attention_step_by_step_equals_all_at_once() -> None:
 
 
 def test_heads_that_do_not_divide_the_size_are_refused_in_one_line() -> None:
-    with pytest.raises(ModelError, match="5 heads over a size of 12") as refused:
-        SelfAttention(12, 5, 0.0)
+    with pytest.raises(ModelError, match="5 attention heads over a query of 12") as refused:
+        SelfAttention(of(12, 5))
     assert "\n" not in str(refused.value)

@@ -22,7 +22,9 @@ def test_local_m_sees_the_slots_around_its_step() -> None:
     mask = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
     past = a_past()
     for step in range(7):
-        view = window(torch.randn(2, 3, 3), mask, past._replace(step=torch.full((2, 3), step)))
+        view = window(
+            torch.randn(2, 3, 3), mask[:, None], past._replace(step=torch.full((2, 3), step))
+        )
         for b, length in ((0, 3), (1, 5)):
             centre = min(step, length - 1)
             expected = [abs(i - centre) <= 1 and i < length for i in range(5)]
@@ -35,7 +37,7 @@ def test_local_p_is_its_formula_with_each_sentences_own_length() -> None:
     torch.manual_seed(1)
     window = LocalPredictive(3, AttentionConfig(window="local_p", window_size=2))
     query, mask = torch.randn(2, 3, 3), torch.tensor([[True] * 4 + [False] * 5, [True] * 9])
-    slots, share = window(query, mask, None)
+    slots, share = window(query, mask[:, None], None)
     for b, t in itertools.product(range(2), range(3)):
         length = 4 if b == 0 else 9
         hidden = [math.tanh(x) for x in times(window.hidden.weight, query[b, t].tolist())]
@@ -50,7 +52,7 @@ def test_the_gaussian_comes_after_the_softmax_and_nothing_is_normalised_again() 
     torch.manual_seed(1)
     asked = Attention(4, 4, AttentionConfig(score="dot", window="local_p", window_size=2))
     query, memory = torch.randn(1, 1, 4), Memory(torch.randn(1, 9, 4), torch.ones(1, 9).bool())
-    slots, share = asked.window(query, memory.mask, None)
+    slots, share = asked.window(query, memory.mask[:, None], None)
     scores = (query @ memory.values.mT).masked_fill(~slots, -torch.inf)
     assert share is not None
     attended = asked(query, asked.prepare(memory))

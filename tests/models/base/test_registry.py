@@ -13,7 +13,7 @@ from models.base.errors import ModelError
 from models.base.registry import TABLES, describe, find, location, names
 from models.base.settings import fields_of
 from models.catalogue.presets import PRESETS, model_config
-from models.config.tables import AttentionConfig
+from models.config.tables import RECURRENT_SCORE, TRANSFORMER_SCORE, AttentionConfig
 
 ENTRIES = [(kind, name) for kind in TABLES for name in names(kind)]
 UNSOURCED: set[tuple[str, str]] = set()  # variants that come from no paper
@@ -46,8 +46,9 @@ def test_no_class_has_two_names() -> None:
 
 
 def test_the_defaults_are_registered() -> None:
-    for kind in ("score", "window", "normalise", "read"):
+    for kind in ("window", "normalise", "read"):
         assert fields_of(AttentionConfig)[kind].default in names(kind)
+    assert {RECURRENT_SCORE, TRANSFORMER_SCORE} <= set(names("score"))
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -55,7 +56,7 @@ def test_a_preset_is_of_registered_parts(name: str) -> None:
     config, family = models.info(name)
     assert config == model_config(name) and family == describe("family", config.family)
     for kind in ("score", "window", "normalise", "read"):
-        location(kind, getattr(config.attention, kind))
+        location(kind, getattr(config.attention, kind) or RECURRENT_SCORE)
 
 
 def test_the_facade_lists_and_builds() -> None:

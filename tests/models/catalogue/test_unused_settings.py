@@ -40,7 +40,7 @@ def other(kind: type, name: str, value: Any) -> Any:
     return value / 2 + 0.1 if isinstance(value, float) else value + 2
 
 
-TRANSFORMERS = ("transformer", "captioner-transformer")
+TABLES = ("attention", "self_attention", "image")
 
 
 @pytest.mark.parametrize("family", names("family"))
@@ -49,13 +49,14 @@ def test_a_setting_that_is_left_out_changes_no_model(family: str) -> None:
     expected, tried = built(config, images), 0
     for name in sorted(unused_settings(config)):
         section, _, field = name.rpartition(".")
-        if section not in ("model", "model.attention") or field in ("attention", "image"):
+        table = section.removeprefix("model").removeprefix(".")
+        if not section.startswith("model") or table == "image" or field in TABLES:
             continue
-        kind = ModelConfig if section == "model" else AttentionConfig
-        part = config if section == "model" else config.attention
+        kind = AttentionConfig if table else ModelConfig
+        part = getattr(config, table) if table else config
         changed = dataclasses.replace(part, **{field: other(kind, field, getattr(part, field))})
         if isinstance(changed, AttentionConfig):
-            changed = dataclasses.replace(config, attention=changed)
+            changed = dataclasses.replace(config, **{table: changed})
         try:
             found = built(changed, images)
         except ModelError:  # refused, because it would have no effect
@@ -71,13 +72,11 @@ def test_whole_tables_are_left_out_only_where_they_have_no_effect(family: str) -
     config, images = small_config(PRESET[family]), reads_images(PRESET[family])
     unused = unused_settings(config)
     assert ("model.image" in unused) is not images
-    assert ("model.attention" in unused) is (family in ("seq2seq", *TRANSFORMERS))
+    assert ("model.attention" in unused) is (family == "seq2seq")
+    assert ("model.self_attention" in unused) is ("transformer" not in family)
     if "model.image" in unused:
         plain = dataclasses.replace(config, image=ImageConfig(size=64, dropout=0.5))
         assert built(plain, images).keys() == built(config, images).keys()
-    if family in TRANSFORMERS:
-        with pytest.raises(ModelError, match=r"model\.attention"):
-            built(dataclasses.replace(config, attention=AttentionConfig(score="dot")), images)
 
 
 def test_options_of_the_chosen_parts_are_shown() -> None:

@@ -1,0 +1,133 @@
+"""Self-attention and cross-attention of a Transformer: several heads with input and output maps.
+
+All steps are computed at once, so no part can need the weights of earlier steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from models.attention.base import History, with_score
+from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
+from models.base.errors import ConfigurationError
+from models.config.tables import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
+from models.numerics.linear import Linear
+
+
+class TransformerHeads(MultiHead):
+    """Several heads that compute all steps at once."""
+
+    output: Linear
+
+    def __init__(self, config: ModelConfig, table: str) -> None:
+        own: AttentionConfig = getattr(config, table)
+        if own.heads != 1:
+            raise ConfigurationError(
+                f"model.{table}.heads={own.heads} for a Transformer", "model.heads instead"
+            )
+        size = config.embedding
+        composed = replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
+        super().__init__(size, size, composed, config.attention_dropout)
+        if self.first.sequential:
+            raise ConfigurationError(
+                f"model.{table}.score={composed.score} for a Transformer, which computes all steps "
+                "at once, although this score needs the weights of earlier steps",
+                "score additive without coverage",
+                "or a recurrent family, such as rnnsearch",
+            )
+        if self.max_slots is not None and self.max_slots < config.max_source:
+            raise ConfigurationError(
+                f"score '{composed.score}' with at most {self.max_slots} slots",
+                f"at least model.max_source, {config.max_source}",
+                f"raise model.{table}.positions or lower model.max_source",
+            )
+
+    def merged(self, x: Tensor) -> Tensor:
+        """Merge heads (B, H, T, d) by the output projection to (B, T, D)."""
+        output: Tensor = self.output(x.transpose(1, 2).flatten(2))
+        return output
+
+    def past(self, query: Tensor, start: int, steps: int, key: Tensor | None) -> History | None:
+        """Return the histories (B, T, H, ..) of queries (B, H, T, d); None if unused.
+
+        Each `steps` queries are consecutive, from step `start`. key (B,): see PreparedMemory.
+        """
+        if not self.needs_history:
+            return None
+        rows, _, count, _ = query.shape
+        key = query.new_zeros(rows, dtype=torch.float32) if key is None else key.float()
+        each = torch.arange(count, device=query.device) % steps + start
+        random = self.first.read.begin(key)[:, None].expand(rows, count)
+        return History.at(each.float().expand(rows, count), random).for_heads(self.count)
+
+
+class SelfAttention(TransformerHeads):
+    """Self-attention; in stepwise decoding it also attends to the cached prefix."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        own = config.self_attention
+        if own.read == "hard" and own.read_gradient == "reinforce":
+            raise ConfigurationError(
+                "model.self_attention.read=hard with read_gradient=reinforce, although no reward "
+                "follows a step of self-attention",
+                "model.self_attention.read_gradient=straight_through",
+            )
+        super().__init__(config, "self_attention")
+        self.input = Linear(config.embedding, 3 * config.embedding)  # Q; K; V at once
+        self.output = Linear(config.embedding, config.embedding)
+
+    def empty(self, values: Tensor) -> KeyValue:
+        """Return keys and values of no slots, for the rows of values (B, H, S, d)."""
+        return self.prepared(values[:, :, :0], values[:, :, :0])
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
+    ) -> tuple[Tensor, KeyValue]:
+        """Compute the output (B, T, D), and all keys and values so far.
+
+        Without mask and past, the attention is causal. With a mask (B, S), it attends in both
+        directions. With a past, T must be 1.
+        """
+        query, keys, values = map(self.split, self.input(x).chunk(3, -1))
+        new, start = self.prepared(keys, values), 0 if past is None else past.keys.shape[2]
+        seen = new if past is None else past.followed_by(new)
+        visible = Visible(mask, causal=mask is None and past is None and x.shape[1] > 1)
+        history = self.past(query, start, x.shape[1], None)
+        return self.merged(self.attend(query, seen, visible, history).context), seen
+
+
+class CrossAttention(TransformerHeads):
+    """Attention of the decoder to the memory, whose keys and values are computed once."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config, "attention")
+        self.query = Linear(config.embedding, config.embedding)
+        self.input = Linear(config.embedding, 2 * config.embedding)  # K; V at once
+        self.output = Linear(config.embedding, config.embedding)
+
+    def prepare(self, values: Tensor) -> KeyValue:
+        """Compute keys and values of the memory (B, S, D)."""
+        return self.prepared(*map(self.split, self.input(values).chunk(2, -1)))
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: KeyValue,
+        mask: Tensor,
+        *,
+        start: int = 0,
+        steps: int | None = None,
+        key: Tensor | None = None,
+        want_weights: bool = False,
+    ) -> tuple[Tensor, HeadsOutput]:
+        """Compute the output (B, T, D) for x (B, T, D), and what the heads did; mask (B, S).
+
+        start, steps, key: see `past`; the default is one sequence of steps.
+        """
+        query = self.split(self.query(x))
+        history = self.past(query, start, steps or x.shape[1], key)
+        found = self.attend(query, memory, Visible(mask), history, want_weights=want_weights)
+        return self.merged(found.context), found
