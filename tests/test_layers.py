@@ -19,6 +19,7 @@ ROOMS = [  # each may import those above it in this list
     "models.text",
     "models.images",
     "models.layers",
+    "models.attention.positions",
     "models.attention",
     "models.pooling",
     "models.storage",

@@ -27,6 +27,8 @@ class Cosine(Score):
     scores are between -1 and 1, and a softmax over them is almost uniform.
     """
 
+    is_product = True
+
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         same = query_size == key_size

@@ -19,7 +19,7 @@ class Dot(Score):
     bidirectional encoder therefore have half of model.hidden each with this score.
     """
 
-    needs_equal_sizes = True
+    needs_equal_sizes = is_product = True
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""

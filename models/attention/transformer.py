@@ -12,6 +12,7 @@ from torch import Tensor
 
 from models.attention.base import History, with_score
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
+from models.attention.positions.base import position
 from models.base.errors import ConfigurationError
 from models.config.tables import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
 from models.numerics.linear import Linear
@@ -76,6 +77,14 @@ class SelfAttention(TransformerHeads):
                 "model.self_attention.read_gradient=straight_through",
             )
         super().__init__(config, "self_attention")
+        self.position = position(config, in_attention=True)
+        if self.position.turns and not self.first.score.is_product:
+            raise ConfigurationError(
+                f"model.position={config.position} with model.self_attention.score={own.score}, "
+                "although a rotation keeps only products of query and key",
+                "score scaled_dot, dot or cosine",
+                "or model.position=alibi, which suits every score",
+            )
         self.input = Linear(config.embedding, 3 * config.embedding)  # Q; K; V at once
         self.output = Linear(config.embedding, config.embedding)
 
@@ -91,10 +100,13 @@ class SelfAttention(TransformerHeads):
         Without mask and past, the attention is causal. With a mask (B, S), it attends in both
         directions. With a past, T must be 1.
         """
+        start = 0 if past is None else past.keys.shape[2]
         query, keys, values = map(self.split, self.input(x).chunk(3, -1))
-        new, start = self.prepared(keys, values), 0 if past is None else past.keys.shape[2]
+        query, keys = (self.position.turned(part, start) for part in (query, keys))
+        new = self.prepared(keys, values)
         seen = new if past is None else past.followed_by(new)
-        visible = Visible(mask, causal=mask is None and past is None and x.shape[1] > 1)
+        bias = self.position.bias(query, start, seen.keys.shape[2])
+        visible = Visible(mask, mask is None and past is None and x.shape[1] > 1, bias)
         history = self.past(query, start, x.shape[1], None)
         return self.merged(self.attend(query, seen, visible, history).context), seen
 

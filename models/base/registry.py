@@ -62,6 +62,14 @@ TABLES: dict[str, dict[str, str]] = {
         "max": "models.pooling.maximum:Maximum",
         "self_attentive": "models.pooling.self_attentive:SelfAttentive",
     },
+    "position": {
+        "sinusoidal": "models.attention.positions.sinusoidal:Sinusoidal",
+        "learned": "models.attention.positions.learned:Learned",
+        "relative": "models.attention.positions.relative:Relative",
+        "rotary": "models.attention.positions.rotary:Rotary",
+        "alibi": "models.attention.positions.alibi:Alibi",
+        "none": "models.attention.positions.base:Position",
+    },
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {
         "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",

@@ -205,6 +205,11 @@ class ModelConfig:
     heads: int = option(
         4, "number of heads of the Transformer's attention", least=1, at_most=MAX_SIZE
     )
+    position: str = option(
+        "sinusoidal",
+        "positions of tokens in a Transformer; `attn models` lists them",
+        registry="position",
+    )
     cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
     readout: int = option(
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE

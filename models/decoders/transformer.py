@@ -14,12 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.multihead import HeadsOutput, KeyValue
+from models.attention.positions.base import position
 from models.attention.transformer import CrossAttention, SelfAttention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
-from models.layers.blocks import Embedding, FeedForward, positions
+from models.layers.blocks import Embedding, FeedForward
 from models.numerics.dropout import Dropout
 
 
@@ -67,6 +68,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
         super().__init__()
         self.embedding = embedding
+        self.position = position(config, in_attention=False)
         self.dropout = Dropout(config.dropout)
         layers = [DecoderLayer(config) for _ in range(config.decoder_layers)]
         self.layers = nn.ModuleList(layers)
@@ -105,7 +107,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     ) -> DecoderOutput:
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
         embedded = x = self.embedding(tokens)  # (R, T, D)
-        x = self.dropout(x + positions(state.length, x.shape[1], x.shape[2], x.device))
+        x = self.dropout(self.position.added(x, state.length))
         shown = [self.shown_layer] if want_weights else []
         seen, found, states, reads = [], {}, [], []
         for index, (layer, past) in enumerate(zip(self.layers, state.pasts(), strict=True)):

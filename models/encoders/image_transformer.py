@@ -6,6 +6,8 @@ Source: Vaswani et al. 2017; positions in two dimensions as in Parmar et al. 201
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -24,6 +26,7 @@ class ImageTransformerEncoder(ImageEncoder):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         size, (rows, columns) = config.embedding, self.grid
+        config = replace(config, position="none")  # cells have rows and columns
         self.project = Linear(self.value_size, size)
         self.row_embedding = nn.Parameter(torch.randn(rows, 1, size) * 0.02)
         self.column_embedding = nn.Parameter(torch.randn(1, columns, size) * 0.02)

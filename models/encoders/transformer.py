@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from models.attention.positions.base import position
 from models.attention.transformer import SelfAttention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
-from models.layers.blocks import Embedding, FeedForward, positions
+from models.layers.blocks import Embedding, FeedForward
 from models.numerics.dropout import Dropout
 
 
@@ -21,6 +22,7 @@ class TransformerEncoder(nn.Module):
     def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
         super().__init__()
         self.embedding = embedding
+        self.position = position(config, in_attention=False)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.norm = nn.LayerNorm(config.embedding)
@@ -28,7 +30,7 @@ class TransformerEncoder(nn.Module):
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         """Return the memory of ids (B, S) with mask (B, S)."""
         x = self.embedding(source)  # (B, S, D)
-        x = self.dropout(x + positions(0, x.shape[1], x.shape[2], x.device))
+        x = self.dropout(self.position.added(x, 0))
         for layer in self.layers:
             x = layer(x, mask)
         return Memory(self.norm(x), mask)

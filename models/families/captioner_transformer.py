@@ -26,6 +26,7 @@ class CaptionerTransformer(EncoderDecoder):
         "encoder_layers",
         "heads",
         "attention_dropout",
+        "position",
         "attention",
         "self_attention",
         "image",

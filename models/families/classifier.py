@@ -49,6 +49,7 @@ class TransformerClassifier(EncoderDecoder):
         "encoder_layers",
         "heads",
         "attention_dropout",
+        "position",
         "self_attention",
         "pooling",
         "attention",

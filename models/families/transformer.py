@@ -25,6 +25,7 @@ class Transformer(EncoderDecoder):
         "encoder_layers",
         "heads",
         "attention_dropout",
+        "position",
         "attention",
         "self_attention",
         "max_source",

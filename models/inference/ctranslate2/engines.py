@@ -39,6 +39,8 @@ def unsuitable(folder: Path) -> str:
     if family_of(settings) != "transformer":
         return f"a model of family {family_of(settings)}"
     config = from_dict(ModelConfig, settings["model"], where="model")
+    if config.position != "sinusoidal":
+        return f"positions of kind {config.position}"
     for table in ("attention", "self_attention"):
         if getattr(config, table) not in (AttentionConfig(), AttentionConfig(score="scaled_dot")):
             return f"settings of model.{table}"

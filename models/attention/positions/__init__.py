@@ -1,0 +1,1 @@
+"""Positions of tokens: added to embeddings, or a part of every self-attention."""
