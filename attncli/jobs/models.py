@@ -27,6 +27,7 @@ KINDS = {
     "window": "windows",
     "normalise": "normalisers",
     "read": "reads",
+    "position": "positions",
     "pooling": "poolings",
     "image_encoder": "image encoders",
     "source": "kinds of input",

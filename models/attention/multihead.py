@@ -91,21 +91,25 @@ class MultiHead(nn.Module):
         self.fused = tuple(map(type, heads[0].parts)) == FUSED
 
     @property
+    def each(self) -> list[Attention]:
+        """The attention of each head."""
+        return [head for head in self.heads if isinstance(head, Attention)]
+
+    @property
     def first(self) -> Attention:
-        """The first head."""
-        head = self.heads[0]
-        assert isinstance(head, Attention)
-        return head
+        """The attention of the first head."""
+        return self.each[0]
 
     def split(self, x: Tensor) -> Tensor:
         """Split the features of x (B, T, H * d): (B, H, T, d)."""
-        return x.unflatten(-1, (self.count, -1)).transpose(1, 2)
+        parts: Tensor = x.unflatten(-1, (self.count, -1))
+        return parts.transpose(1, 2)
 
     def prepared(self, keys: Tensor, values: Tensor) -> KeyValue:
         """Prepare the keys (B, H, S, d) of every head."""
         if not self.fused:
-            pairs = zip(self.heads, keys.unbind(1), strict=True)
-            keys = torch.stack([head.score.prepare(part) for head, part in pairs], 1)  # type: ignore
+            pairs = zip(self.each, keys.unbind(1), strict=True)
+            keys = torch.stack([head.score.prepare(part) for head, part in pairs], 1)
         return KeyValue(keys, values)
 
     def attend(
@@ -121,11 +125,11 @@ class MultiHead(nn.Module):
         if self.fused:
             return self._fused(query, slots, visible, want_weights)
         mask, outputs = visible.slots(query, slots.keys), []
-        for number, head in enumerate(self.heads):
+        for number, head in enumerate(self.each):
             memory = PreparedMemory(slots.keys[:, number], slots.values[:, number], mask, mask)
             one = None if past is None else past.head(number)
             bias = None if visible.bias is None else visible.bias[:, number]
-            outputs.append(head.attend(query[:, number], memory, one, bias))  # type: ignore
+            outputs.append(head.attend(query[:, number], memory, one, bias))
         return joined(outputs)
 
     def _fused(

@@ -62,8 +62,10 @@ def updated(values: Mapping[str, Any], file: str) -> dict[str, Any]:
     if not isinstance(model, dict) or model.get("family") not in TRANSFORMERS:
         return kept
     attention = model.get("attention")
-    is_old = isinstance(attention, dict) and {"score", "read"} <= set(attention)
-    if is_old and "read_gradient" not in attention and attention["score"] == WITHOUT_NAME:
+    if not isinstance(attention, dict):
+        return kept
+    is_old = "read" in attention and "read_gradient" not in attention
+    if is_old and attention.get("score") == WITHOUT_NAME:
         model["attention"] = {**attention, "score": ""}
     return kept
 

@@ -102,7 +102,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
         """Return the state before the first token, one row per sentence."""
-        assert self.attention is not None
+        assert self.attention is not None and prepared.attention is not None
         return RecurrentState(prepared.start, history=self.attention.begin(prepared.attention))
 
     def advance(
@@ -147,7 +147,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
 
         The K hypotheses of a sentence are K queries of its one memory.
         """
-        assert self.attention is not None
+        assert self.attention is not None and prepared.attention is not None
         queries = query.unflatten(0, (prepared.attention.mask.shape[0], -1))  # (B, K, H)
         output: AttentionOutput = self.attention(queries, prepared.attention, state.history)
         return output.rows()

@@ -179,14 +179,14 @@ class EncoderDecoder(nn.Module):
                 "a model trained with model.attention.read=hard",
                 "leave out the read mode",
             )
-        change = {"read_decode": decode, "read_seed": seed}
-        attention = replace(config.attention, **change)
+        attention = replace(config.attention, read_decode=decode, read_seed=seed)
         shared = {id(tensor): tensor for tensor in chain(self.parameters(), self.buffers())}
         other = copy.deepcopy(self, shared)
         other.config = replace(config, attention=attention)
         for part in list(other.modules()):
             if isinstance(part, Attention) and isinstance(part.read, Hard):
-                part.read = Hard(replace(part.read.config, **change)).train(self.training)
+                changed = replace(part.read.config, read_decode=decode, read_seed=seed)
+                part.read = Hard(changed).train(self.training)
         return other
 
     def parameter_count(self) -> int:

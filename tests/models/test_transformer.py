@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from models.base.errors import ModelError
+from models.base.settings import from_dict, to_dict
 from models.base.types import VocabularySizes
 from models.config.tables import AttentionConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
@@ -149,7 +150,7 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
 def test_parts_that_a_transformer_cannot_compute_are_refused_with_the_nearest(
     table: str, attention: AttentionConfig, nearest: str
 ) -> None:
-    config = dataclasses.replace(CONFIG, **{table: attention})
+    config = from_dict(ModelConfig, {**to_dict(CONFIG), table: to_dict(attention)})
     with pytest.raises(ModelError, match=nearest) as refused:
         Transformer(config, VocabularySizes(20, 20, True))
     assert table in str(refused.value) and "\n" not in str(refused.value)

@@ -176,5 +176,5 @@ def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[AttentionOutp
     memories = [prepared._replace(keys=keys, values=values) for keys, values in each]
     past = grouped(asked.begin(prepared), query)
     pasts = [None if past is None else past.head(number) for number in range(2)]
-    parts = zip(asked.heads, queries, memories, pasts, strict=True)
+    parts = zip(asked.each, queries, memories, pasts, strict=True)
     return [head.attend(part, memory, one) for head, part, memory, one in parts]

@@ -10,7 +10,7 @@ import torch
 
 from models.base.errors import ModelError
 from models.base.registry import names
-from models.base.settings import fields_of, limits_of
+from models.base.settings import fields_of, from_dict, limits_of, to_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
@@ -54,9 +54,11 @@ def test_a_setting_that_is_left_out_changes_no_model(family: str) -> None:
             continue
         kind = AttentionConfig if table else ModelConfig
         part = getattr(config, table) if table else config
-        changed = dataclasses.replace(part, **{field: other(kind, field, getattr(part, field))})
+        changed: Any = dataclasses.replace(
+            part, **{field: other(kind, field, getattr(part, field))}
+        )
         if isinstance(changed, AttentionConfig):
-            changed = dataclasses.replace(config, **{table: changed})
+            changed = from_dict(ModelConfig, {**to_dict(config), table: to_dict(changed)})
         try:
             found = built(changed, images)
         except ModelError:  # refused, because it would have no effect
