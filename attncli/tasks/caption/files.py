@@ -46,7 +46,7 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
         if pattern.suffix.lower() != ".html":
             raise typer.BadParameter(
                 f"one file for several images; put {NAME} into its name, or give a folder/",
-                param_hint="'--attention'",
+                param_hint="'--picture'",
             )
         with _page(pattern) as draw:
             yield draw
