@@ -67,7 +67,7 @@ def draw_comparison() -> None:
         part for name in ("none", "general", "additive") for part in ("-m", str(folder(name)))
     ]
     test = WORK / "compare" / "test.tsv"
-    plot = ("--by-length", "--length-step", "2", "--plot", str(GALLERY / "bleu-by-length.svg"))
+    plot = ("--by-length", "-s", "lengths.step=2", "--plot", str(GALLERY / "bleu-by-length.svg"))
     attn("evaluate", *models, str(test), *plot)
     copy(folder("additive") / "curves.png", GALLERY / "curves.png")
 

@@ -223,7 +223,9 @@ def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) ->
     mine = photos / "a.txt"
     mine.write_text("my notes")
     output, said, status = caption("-r", photos, "--sidecar")
-    kept = "attn: 1 text file existed before, not replaced (--overwrite replaces them): "
+    kept = (
+        "attn: 1 text file existed before, not replaced (-s output.overwrite=true replaces them): "
+    )
     assert (said, status) == ([f"{kept}{mine}", all_cut(5)], 1)
     assert mine.read_text() == "my notes"
     assert output == rows(paths, captions)
@@ -231,7 +233,9 @@ def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) ->
         assert path.with_suffix(".txt").read_text() == " ".join(text.split()) + "\n"
     texts = [str(path.with_suffix(".txt")) for path in paths]
     _, said, status = caption("-r", photos, "--sidecar", "-s", "compute.batch_images=2")
-    kept = "attn: 5 text files existed before, not replaced (--overwrite replaces them): "
+    kept = (
+        "attn: 5 text files existed before, not replaced (-s output.overwrite=true replaces them): "
+    )
     assert (said, status) == ([f"{kept}{', '.join(texts[:3])} and 2 more", all_cut(5)], 1)
     assert caption("-r", photos, "--sidecar", "-s", "output.overwrite=true")[1:] == (
         [all_cut(5)],

@@ -89,7 +89,7 @@ class Sidecars:
         more = f" and {self.existing - NAMED:,} more" if self.existing > NAMED else ""
         return [
             f"{counted(self.existing, 'text file')} existed before, not replaced "
-            f"(--overwrite replaces them): {names}{more}"
+            f"(-s output.overwrite=true replaces them): {names}{more}"
         ]
 
 
