@@ -51,10 +51,10 @@ box: $(READY)  ## Translate, caption a drawn scene and draw attention with the m
 	  $(RUN)/attn caption -m $(if $(wildcard $(BOX)/scenes),scenes,photos) runs/scene.png --show; fi
 
 test: $(READY)  ## Run the tests
-	$(RUN)/python -m pytest $(WORKERS)
+	$(RUN)/python -m pytest $(WORKERS) --durations=40
 
 test-all: $(READY)  ## Run the tests, including slow ones
-	$(RUN)/python -m pytest $(WORKERS) -m 'slow or not slow'
+	$(RUN)/python -m pytest $(WORKERS) --durations=40 -m 'slow or not slow'
 
 torture: $(READY)  ## Attack the program for some minutes: kills, full disks, hostile input
 	$(RUN)/python -m tests.torture

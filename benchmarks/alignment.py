@@ -137,7 +137,7 @@ def by_eflomal(command: str, data: Data, work: Path, count: int) -> dict[str, Fo
 
 
 def by_aligner(data: Data, work: Path, pairs: list[Pair]) -> dict[str, Found]:
-    """Return the links of `attn align train --from everyday`: its parts and its bundle, by seed.
+    """Return the links of `attn align train` with `everyday`: its parts and its bundle, by seed.
 
     It reads the same texts as eflomal; the gold sentences are the last ones. Nothing is chosen on
     gold. The stages before the seed matters are computed once.
@@ -152,7 +152,15 @@ def by_aligner(data: Data, work: Path, pairs: list[Pair]) -> dict[str, Found]:
         folder = work / f"aligner-{seed}"
         if not (folder / "alignment").exists() and stages.exists():
             shutil.copytree(stages, folder / "alignment")
-        options = ["--languages", "en-fr", "--from", TRANSLATOR, "--seed", str(seed), *ALIGNER]
+        options = [
+            "--languages",
+            "en-fr",
+            "--start-from",
+            TRANSLATOR,
+            "--seed",
+            str(seed),
+            *ALIGNER,
+        ]
         attn("align", "train", *texts, *options, "-o", str(folder))
         trained = load_translator(folder)
         for name, share in (("statistical", 1.0), ("attention", 0.0), ("bundle", 0.5)):

@@ -3,8 +3,8 @@
     python benchmarks/engines.py --bundle runs/en-de --rounds 5
     python benchmarks/engines.py --bundle runs/en-de --rounds 5 --file test.en --threads 1
 
-Alternates `echo line | attn translate -m BUNDLE --engine ENGINE`, or the same with a file as its
-input, over the engines. The model is converted, and every file is read once, before the
+Alternates `echo line | attn translate -m BUNDLE -s compute.backend=...`, or the same with a file as
+its input, over the engines. The model is converted, and every file is read once, before the
 measurement. Prints the medians of the processor seconds (user and system) and of the wall-clock
 seconds of the whole process.
 """
@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # what the `attn` script does
 LAUNCH = "import sys; from attncli.shell.app import main; sys.exit(main())"
 ENGINES = {
-    "ctranslate2": ["--engine", "ctranslate2"],
-    "ctranslate2, int8": ["--engine", "ctranslate2", "--precision", "int8"],
-    "torch": ["--engine", "torch"],
+    "ctranslate2": ["-s", "compute.backend=ctranslate2"],
+    "ctranslate2, int8": ["-s", "compute.backend=ctranslate2", "--precision", "int8"],
+    "torch": ["-s", "compute.backend=torch"],
 }
 
 

@@ -1,6 +1,6 @@
 """Train and score `everyday`, the translator in the box: English, German, French, Spanish.
 
-    python benchmarks/everyday.py prepare --data DIR --work WORK [--from MODEL]
+    python benchmarks/everyday.py prepare --data DIR --work WORK [--start-from MODEL]
     python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
 
 `prepare` writes the corpora of everyday_data.py into WORK and prints the `attn train` command that
@@ -64,11 +64,11 @@ def main() -> None:
     parser.add_argument("part", choices=["prepare", "score"])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--from", dest="start", default="", help="model to train further")
+    parser.add_argument("--start-from", dest="start", default="", help="model to train further")
     parser.add_argument("-m", "--model", default="everyday")
     parser.add_argument("--limit", type=int, default=0, help="sources per direction (0: all)")
     parser.add_argument("--longer", action="store_true", help="score the longer sentences instead")
-    parser.add_argument("--mbr", default="", help="as of `attn translate`")
+    parser.add_argument("--mbr", default="", help="the setting search.mbr of `attn translate`")
     parser.add_argument("--directions", nargs="*", default=[], help="such as en-de; default: all")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def prepare(data: Path, work: Path, start: str) -> None:
         every = [pair for pairs in longer_dev.values() for pair in pairs]
         dev = [*random.Random(3).sample(table, 75), *random.Random(3).sample(every, 50)]
         words += ["--dev-corpus", f"en-{language}={write(dev, work / f'en-{language}.dev.tsv')}"]
-    words += ["--from", str(initial_model(work, start))]
+    words += ["--start-from", str(initial_model(work, start))]
     print(shlex.join(words))
 
 
@@ -230,7 +230,7 @@ def translate(
     source.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
     command = [sys.executable, "-m", "attncli", "translate", "-q", "-m", options.model]
     command += ["--from", first, "--to", second, "-i", str(source), "-o", str(output)]
-    command += ["--mbr", options.mbr] if options.mbr else []
+    command += ["-s", f"search.mbr={options.mbr}"] if options.mbr else []
     subprocess.run(command, check=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     text: str = output.read_text("utf-8")
     return text.split("\n")[:-1]

@@ -137,11 +137,11 @@ def train(name: str, options: argparse.Namespace) -> None:
     recipe, data = RECIPES[name], options.data
     if recipe.start in RECIPES:
         train(recipe.start, options)
-        start = ["--from", folder(recipe.start, options.work)]
+        start = ["--start-from", folder(recipe.start, options.work)]
     else:
-        start = ["--preset", recipe.start, "--encoder-weights", options.cnn]
+        start = ["--preset", recipe.start, "-s", f"model.image.weights={options.cnn}"]
     arguments = ["--images", images(data), "--captions", data / "train.tsv"]
-    arguments += ["--dev-captions", data / "dev.tsv", *start]
+    arguments += ["--dev", data / "dev.tsv", *start]
     arguments += ["-o", folder(name, options.work), "--threads", options.threads]
     features = f"data.features={options.work / 'features'}"
     settings = [*recipe.settings, features, *options.setting]

@@ -63,7 +63,7 @@ def train(data: Path, work: Path, threads: str) -> None:
         rng.shuffle(rows)
         (work / f"{part}.tsv").write_text("".join(rows), "utf-8")
     settings = [word for setting in RECIPE for word in ("-s", setting)]
-    files = ["--labels", f"{work}/train.tsv", "--dev-labels", f"{work}/dev.tsv"]
+    files = ["--labels", f"{work}/train.tsv", "--dev", f"{work}/dev.tsv"]
     run = ["-o", f"{work}/run", "--threads", threads]
     attn("train", "-p", "bilstm-attention-nano", *files, *run, *settings)
     attn("models", "pack", f"{work}/run", f"{work}/languages")

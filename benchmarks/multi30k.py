@@ -85,7 +85,7 @@ def score(runs: list[Path], data: Path, text: str, picture: Path) -> None:
     models = [word for run in runs for word in ("-m", str(run))]
     test = files(data, "test_2016_flickr", text)
     tokenize = "none" if text == "tok" else "13a"
-    attn("evaluate", *models, "--tokenize", tokenize, "--plot", str(picture), *test)
+    attn("evaluate", *models, "-s", f"scores.tokenize={tokenize}", "--plot", str(picture), *test)
 
 
 def attn(*arguments: str) -> None:

@@ -8,8 +8,8 @@ caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the tw
 takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
 same command continues an interrupted run. `photos` is then the weighted mean of the weights of
 `rewarded` and `photos-hard`, which began with the same model (Wortsman et al. 2022). `score` runs
-`attn evaluate captions --attention` on each whole dev set, with the search settings that are saved
-with the model.
+`attn evaluate captions -s scores.attention=true` on each whole dev set, with the search settings
+that are saved with the model.
 """
 
 from __future__ import annotations
@@ -127,12 +127,12 @@ def train(name: str, options: argparse.Namespace) -> None:
     """Run one stage, or continue it."""
     stage, work = STAGES[name], options.work
     if stage.start in STAGES:
-        start = ["--from", work / stage.start]
+        start = ["--start-from", work / stage.start]
     else:
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
-        start = ["--preset", stage.start, "--encoder-weights", weights]
+        start = ["--preset", stage.start, "-s", f"model.image.weights={weights}"]
     arguments = ["--images", work / "images.tar", "--captions", work / "train.tsv"]
-    arguments += ["--dev-captions", work / "dev.tsv", *start, "-o", work / name]
+    arguments += ["--dev", work / "dev.tsv", *start, "-o", work / name]
     settings = [*EACH, *stage.settings, f"data.features={work / 'features'}"]
     words = [word for setting in settings for word in ("-s", setting)]
     attn("train", *arguments, "--threads", options.threads, *words)
@@ -159,7 +159,8 @@ def score(options: argparse.Namespace) -> None:
     for name in SETS:
         folder = options.data / name
         where = ["--images", folder / "images.tar", folder / "dev.tsv"]
-        attn("evaluate", "captions", *models, *where, "--attention", "--threads", options.threads)
+        further = ["-s", "scores.attention=true", "--threads", options.threads]
+        attn("evaluate", "captions", *models, *where, *further)
 
 
 if __name__ == "__main__":

@@ -38,17 +38,17 @@ COMMANDS = {  # WORK is replaced by the folder
         "-s tokenizer.kind=char -s tokenizer.target_kind=word -s model.dropout=0.1 "
         "-s train.batch_tokens=2048 -s train.lr=0.003 -s train.minutes=50 "
         "-s train.metric=error_rate -s train.bleu_tokenizer=none",
-        "attn evaluate -m WORK/run WORK/test.tsv --tokenize none",
-        "attn translate -m WORK/run --picture WORK/phoneme.svg --units piece phoneme",
+        "attn evaluate -m WORK/run WORK/test.tsv -s scores.tokenize=none",
+        "attn translate -m WORK/run --picture WORK/phoneme.svg -s align.units=piece phoneme",
     ),
     "cogs": (
         f"{PAIRS} -s train.minutes=18",
-        "attn evaluate -m WORK/run WORK/test.tsv --tokenize none",
+        "attn evaluate -m WORK/run WORK/test.tsv -s scores.tokenize=none",
     ),
     "scan": (
         f"{PAIRS} -s train.minutes=4",
-        "attn evaluate -m WORK/run WORK/test-short.tsv --tokenize none",
-        "attn evaluate -m WORK/run WORK/test.tsv --tokenize none",
+        "attn evaluate -m WORK/run WORK/test-short.tsv -s scores.tokenize=none",
+        "attn evaluate -m WORK/run WORK/test.tsv -s scores.tokenize=none",
     ),
     "scitldr": (
         "attn train WORK/train.tsv -o WORK/run -p luong-small -s tokenizer.size=4000 "

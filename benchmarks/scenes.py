@@ -74,7 +74,7 @@ def train(work: Path, threads: int) -> None:
     if not (work / "train.regions").exists():
         draw(work)
     files = ["--images", work / "images.tar", "--captions", work / "train.tsv"]
-    files += ["--dev-captions", work / "dev.tsv", "-o", work / "scenes"]
+    files += ["--dev", work / "dev.tsv", "-o", work / "scenes"]
     settings = [*SETTINGS, f"data.regions={work / 'train.regions'}"]
     settings.append(f"data.features={work / 'features'}")
     words = [word for setting in settings for word in ("-s", setting)]

@@ -23,9 +23,8 @@ from models.catalogue.installed import chosen_model
 from models.storage.settings import read_settings
 
 NOT_IN_BULK = (  # parameters of commands
-    *("text", "images", "files", "input", "output", "recursive", "format_in", "column", "field"),
-    *("keep", "sidecar", "overwrite", "align", "units", "show", "picture", "pairs", "attention"),
-    *("view", "index", "skip_bad", "quiet", "server"),
+    *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
+    *("align", "show", "picture", "hypotheses", "quiet", "server"),
 )
 ELSEWHERE = ("model", "reverse_model", "device", "threads")  # in fields of BulkJob
 
@@ -50,6 +49,7 @@ def read_job(words: Sequence[str]) -> BulkJob:
     used = parameters_of(task.settings_class)
     _check_given(name, {one: option for one, option in given.items() if one not in used})
     settings = {parameter: values[parameter] for parameter in sorted(used & values.keys())}
+    _check_tables(settings["set"] or (), task.unused_tables)
     if settings.get("glossary"):  # workers need no file
         settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
     task.check(settings_of(task.settings_class, settings))
@@ -65,6 +65,14 @@ def _check_given(name: str, given: Mapping[str, str]) -> None:
                 f"{option} cannot be used in a bulk job",
                 hint="leave it out; files, folders and --field stand before `--`",
             )
+
+
+def _check_tables(assignments: Sequence[str], unused: Sequence[str]) -> None:
+    """Refuse settings of tables that a bulk job does not use."""
+    for assignment in assignments:
+        if assignment.partition(".")[0].strip() in unused:
+            place = assignment.partition("=")[0]
+            raise ConfigurationError(f"{place} cannot be used in a bulk job", hint="leave it out")
 
 
 def _parsed(name: str, words: Sequence[str]) -> _Parsed:

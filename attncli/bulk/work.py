@@ -40,7 +40,7 @@ def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
     """Return the result of each record of a chunk.
 
     If the chunk raises an exception, each record is processed alone, and those that raise get an
-    error. If all of several records raise, the fault is not theirs, and the exception is raised.
+    error. If every one of several records raises, the task itself fails: the exception is raised.
     """
     try:
         return task.run(records)

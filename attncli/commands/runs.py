@@ -65,8 +65,8 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
     its card, settings, log, curves and data files remain, and the run stays finished. Runs in
     progress, stopped runs and models shipped with attn are never changed. The files to remove are
     shown first; they are removed after a confirmation or with --yes. A pruned run can no longer
-    continue with more updates; `attn train --from` starts a new one from its model. Folders that
-    contain the home folder are refused.
+    continue with more updates; `attn train --start-from` starts a new one from its model. Folders
+    that contain the home folder are refused.
 
     Example:
       attn runs prune --dry-run

@@ -31,7 +31,8 @@ def read(content: str, options: DocumentOptions) -> Document:
     """Return the values of the chosen fields of every line."""
     if not options.fields and not options.keep:
         raise ConfigurationError(
-            "JSON lines without a chosen field", "--field NAME, or --keep NAME for all others"
+            "JSON lines without a chosen field",
+            "--field NAME, or -s input.keep=NAME for all others",
         )
     segments: list[DocumentSegment | None] = []
     faults: list[Fault] = []

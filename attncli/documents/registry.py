@@ -42,7 +42,7 @@ else:  # for the command line
 
 
 def format_of(path: Path | None) -> str:
-    """Return the format that the name of a file tells; "text" if it tells none."""
+    """Return the format of a file by its name; "text" for other names."""
     if path is None:
         return TEXT
     name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path

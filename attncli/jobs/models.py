@@ -20,6 +20,7 @@ from models.config.tables import AttentionConfig, ModelConfig, SearchConfig, Tok
 from models.sources import vocabulary_sizes
 from models.storage.about import Facts, read_card, read_facts
 
+USUAL_TOKENS = 8000  # per vocabulary, to count the parameters of a preset
 KINDS = {
     "preset": "presets",
     "family": "families",
@@ -90,13 +91,13 @@ def catalogue() -> list[Entry]:
     ]
 
 
-def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
+def show(name: str, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
     """Describe a preset, a trained model, or the parts with a name.
 
     A preset has precedence over a part, and both over a model; ``./name`` is a folder.
     """
     if name in zoo.PRESETS:
-        preset = show_preset(name, vocabulary=vocabulary, assignments=assignments)
+        preset = show_preset(name, assignments)
         same = [str(model.folder) for model in installed() if model.name == name]
         also = (f"a model has this name too: attn models show {same[0]}",) if same else ()
         return preset._replace(facts=also)
@@ -119,11 +120,11 @@ def show(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Show
     raise UnknownNameError(error.found, error.expected, hint)
 
 
-def show_preset(name: str, *, vocabulary: int, assignments: Sequence[str] = ()) -> Shown:
-    """Describe a preset, with its size for this vocabulary."""
+def show_preset(name: str, assignments: Sequence[str] = ()) -> Shown:
+    """Describe a preset, with its size for its vocabulary."""
     config = run_config(name, assignments=assignments)
-    joint = config.tokenizer.joint
-    sizes = Vocabulary(*vocabulary_sizes(config.model.family, vocabulary, vocabulary, joint))
+    joint, tokens = config.tokenizer.joint, config.tokenizer.size or USUAL_TOKENS
+    sizes = Vocabulary(*vocabulary_sizes(config.model.family, tokens, tokens, joint))
     return Shown(
         title=f"{name}: {zoo.preset(name).doc}",
         family=_part("family", config.model.family),

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.options.overrides import SearchOverrides
-from attncli.options.shared import MODEL, check_search
+from attncli.options.shared import MODEL
 from models.base.errors import ModelError
 from models.catalogue.installed import no_model_given
 
@@ -46,13 +45,6 @@ def folders_of(
             f"{no_model_given(task)}; or --hypotheses", param_hint="'--model' / '-m'"
         )
     return [Path(folder) for folder in default.split(os.pathsep) if folder]
-
-
-def check_overrides(overrides: SearchOverrides) -> None:
-    """Refuse search settings without effect, and more than one output."""
-    check_search(overrides)
-    if overrides.get("nbest", 1) > 1:
-        raise typer.BadParameter("the best output is scored", param_hint="'--nbest'")
 
 
 def check_save(folders: list[Path], save: Path | None) -> None:

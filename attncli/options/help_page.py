@@ -7,25 +7,19 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from models.base.settings import fields_of
-from models.config.tables import AlignConfig, SearchConfig
-
 FEW = 12  # options that are listed without sections
 OTHER = "Other options"
 SECTIONS = {  # section: names of options
-    "Data": "dev corpus tagged-corpus dev-corpus images captions dev-captions labels "
-    "dev-labels train test gold gold-index hypotheses source part index skip-bad view",
-    "Model": "model reverse-model to from preset set encoder encoder-weights hard-decode",
-    "Input and output": "input output format scores probabilities sidecar overwrite save json "
-    "format-in column field keep recursive long split-above normalise copy capitals keep-tags "
-    "glossary",
-    "Search": " ".join(n.replace("_", "-") for n in fields_of(SearchConfig) if n != "split_above"),
-    "Alignment": " ".join(["align", *(n.replace("_", "-") for n in fields_of(AlignConfig))]),
-    "Attention maps": "show picture pairs attention",
-    "Scores": "tokenize lowercase confidence by-length length-step length-quantiles plot",
+    "Data": "dev corpus tagged-corpus dev-corpus images captions labels train test gold gold-index "
+    "hypotheses split",
+    "Model": "model reverse-model to from preset start-from",
+    "Input and output": "input output format scores sidecar save json column field recursive "
+    "verbatim keep-tags glossary",
+    "Search": "beam nbest",
+    "Attention": "align show picture attention",
+    "Scores": "confidence by-length plot",
     "Variants": "grid seeds best",
-    "Computation": "engine inference-engine precision batch max-batch-tokens processes shard "
-    "device threads",
+    "Computation": "server precision processes device threads",
 }
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}

@@ -10,11 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import typer
-
 from attncli.data.streams import open_output
 from attncli.terminal import console
-from models.base.errors import ModelError
+from models.base.errors import ConfigurationError, ModelError
 
 ALIGNMENTS = "attncli.render.alignment.writers"
 WEIGHTED_TEXTS = "attncli.render.weighted_text.writers"
@@ -80,25 +78,24 @@ class Picture:
         if self.left_out:
             total = len(self.pairs) + self.left_out
             console.warn(
-                f"{path} shows pairs 1 to {len(self.pairs):,} of {total:,}; --pairs selects others"
+                f"{path} shows pairs 1 to {len(self.pairs):,} of {total:,}; "
+                "-s picture.lines=RANGE selects others"
             )
         with open_output(path) as write:
             write(writers.written(self.pairs, name))
 
 
-def check_drawing(
-    path: Path | None, pairs: str | None, *, drawn: bool = True, option: str = "--picture"
-) -> Drawing:
+def check_drawing(path: Path | None, lines: str, *, drawn: bool = True) -> Drawing:
     """Return the requested drawing; raise an error before the model runs if it is impossible.
 
-    drawn: True if heat maps are drawn in the terminal. option: that of the path, for messages.
+    lines: the setting picture.lines. drawn: True if heat maps are drawn in the terminal.
     """
-    if pairs and not (path or drawn):
-        raise typer.BadParameter(f"needs --show or {option}", param_hint="'--pairs'")
+    if lines and not (path or drawn):
+        raise ConfigurationError("picture.lines without a picture", "--show or --picture")
     try:
-        chosen = _numbers(pairs) if pairs else ()
+        chosen = _numbers(lines) if lines else ()
     except ValueError:
-        raise typer.BadParameter("pairs such as 1-20,35", param_hint="'--pairs'") from None
+        raise ConfigurationError(f"picture.lines={lines}", "lines such as 1-20,35") from None
     if not path:
         return Drawing(chosen=chosen)
     from attncli.render.alignment.writers import format_of

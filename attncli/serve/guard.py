@@ -80,7 +80,7 @@ class Guard:
     def _check(self, scope: Scope, body: _LimitedBody) -> None:
         headers = Headers(scope=scope)
         if not self._service.hosts.allows(headers.get("host", "")):
-            hint = "start `attn serve` with --allow-host NAME to serve it"
+            hint = "start `attn serve` with -s service.allow_hosts=NAME"
             raise RequestError(403, f"This Host is not served here; {hint}")
         size = headers.get("content-length", "0")
         if len(size) > 15 or int(size) > body.most:

@@ -140,7 +140,7 @@ def _listening(options: ServeOptions) -> socket.socket:
     except (OSError, OverflowError) as error:
         where = address_of(options)
         reason = getattr(error, "strerror", None) or error
-        hint = "choose another with --port" if not options.socket else "choose another --socket"
+        hint = f"choose another {'service.socket' if options.socket else '--port'}"
         raise ModelError(f"cannot listen at {where} ({reason})", "a free address", hint) from None
 
 

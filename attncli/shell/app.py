@@ -271,7 +271,7 @@ def _exit_statuses() -> Iterator[None]:
     except USAGE_ERROR as error:
         from attncli.training.distributed.rank import is_first
 
-        if removed := removed_option(getattr(error, "option_name", "")):
+        if removed := _removed_option(error):
             error.message, error.possibilities = removed, None
         if is_first():
             raise
@@ -281,6 +281,16 @@ def _exit_statuses() -> Iterator[None]:
         raise typer.Exit(130) from None
     except BrokenPipeError:
         raise typer.Exit(0) from None
+
+
+def _removed_option(error: Any) -> str:
+    """Return the answer to an option of an earlier version; "" for other usage errors."""
+    name, context = getattr(error, "option_name", ""), error.ctx
+    if not name or context is None:
+        return ""
+    place = COMMANDS.get((context.command_path or "").removeprefix("attn "))
+    options = [option for param in context.command.params for option in param.opts]
+    return removed_option(name, imported(place) if place else None, options)
 
 
 def _deliver() -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from typer.models import ParameterInfo
 
+from attncli.options.settings import SetOption, names_of
 from models.base import registry
 from models.base.settings import fields_of, limits_of, types_of
 from models.catalogue import presets as zoo
@@ -28,6 +29,8 @@ def add_completion(parameters: Iterable[inspect.Parameter]) -> None:
         for information in getattr(parameter.annotation, "__metadata__", ()):
             if parameter.name in BY_PARAMETER and isinstance(information, ParameterInfo):
                 information.autocompletion = BY_PARAMETER[parameter.name]
+            if isinstance(information, SetOption):
+                information.autocompletion = _completer(information.tables)
 
 
 def models(incomplete: str) -> Found:
@@ -49,10 +52,23 @@ def encoders(incomplete: str) -> Found:
 
 
 def settings(incomplete: str) -> Found:
-    """Return names of settings, with `=`; the values if only one name is left."""
+    """Return names of settings of a run; see `settings_of`."""
     from attncli.training.settings.config import RunConfig
 
-    known = {f"{place}=": field for place, field in _settings(RunConfig, "")}
+    return settings_of(RunConfig, incomplete)
+
+
+def _completer(tables: type) -> Callable[[str], Found]:
+    def complete(incomplete: str) -> Found:  # Typer reads its annotations
+        return settings_of(tables, incomplete)
+
+    return complete
+
+
+def settings_of(tables: type, incomplete: str) -> Found:
+    """Return names of settings, with `=`; the values if only one name is left."""
+    names = {*names_of(tables)}
+    known = {f"{name}=": field for name, field in _settings(tables, "") if name in names}
     left = [
         place for place in known if place.startswith(incomplete) or incomplete.startswith(place)
     ]
@@ -124,12 +140,10 @@ def _matching(found: Iterable[tuple[str, str]], incomplete: str) -> Found:
 BY_PARAMETER: dict[str, Callable[[str], Found]] = {  # name of a command's parameter
     "model": models,
     "reverse_model": models,
-    "start": models,  # attn train --from
+    "start_from": models,
     "runs": models,
     "preset": presets,
-    "set": settings,
     "grid": settings,
-    "encoder": encoders,
     "name": names,  # attn models show
     "names": variants,  # attn models compare
 }

@@ -67,7 +67,7 @@ def draw_comparison() -> None:
         part for name in ("none", "general", "additive") for part in ("-m", str(folder(name)))
     ]
     test = WORK / "compare" / "test.tsv"
-    plot = ("--by-length", "--length-step", "2", "--plot", str(GALLERY / "bleu-by-length.svg"))
+    plot = ("--by-length", "-s", "lengths.step=2", "--plot", str(GALLERY / "bleu-by-length.svg"))
     attn("evaluate", *models, str(test), *plot)
     copy(folder("additive") / "curves.png", GALLERY / "curves.png")
 
@@ -91,7 +91,7 @@ def draw_scenes() -> None:
             (WORK / name).write_bytes(member.read())
     for number, name in enumerate(names, 1):
         picture = GALLERY / f"scene-{number}.png"
-        attn("caption", "-m", str(run), str(WORK / name), "--attention", str(picture))
+        attn("caption", "-m", str(run), str(WORK / name), "--picture", str(picture))
 
 
 def draw_guided_scenes() -> None:
@@ -99,7 +99,7 @@ def draw_guided_scenes() -> None:
     for number, scene in enumerate(scenes.split(0, 0, SCENES, seed=2024).test, 3):
         path = WORK / f"scene-{number}.png"
         path.write_bytes(scenes.png(scene))
-        attn("caption", "-m", "scenes", str(path), "--attention", str(GALLERY / path.name))
+        attn("caption", "-m", "scenes", str(path), "--picture", str(GALLERY / path.name))
 
 
 def folder(mechanism: str) -> Path:

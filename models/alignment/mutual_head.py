@@ -1,8 +1,8 @@
 """Choice of the attention head that aligns best, without gold links.
 
-A weight is mutual if it is the largest of both its row and its column. A head that aligns has much
-mutual weight in most words; a head that attends to one slot, or to all slots alike, has little. A
-head is scored by (mutual weight) / (words of the longer side).
+A weight is mutual if it is the largest of both its row and its column. A head that aligns gives
+most words a large mutual weight; a head that attends to one slot, or to all slots alike, does not.
+A head is scored by (mutual weight) / (words of the longer side).
 """
 
 from __future__ import annotations

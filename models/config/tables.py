@@ -351,8 +351,8 @@ class AlignConfig:
     )
     layer: int = option(
         0,
-        "decoder layer whose weights are used, counted from 1 (0: the last but one of three or "
-        "more layers, else the last)",
+        "decoder layer whose weights are used, counted from 1 (0: the second to last; of one or "
+        "two layers, the last)",
     )
     head: int = option(0, "head whose weights are used, counted from 1 (0: the mean of all)")
     shift: int = option(

@@ -80,7 +80,7 @@ class Decoder(nn.Module, Generic[P, S]):
 def default_layer(layers: int) -> int:
     """Return the layer, counted from 0, that is shown if there are this many.
 
-    It is the last but one of three or more, where alignment is best without tuning (Garg et al.
-    2019), and the last of two, because the first attends before it has any context.
+    It is the second to last of three or more layers, where alignment is best without tuning (Garg
+    et al. 2019), and the last of two, because the first attends before it has any context.
     """
     return layers - 2 if layers > 2 else layers - 1

@@ -107,7 +107,7 @@ def load_classifier(labels: ImageLabels, weights: str) -> None:
             "model.image.labels with the image network of the shipped captioner, which has no "
             "classifier",
             "weights with a classifier",
-            "give mobilenet_edgetpu_uint8.npz with --encoder-weights",
+            "give mobilenet_edgetpu_uint8.npz with -s model.image.weights=PATH",
         )
     labels.weight.copy_(weight)
     labels.bias.copy_(bias)

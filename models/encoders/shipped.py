@@ -20,7 +20,7 @@ def shipped_captioner() -> Path:
         raise NotFoundError(
             f"no weights of the image network, because {folder} is missing",
             "the model that is shipped with attn",
-            "give a file with --encoder-weights PATH (model.image.weights)",
+            "give a file with -s model.image.weights=PATH",
         )
     return folder
 

@@ -117,7 +117,7 @@ def downloaded(name: str) -> Mapping[str, Tensor]:
         raise NotFoundError(
             f"the weights of {name} could not be downloaded ({error})",
             f"a connection to {best.url}",
-            "give --encoder-weights PATH, a .safetensors file, or none to train from scratch",
+            "give -s model.image.weights=PATH, a .safetensors file, or none to train from scratch",
         ) from None
     return found
 

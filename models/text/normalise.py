@@ -86,7 +86,7 @@ def is_outer(sign: str) -> bool:
 
 
 def without_added_stop(text: str, source: str) -> str:
-    """Return an output without its last full stop, `!` or `?` if its source has no such end.
+    """Return an output without a final full stop, `!` or `?` if its source ends without one.
 
     A model that has learnt sentences ends headings and cells like sentences, too.
     """

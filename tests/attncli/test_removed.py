@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
+from attncli.options.settings import names_of, tables_of
 from attncli.shell import app, removed_options
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.toml import from_toml
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ConfigurationError
+from models.base.places import imported
 from models.base.removed_settings import REMOVED, RemovedSettingWarning, without_removed
 from models.base.settings import overridden
 from models.bundle import read_settings
@@ -38,6 +40,42 @@ def test_a_removed_option_answers_with_its_reason(
 ) -> None:
     assert app.run(["translate", name]) == 2
     assert f"Error: {name} was removed: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("old", removed_options.RENAMED)
+def test_a_renamed_option_answers_with_its_present_name(
+    old: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = removed_options.RENAMED[old]
+    found = [name for name in app.COMMANDS if has(name, new) and not has(name, old)]
+    assert found
+    for name in found:
+        assert app.run([*name.split(), old]) == 2
+        assert f"Error: {old} is now {new}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("old", removed_options.SETTINGS)
+def test_an_option_that_became_a_setting_answers_with_its_name(
+    old: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setting = removed_options.SETTINGS[old]
+    found = [name for name in app.COMMANDS if setting in settings_of(name) and not has(name, old)]
+    assert found
+    for name in found:
+        assert app.run([*name.split(), old]) == 2
+        assert f"Error: {old} is now a setting: -s {setting}=" in capsys.readouterr().err
+
+
+def has(name: str, option: str) -> bool:
+    """Return True if a command has an option."""
+    params = app.load_command(name).params
+    return any(option in one for param in params for one in (param.opts, param.secondary_opts))
+
+
+def settings_of(name: str) -> list[str]:
+    """Return the settings of a command."""
+    tables = tables_of(imported(app.COMMANDS[name]))
+    return names_of(tables) if tables else []
 
 
 @pytest.mark.parametrize("name", removed_options.COMMANDS)

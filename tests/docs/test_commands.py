@@ -28,7 +28,7 @@ NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 PAGES = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 SEPARATE = [page for page in PAGES if page.parent != TUTORIALS]  # their lines run one by one
 LIGHT = "--dry-run -s train.precision=fp32 -s train.batch_tokens=200"
-NETWORK = "--encoder small-cnn"
+NETWORK = "-s model.image.encoder=small-cnn"
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
     (r"^attn train --images ", f"{LIGHT} {NETWORK}"),
@@ -38,7 +38,7 @@ ADDED = (  # the first pattern that matches a line adds to it
         r"^attn models compare .*--dry-run",
         "--seeds 1 -s data.demo_pairs=60 -s data.demo_scenes=8 -s train.steps=2",
     ),
-    (r"^attn models compare .*--from ", f"--seeds 1 {LIGHT}"),
+    (r"^attn models compare .*--start-from ", f"--seeds 1 {LIGHT}"),
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare ", "--help"),

@@ -31,8 +31,8 @@ FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace 
 SETTINGS = (*TINY, "search.method=beam")
 SMALL = " ".join(f"-s {setting}" for setting in SETTINGS)
 ADDED = (  # the first pattern that matches a line adds to it
-    (r"^attn train .*--from photos ", "-s train.steps=1 -s search.max_caption=5"),
-    (r"^attn train .*--images ", f"--encoder small-cnn {SMALL}"),
+    (r"^attn train .*--start-from photos ", "-s train.steps=1 -s search.max_caption=5"),
+    (r"^attn train .*--images ", f"-s model.image.encoder=small-cnn {SMALL}"),
     (r"^attn train -o ", f"{SMALL} -s data.demo_pairs=60"),
     (r"^attn train ", SMALL),
     (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_pairs=60"),

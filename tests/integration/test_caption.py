@@ -23,7 +23,7 @@ from models.config.tables import SearchConfig
 from models.images.opening import open_image
 
 ROOT = Path(__file__).parents[2]
-SHORT = ["--max-caption", "7", "--device", "cpu"]
+SHORT = ["-s", "search.max_caption=7", "--device", "cpu"]
 SEARCH = SearchConfig(max_caption=7)
 
 Run = Callable[..., tuple[str, list[str], int]]
@@ -67,7 +67,7 @@ def expected(model: Path, paths: list[Path]) -> list[str]:
 
 def all_cut(count: int) -> str:
     """Return the message after `count` captions, all of which are cut."""
-    raised = "(--max-caption raises the limit)"
+    raised = "(search.max_caption raises the limit)"
     return f"attn: captions cut at their length limit: {count} of {count} {raised}"
 
 
@@ -93,7 +93,7 @@ def test_several_are_rows_in_order_however_they_are_named(
     (photos / "notes.txt").write_text("no image")
     (photos / ".hidden.png").write_bytes(b"no image")
     for batch in ("1", "2", "32"):
-        assert caption(*paths, "--batch", batch) == (wanted, said, 0)
+        assert caption(*paths, "-s", f"compute.batch_images={batch}") == (wanted, said, 0)
     assert caption("-r", photos) == (wanted, said, 0)
     assert caption(photos / "**" / "*.[pjwg]*[!t]") == (wanted, said, 0)
     assert caption(stdin=listed) == (wanted, said, 0)
@@ -192,10 +192,10 @@ def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Pa
 
 def test_samples_depend_on_the_seed_and_not_on_the_batch(caption: Run, photos: Path) -> None:
     paths = files(photos)
-    sampling = ["--method", "sample", "--seed"]
-    together = caption(*paths, *sampling, 3)[0]
-    apart = "".join(f"{path}\t{caption(path, *sampling, 3)[0]}" for path in paths)
-    assert together == apart != caption(*paths, *sampling, 4)[0]
+    sampling = ["-s", "search.method=sample", "-s", "search.seed=3"]
+    together = caption(*paths, *sampling)[0]
+    apart = "".join(f"{path}\t{caption(path, *sampling)[0]}" for path in paths)
+    assert together == apart != caption(*paths, *sampling, "-s", "search.seed=4")[0]
 
 
 def test_every_output_of_a_hard_model_says_how_it_was_read(
@@ -205,13 +205,15 @@ def test_every_output_of_a_hard_model_says_how_it_was_read(
     for decode in ("argmax", "sample", "expected"):
         read = f"hard {decode}"
         for kind in ("text", "tsv", "jsonl", "html"):
-            output, said, status = caption(*model, "--hard-decode", decode, "--format", kind)
+            output, said, status = caption(
+                *model, "-s", f"attention.read_decode={decode}", "--format", kind
+            )
             assert (said[0], status) == (f"hard attention, read by {decode}", 0)
             assert (read in output) == (kind != "text")
-        assert read in caption(*model, "--hard-decode", decode, "--show")[0]
-        caption(*model, "--hard-decode", decode, "--attention", tmp_path / "x.npz")
+        assert read in caption(*model, "-s", f"attention.read_decode={decode}", "--show")[0]
+        caption(*model, "-s", f"attention.read_decode={decode}", "--picture", tmp_path / "x.npz")
         assert str(np.load(tmp_path / "x.npz")["read"]) == read
-    output, said, status = caption(photos / "a.png", "--hard-decode", "sample")
+    output, said, status = caption(photos / "a.png", "-s", "attention.read_decode=sample")
     assert (output, status) == ("", 1) and "not hard" in said[-1]
 
 
@@ -221,17 +223,24 @@ def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) ->
     mine = photos / "a.txt"
     mine.write_text("my notes")
     output, said, status = caption("-r", photos, "--sidecar")
-    kept = "attn: 1 text file existed before, not replaced (--overwrite replaces them): "
+    kept = (
+        "attn: 1 text file existed before, not replaced (-s output.overwrite=true replaces them): "
+    )
     assert (said, status) == ([f"{kept}{mine}", all_cut(5)], 1)
     assert mine.read_text() == "my notes"
     assert output == rows(paths, captions)
     for path, text in list(zip(paths, captions, strict=True))[1:]:
         assert path.with_suffix(".txt").read_text() == " ".join(text.split()) + "\n"
     texts = [str(path.with_suffix(".txt")) for path in paths]
-    _, said, status = caption("-r", photos, "--sidecar", "--batch", "2")
-    kept = "attn: 5 text files existed before, not replaced (--overwrite replaces them): "
+    _, said, status = caption("-r", photos, "--sidecar", "-s", "compute.batch_images=2")
+    kept = (
+        "attn: 5 text files existed before, not replaced (-s output.overwrite=true replaces them): "
+    )
     assert (said, status) == ([f"{kept}{', '.join(texts[:3])} and 2 more", all_cut(5)], 1)
-    assert caption("-r", photos, "--sidecar", "--overwrite")[1:] == ([all_cut(5)], 0)
+    assert caption("-r", photos, "--sidecar", "-s", "output.overwrite=true")[1:] == (
+        [all_cut(5)],
+        0,
+    )
     assert mine.read_text() == " ".join(captions[0].split()) + "\n"
 
 
@@ -254,7 +263,7 @@ def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Pa
     path = photos / "a.png"
     plain = caption(path)[0]
     for suffix in ("png", "gif", "html", "npz"):
-        output, said, status = caption(path, "--attention", photos / f"maps.{suffix}")
+        output, said, status = caption(path, "--picture", photos / f"maps.{suffix}")
         assert (output, status) == (plain, 0)
         assert said[0] == all_cut(1)
         assert [line[:40] for line in said[1:]] == ["attn: the maps hardly differ from word t"]
@@ -275,12 +284,12 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
     (photos / "more" / "a.png").write_bytes((photos / "a.png").read_bytes())
     paths = [*files(photos), "nowhere.jpg"]
     folder = tmp_path / "new" / "maps"
-    caption(*paths, "--attention", f"{folder}/")
+    caption(*paths, "--picture", f"{folder}/")
     names = ["a-2.png", "a.png", "b.png", "c.png", "d.png", "e.png"]
     assert sorted(path.name for path in folder.iterdir()) == names
-    caption(*paths, "--attention", f"{folder}/{{name}}.map.npz", "--batch", 2)
+    caption(*paths, "--picture", f"{folder}/{{name}}.map.npz", "-s", "compute.batch_images=2")
     assert len(list(folder.glob("*.map.npz"))) == 6
-    caption(*paths, "--attention", tmp_path / "all.html")
+    caption(*paths, "--picture", tmp_path / "all.html")
     page = (tmp_path / "all.html").read_text()
     assert page.count("<figure>") == 7 and "no file nowhere.jpg" in page
     assert page.endswith("</html>\n") and caption(*paths, "--format", "html")[0] == page
@@ -289,16 +298,16 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
 @pytest.mark.parametrize(
     "options, status, said",
     [
-        (["-r", ".", "--attention", "maps.png"], 2, "put {name} into its name"),
-        (["a.png", "--attention", "maps.bmp"], 1, "ending in .png, .gif, .html, .npz"),
-        (["a.png", "--attention", "nowhere/maps.png"], 1, "no folder nowhere"),
+        (["-r", ".", "--picture", "maps.png"], 2, "put {name} into its name"),
+        (["a.png", "--picture", "maps.bmp"], 1, "ending in .png, .gif, .html, .npz"),
+        (["a.png", "--picture", "nowhere/maps.png"], 1, "no folder nowhere"),
         (["a.png", "--show", "--format", "tsv"], 2, "maps among tsv"),
         (["-", "--sidecar"], 2, "no file beside it"),
-        (["a.png", "--overwrite"], 2, "needs --sidecar"),
+        (["a.png", "-s", "output.overwrite=true"], 1, "expected --sidecar"),
         (["a.png", "-m", "nowhere"], 1, "nowhere"),
-        (["a.png", "--max-ratio", "2"], 2, "--max-ratio"),  # it is for texts
-        (["a.png", "--max-caption", "0"], 2, "--max-caption"),
-        (["a.png", "--method", "greedy", "-n", "2"], 2, "--nbest"),
+        (["a.png", "-s", "search.max_ratio=2"], 1, "search.max_ratio"),  # it is for texts
+        (["a.png", "-s", "search.max_caption=0"], 1, "search.max_caption = 0"),
+        (["a.png", "-s", "search.method=greedy", "-n", "2"], 2, "--nbest"),
     ],
 )
 def test_wrong_usage_is_one_line(

@@ -48,7 +48,7 @@ def test_translations_say_how_the_memory_was_read(
     command = ("translate", "-m", hard_bundle, "--format", "jsonl", TEXT, TEXT)
     found = {}
     for decode in (None, "argmax", "sample", "expected"):
-        choice = ("--hard-decode", decode) if decode else ()
+        choice = ("-s", f"attention.read_decode={decode}") if decode else ()
         out, err = said(capsys, *command, *choice)
         records = [json.loads(line) for line in out.splitlines()]
         assert {record["read"] for record in records} == {f"hard {decode or 'argmax'}"}
@@ -56,7 +56,7 @@ def test_translations_say_how_the_memory_was_read(
         assert records[0] == records[1]
         found[decode] = records[0]["hypotheses"]
     assert found[None] == found["argmax"] != found["expected"]
-    other, _ = said(capsys, *command, "--hard-decode", "sample", "--seed", "2")
+    other, _ = said(capsys, *command, "-s", "attention.read_decode=sample", "-s", "search.seed=2")
     assert json.loads(other.splitlines()[0])["hypotheses"] != found["sample"]
 
 
@@ -73,7 +73,9 @@ def test_scores_say_how_the_memory_was_read(
 ) -> None:
     test = tmp_path / "test.tsv"
     test.write_text(f"{TEXT}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
-    out, _ = said(capsys, "evaluate", "-m", hard_bundle, test, "--hard-decode", "expected")
+    out, _ = said(
+        capsys, "evaluate", "-m", hard_bundle, test, "-s", "attention.read_decode=expected"
+    )
     assert "bundle: hard attention, read by expected" in out
     out, _ = said(capsys, "evaluate", "-m", hard_bundle, test, "--json")
     assert json.loads(out)["systems"][0]["read"] == "hard argmax"
@@ -87,7 +89,9 @@ def test_alignments_say_how_the_memory_was_read(
         file.write_text(f"{text}\n", "utf-8")
     links, err = said(capsys, "align", "-m", hard_bundle, *files)
     assert "hard attention, read by argmax" in err
-    _, err = said(capsys, "align", "-m", hard_bundle, *files, "--hard-decode", "expected")
+    _, err = said(
+        capsys, "align", "-m", hard_bundle, *files, "-s", "attention.read_decode=expected"
+    )
     assert "hard attention, read by expected" in err
     (tmp_path / "gold").write_text(links, "utf-8")
     score = ("evaluate", "alignments", "--gold", tmp_path / "gold", "--gold-index", "0", *files)
@@ -101,5 +105,8 @@ def test_a_soft_model_has_no_choice_and_says_nothing(
 ) -> None:
     out, err = said(capsys, "translate", "-m", tiny_bundle, "--format", "jsonl", TEXT)
     assert "read" not in json.loads(out) and "hard" not in err
-    assert app.run(["translate", "-m", str(tiny_bundle), "--hard-decode", "sample", TEXT]) == 1
+    assert (
+        app.run(["translate", "-m", str(tiny_bundle), "-s", "attention.read_decode=sample", TEXT])
+        == 1
+    )
     assert "not hard" in capsys.readouterr().err

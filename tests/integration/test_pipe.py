@@ -98,7 +98,7 @@ def test_a_line_of_100_000_characters_is_split_copied_or_refused_never_cut() -> 
     assert words.count(b"IT IS A LINE.") == 7143
     assert letters == b"x" * 100_000  # one word is copied
     assert [line[:12] for line in said.splitlines()] == ["attn: line 2", "attn: line 3"]
-    output, said, status = translate(data, "--long", "refuse")
+    output, said, status = translate(data, "-s", "text.long_lines=refuse")
     assert (output, status) == (b"SHORT\n\n\nSHORT\n", 1)
     assert len(said.splitlines()) == 2
 

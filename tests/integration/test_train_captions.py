@@ -22,7 +22,7 @@ MORE = ("train.checkpoint_minutes=0", "train.ema=0.9", "train.average=2", "train
 def started(files: Files, folder: Path, cache: Path) -> subprocess.Popen[str]:
     assigned = [*SMALL, *PATCHES, *MORE, f"data.features={cache}"]
     flags = [part for setting in assigned for part in ("-s", setting)]
-    data = ["--images", files.images, "--captions", files.train, "--dev-captions", files.dev]
+    data = ["--images", files.images, "--captions", files.train, "--dev", files.dev]
     named = ["-p", "show-attend-tell-hard-nano", "-o", folder, "--threads", "1"]
     command = [sys.executable, "-m", "attncli", "train", *map(str, [*data, *named]), *flags]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

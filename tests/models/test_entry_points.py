@@ -101,4 +101,4 @@ def test_an_unknown_name_says_which_enabled_packages_are_missing() -> None:
     with pytest.raises(ModelError, match="'nothing'.*; ATTN_PACKAGES names other, not installed"):
         Attention(4, 4, AttentionConfig(score="nothing"))
     with pytest.raises(ModelError, match="'dott'; did you mean dot.*; ATTN_PACKAGES names other"):
-        show("dott", vocabulary=100)
+        show("dott")

@@ -38,7 +38,16 @@ SECONDS = 60.0  # in which every request must be answered
 LARGE = 100 << 20  # bytes of a large body
 GROWTH = 1 << 30  # bytes by which the service may grow; freed memory is kept for later batches
 TOGETHER = 8  # clients
-OPTIONS = ("--threads", "1", "--max-body", "4", "--max-text", "2000", "--max-pixels", "4")
+OPTIONS = (
+    "--threads",
+    "1",
+    "-s",
+    "service.max_body=4",
+    "-s",
+    "service.max_text=2000",
+    "-s",
+    "service.max_pixels=4",
+)
 
 
 def hostile_requests(folder: Path, random: Random, count: int) -> Iterator[Result]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import resource
 import signal
@@ -70,6 +71,7 @@ def _guarded(work: Callable[[], None], log: Path) -> int:
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(output, 2)
         sys.stderr = sys.__stderr__  # not what pytest put in its place
+        faulthandler.disable()  # pytest's, which writes to the log of the tests
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))

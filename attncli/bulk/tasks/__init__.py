@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple, Protocol, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from attncli.bulk.job import BulkJob
-from attncli.options.overrides import Overrides
 from models.base.places import imported
-from models.base.settings import fields_of
 
 S = TypeVar("S")
 
@@ -59,6 +57,7 @@ class BulkTask(Protocol):
 
     into: str  # field or column of the results in JSON lines and tables
     settings_class: type  # dataclass; its fields are parameters of the command
+    unused_tables: tuple[str, ...]  # tables of the command's settings that a bulk job does not use
 
     def __init__(self, job: BulkJob) -> None:
         """Open the models. Raises ModelError if they do not suit the task."""
@@ -84,35 +83,10 @@ def open_task(job: BulkJob) -> BulkTask:
 
 
 def settings_of(kind: type[S], values: Mapping[str, Any]) -> S:
-    """Return a dataclass of settings from the values of a command's parameters.
-
-    A field of `Overrides` receives those of its settings that are given (not None).
-    """
-    types = get_type_hints(kind)
-    found: dict[str, Any] = {}
-    for field in fields(kind):  # type: ignore[arg-type]
-        if _is_overrides(types[field.name]):
-            names = fields_of(types[field.name].config_class)
-            given = {n: values[n] for n in names if values.get(n) is not None}
-            found[field.name] = types[field.name](given)
-        else:
-            found[field.name] = values[field.name]
-    return kind(**found)
+    """Return a dataclass of settings from the values of a command's parameters."""
+    return kind(**{name: values[name] for name in parameters_of(kind)})
 
 
 def parameters_of(kind: type) -> set[str]:
     """Return the parameters of a command that a dataclass of settings contains."""
-    types = get_type_hints(kind)
-    return {
-        name
-        for field in fields(kind)
-        for name in (
-            fields_of(types[field.name].config_class)
-            if _is_overrides(types[field.name])
-            else [field.name]
-        )
-    }
-
-
-def _is_overrides(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Overrides)
+    return {field.name for field in fields(kind)}

@@ -105,7 +105,7 @@ def bulk(
     Example:
       attn bulk corpus.en.zst corpus.de -- translate -m runs/en-de
       attn bulk --processes 4 folder/ translated/ -- translate --to de
-      attn bulk shards/*.tar captions.jsonl -- caption --format jsonl
+      attn bulk photos/*.tar captions.jsonl -- caption --format jsonl
     """
     *inputs, out = paths
     if not inputs:

@@ -14,7 +14,6 @@ from attncli.commands.compare.options import (
     Best,
     Dev,
     DryRun,
-    FormatOption,
     Gold,
     GoldIndex,
     Grid,
@@ -27,17 +26,13 @@ from attncli.commands.compare.options import (
 )
 from attncli.commands.compare.run import prepare, run, show_remaining
 from attncli.commands.compare.settings import base_config
-from attncli.commands.train.files import DEV, check_run_folder, spread
+from attncli.commands.train.files import DEV, check_run_folder, split_dev, spread
 from attncli.commands.train.options import (
     Captions,
-    DevCaptions,
-    DevLabels,
-    Encoder,
-    EncoderWeights,
-    From,
     Images,
     Labels,
     Set,
+    StartFrom,
 )
 from attncli.data.streams import check_inputs, open_output
 from attncli.jobs import loading
@@ -48,7 +43,7 @@ from attncli.jobs.variants import variants, with_grid
 from attncli.options.help_page import HelpPage
 from attncli.options.shared import Device, Threads
 from attncli.render.comparison import WRITERS
-from attncli.training.run.command_line import ImageOptions, LabelFiles, image_assignments
+from attncli.training.run.command_line import ImageOptions, LabelFiles
 
 
 class CompareCommand(HelpPage):
@@ -70,82 +65,51 @@ def compare(
     gold_index: GoldIndex = None,
     images: Images = None,
     captions: Captions = None,
-    dev_captions: DevCaptions = None,
-    encoder: Encoder = "",
-    encoder_weights: EncoderWeights = "",
     labels: Labels = None,
-    dev_labels: DevLabels = None,
     output: Output = Path("runs/compare"),
     seeds: Seeds = 2,
     best: Best = 0,
     preset: Preset = None,
-    start: From = None,
-    set: Set = None,
-    format: FormatOption = "txt",
+    start_from: StartFrom = None,
     dry_run: DryRun = False,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Train and compare variants of a model.
 
     The model is a translator, a captioner or a classifier. All variants are trained on the same
-    data with the same budget. The folder gets the results as tables (text, Markdown, LaTeX,
-    HTML, CSV, JSON) and as plots (PNG, SVG, PDF). The table states which differences exceed the
-    noise between seeds. Translations are ranked by BLEU, captions by CIDEr-D, labels by
-    accuracy. AER is measured if gold links are known: for the embedded grammar, and with
-    --gold.
+    data with the same budget, each in VARIANT/seed-N of the output folder; the same command
+    continues. The folder gets the results as tables and plots. See docs/compare.md.
 
     \b
     A variant is one of
       dot, local_p, sparsemax, hard     a part of the attention
       dot,local_p                       several parts
       score=cosine,heads=4              settings of the attention
-      model.encoder_attention=intra     any setting
-      heads=2,lr=0.0005                 settings of model and training
+      heads=2,train.lr=0.0005           settings of model and training
       none                              the same sizes without attention
       mean, learned, learned,dot        a pooling of classifiers
       small-cnn, encoder=resnet50       an image network of captioners
-      transformer-tiny                  a preset
-      transformer-tiny,lr=0.0005        a preset with other settings
-
-    --grid tries all values of a setting. --dry-run lists the runs that are not measured yet.
-
-    The encoder of texts is unidirectional, as in Luong et al. 2015, so that every score can be
-    used. With `-s model.bidirectional=true`, dot, scaled_dot and cosine cannot be compared.
-    Captioners have no coverage penalty, so that hard attention can be used; presets as variants
-    keep their own settings of both.
-
-    With --from, every variant starts from the weights of one trained model and keeps its
-    tokenizer, so variants can change only what needs no other weights: soft and hard, a window or
-    normaliser, settings of training.
-
-    Each run is stored in VARIANT/seed-N in the output folder. The same command resumes an
-    interrupted comparison. Further variants or seeds are added to the finished runs.
+      transformer-tiny,lr=0.0005        a preset, with other settings
 
     Example:
       attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
-      attn models compare model.heads=2 model.heads=4 --preset transformer-nano
       attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
-      attn models compare soft hard --from photos --images photos --captions captions.tsv
       attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
     """
-    files = ComparedFiles(
-        train or (),
-        dev or (),
-        test or (),
-        gold,
-        gold_index,
-        ImageOptions(images, captions, dev_captions, encoder, encoder_weights),
-        LabelFiles(labels, dev_labels),
+    of_pairs, pictures, texts = split_dev(
+        dev or [], ImageOptions(images, captions), LabelFiles(labels)
     )
-    base = base_config(files, preset, set or [], start)
+    files = ComparedFiles(train or (), of_pairs, test or (), gold, gold_index, pictures, texts)
+    base = base_config(files, preset, set or [], start_from)
     check_inputs(files.inputs)
     check_run_folder(output)
     usual = () if grid else compared_source(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])
-    found = variants(chosen, base, [*image_assignments(files.images), *(set or [])])
+    found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +119,7 @@ def compare(
     work = prepare(found, base, files, output, seeds)
     rows, failed = run(work, best, output, where)
     with open_output(None) as write:
-        write(WRITERS[format](rows).encode())
+        write(WRITERS["txt"](rows).encode())
     if failed:
         raise typer.Exit(1)
 

@@ -8,22 +8,16 @@ from typing import Annotated, Literal
 import typer
 
 from attncli.commands.train.files import DEV
-from attncli.jobs.compared import compared_sources
-from attncli.render.comparison import Format
 
-TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--from"
+TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
 CAPTIONS, LABELS = "--captions", "--labels"
-USUAL = "; ".join(f"{kind.outputs}: {' '.join(kind.variants)}" for kind in compared_sources())
-PRESETS = "; ".join(
-    f"{kind.outputs}: {kind.preset}, or {kind.demo_preset} without files"
-    for kind in compared_sources()
-)
 
 Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="VARIANT...",
-        help=f"Variants to compare; give them before the options. Defaults: {USUAL}.",
+        help="Variants to compare; give them before the options. Default: the parts of the "
+        "attention that suit the data.",
     ),
 ]
 Train = Annotated[
@@ -74,7 +68,7 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         "-p",
-        help=f"Preset that a variant modifies. Defaults: {PRESETS}.",
+        help="Preset that a variant modifies. Default: a small one for the data.",
     ),
 ]
 Grid = Annotated[
@@ -83,10 +77,6 @@ Grid = Annotated[
         metavar="KEY=VALUE,VALUE",
         help="Try every value of a setting with every variant. Repeated: all combinations.",
     ),
-]
-FormatOption = Annotated[
-    Format,
-    typer.Option("--format", help="Table on standard output; the folder gets all of them."),
 ]
 DryRun = Annotated[
     bool,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from attncli.commands.evaluate.settings import EvaluateTables
 from attncli.data.streams import open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import (
@@ -14,19 +15,18 @@ from attncli.options.evaluation import (
     Models,
     Save,
     check_folder,
-    check_overrides,
     check_save,
     folders_of,
 )
 from attncli.options.overrides import SearchOverrides
-from attncli.options.shared import BatchTokens, Device, From, HardDecode, Threads, To, with_settings
+from attncli.options.search import Beam, check_search
+from attncli.options.settings import SetOption, read_settings
+from attncli.options.shared import Device, From, Threads, To
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
-from attncli.scoring.translations import BleuTokenizer, Evaluation, LengthRanges, Scoring
+from attncli.scoring.translations import Evaluation, LengthRanges, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
 from attncli.tasks.translate.output.scores import WRITERS
-from models.config.tables import MAX_BATCH_TOKENS
-
-STEP, QUANTILES = LengthRanges()
+from models.base.errors import ConfigurationError
 
 Files = Annotated[
     list[Path] | None,
@@ -39,13 +39,6 @@ Hypotheses = Annotated[
     list[Path] | None,
     typer.Option(help="Outputs of another program, a line for each source. May be repeated."),
 ]
-Source = Annotated[
-    Path | None, typer.Option(help="Source, for scores by length of --hypotheses alone.")
-]
-Tokenize = Annotated[
-    BleuTokenizer,
-    typer.Option(help="Tokens of BLEU and error rate: sacreBLEU's tokenizer; none: spaces."),
-]
 Confidence = Annotated[
     bool,
     typer.Option(
@@ -53,49 +46,34 @@ Confidence = Annotated[
     ),
 ]
 ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]
-Step = Annotated[int, typer.Option("--length-step", min=1, help="Words per range of lengths.")]
-Quantiles = Annotated[
-    int,
-    typer.Option("--length-quantiles", min=0, help="Number of ranges of equal count (0: by step)."),
-]
 Plot = Annotated[
     Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
 ]
+Set = Annotated[list[str] | None, SetOption(EvaluateTables, example="scores.lowercase=true")]
 
 
-@with_settings("max_caption", "split_above")
 def evaluate(
     files: Files = None,
     *,
     model: Models = None,
     hypotheses: Hypotheses = None,
-    source: Source = None,
     to: To = "",
     source_language: From = "",
-    tokenize: Tokenize = "13a",
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     confidence: Confidence = False,
     by_length: ByLength = False,
-    length_step: Step = STEP,
-    length_quantiles: Quantiles = QUANTILES,
     plot: Plot = None,
     save: Save = None,
     json: Json = False,
-    overrides: SearchOverrides,
-    hard_decode: HardDecode = None,
-    max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
+    beam: Beam = None,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Score translations against references.
 
-    The model translates the source; its outputs are compared with one or more references. BLEU,
-    chrF and TER are computed by sacreBLEU. Exact match is the share of outputs that equal a
-    reference, the error rate is edits per reference token, ROUGE-1 and ROUGE-2 are the F1 of common
-    words and word pairs, and ROUGE-L is the F1 of the longest common subsequence of words; all in
-    percent. Search settings default to those saved with the model. Several models and --hypotheses
-    give a row each. Lengths are counted in words between spaces; the ratio is output length over
-    reference length. Multilingual models need --to LANGUAGE.
+    The model translates the source; its outputs are compared with one or more references by BLEU,
+    chrF, TER, exact match, error rate and ROUGE, in percent. Several models and --hypotheses give a
+    row each. Search settings default to those saved with the model. See docs/evaluate.md.
 
     Example:
       attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de
@@ -103,8 +81,11 @@ def evaluate(
       attn evaluate -m runs/demo runs/demo/test.tsv
     """
     folders = folders_of(model, hypotheses)
-    lengths = LengthRanges(length_step, length_quantiles) if by_length or plot else None
-    check_overrides(overrides)
+    given = read_settings(EvaluateTables, set, {"search.beam": beam})
+    tables = given.tables
+    check_search(tables.search)
+    source = Path(tables.lengths.source) if tables.lengths.source else None
+    lengths = tables.lengths.ranges if by_length or plot else None
     if not files:
         raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
     _check_source(folders, source, lengths)
@@ -117,13 +98,19 @@ def evaluate(
         models=folders,
         hypotheses=hypotheses or [],
         source=source,
-        scoring=Scoring(tokenize, lowercase, confidence),
+        scoring=Scoring(tables.scores.tokenize, tables.scores.lowercase, confidence),
         lengths=lengths,
         save=save,
         options=OpenOptions(
-            device, threads, hard_decode, overrides, to, source_language, len(folders) > 1
+            device,
+            threads,
+            tables.attention.read_decode or None,
+            SearchOverrides(given.of("search")),
+            to,
+            source_language,
+            mixed=len(folders) > 1,
         ),
-        max_batch_tokens=max_batch_tokens,
+        max_batch_tokens=tables.compute.batch_tokens,
     )
     if plot:
         bleu_by_length(plot, *_curves(scores.evaluations))
@@ -135,13 +122,9 @@ def evaluate(
 def _check_source(folders: list[Path], source: Path | None, lengths: LengthRanges | None) -> None:
     """Refuse a source that is not needed, and lengths without a source."""
     if folders and source:
-        raise typer.BadParameter(
-            "with a model, the first file is the source", param_hint="'--source'"
-        )
+        raise ConfigurationError("lengths.source with a model, whose first file is the source")
     if lengths and not folders and not source:
-        raise typer.BadParameter(
-            "needs the source: give it with --source", param_hint="'--by-length'"
-        )
+        raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
 
 
 def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:

@@ -13,8 +13,10 @@ from attncli.data.streams import open_output
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, listed
 from attncli.jobs.models import Entry, Shown
+from attncli.options.settings import SetOption
 from attncli.render.columns import columns, size, wrapped
 from attncli.terminal.screen import current_screen
+from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.base.types import VocabularySizes
 from models.catalogue.installed import Installed
@@ -25,10 +27,7 @@ RECURRENT = "luong-small"  # preset whose attention fits every score, window and
 Name = Annotated[
     str, typer.Argument(help="A model's name or folder, or a preset, family, score or other part.")
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", "-s", help="Presets: change a setting, section.key=value."),
-]
+Set = Annotated[list[str] | None, SetOption(RunConfig, example="tokenizer.size=8000")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 
 
@@ -56,23 +55,21 @@ def list_models(*, json: Json = False) -> None:
 def show(
     name: Name,
     *,
-    vocabulary: Annotated[
-        int, typer.Option(min=1, help="Presets: tokens per vocabulary, for the parameter count.")
-    ] = 8000,
     set: Set = None,
 ) -> None:
     """Show a model's configuration, or a part's equation.
 
     A model is shown with its data, score, size and card first, then with the settings that apply
     to its family. A model or preset is shown as a file that `attn train` takes; a part with its
-    equation, source and settings. Write ./folder for a folder with the name of a part.
+    equation, source and settings. Write ./folder for a folder with the name of a part. -s changes a
+    setting of a preset; parameters are counted for 8,000 tokens per vocabulary, or tokenizer.size.
 
     Example:
       attn models show additive
       attn models show runs/demo
       attn models show transformer-tiny > run.toml
     """
-    shown = zoo.show(name, vocabulary=vocabulary, assignments=set or [])
+    shown = zoo.show(name, set or [])
     if isinstance(shown, Shown):
         _write(_model(shown))
     else:

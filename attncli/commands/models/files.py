@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
+from attncli.commands.models.settings import PackTables
 from attncli.jobs import installed as models
 from attncli.jobs.export import Program
 from attncli.jobs.export import export as write_export
 from attncli.jobs.installed import Packing
+from attncli.options.settings import SetOption, read_settings
 from attncli.render.columns import size
 from attncli.terminal import console
 from models.base.errors import ModelError
 from models.catalogue.installed import find_model, installed
 from models.inference.ctranslate2.engines import ComputePrecision
-from models.storage.about import About
 from models.storage.settings import Precision
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
@@ -25,8 +26,9 @@ Target = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
 ]
-Weights = Annotated[
-    Precision, typer.Option(help="Precision of the stored weights; int8 has one scale per row.")
+StoredPrecision = Annotated[
+    Precision,
+    typer.Option("--precision", help="Precision of the weights; int8 has one scale per row."),
 ]
 Share = Annotated[
     str,
@@ -39,25 +41,17 @@ Share = Annotated[
 Card = Annotated[
     Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
 ]
-Languages = Annotated[
-    str, typer.Option(metavar="de,en", help="Languages of the model, for `attn models`.")
-]
-Licence = Annotated[str, typer.Option(help="Licence of the model, for `attn models`.")]
-Score = Annotated[str, typer.Option(help="Score with its test set, for `attn models`.")]
-Summary = Annotated[str, typer.Option(help="One line about the model, for `attn models`.")]
+Set = Annotated[list[str] | None, SetOption(PackTables, example="about.languages=de,en")]
 
 
 def pack(
     model: Model,
     target: Target,
     *,
-    weights: Weights = "int8",
+    precision: StoredPrecision = "int8",
     share: Share = "",
     card: Card = None,
-    languages: Languages = "",
-    licence: Licence = "",
-    score: Score = "",
-    summary: Summary = "",
+    set: Set = None,
 ) -> None:
     """Write a model as one small file.
 
@@ -66,12 +60,11 @@ def pack(
     the model.
 
     Example:
-      attn models pack runs/en-de en-de.zip --languages en,de --licence "CC BY 2.0"
+      attn models pack runs/en-de en-de.zip -s about.languages=en,de -s "about.licence=CC BY 2.0"
       attn models pack runs/captions models/pretrained/photos --card card.md
     """
-    names = tuple(name.strip() for name in languages.split(",") if name.strip())
-    about = About(summary, names, licence, score)
-    packed = models.pack(model, target, Packing(weights, share, card, about))
+    about = read_settings(PackTables, set).tables.about.facts
+    packed = models.pack(model, target, Packing(precision, share, card, about))
     console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
 
 

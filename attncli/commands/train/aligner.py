@@ -13,6 +13,7 @@ from attncli.commands.train.memory import memory_advice
 from attncli.commands.train.stop import stopping
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import SetOption
 from attncli.options.shared import Device, PairFiles, Threads
 from attncli.tasks.align.pair_corpora import Also, pair_corpora
 from attncli.tasks.align.training.job import AlignerRun
@@ -30,24 +31,15 @@ Languages = Annotated[
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the run.")]
-Start = Annotated[
+StartFrom = Annotated[
     Path | None,
     typer.Option(
-        "--from",
         metavar="MODEL",
         help="Translator to add the alignment to, such as everyday; its translations do not "
         "change. Default: one is trained from the sentence pairs, in both directions.",
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        "-s",
-        metavar="SECTION.KEY=VALUE",
-        help="Set a value for the translator that is trained, as in `attn train`.",
-    ),
-]
+Set = Annotated[list[str] | None, SetOption(RunConfig, example="train.minutes=30")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed of the alignment layer.", min=0)]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Name the stages that are left; write nothing.")
@@ -58,27 +50,24 @@ def align_train(
     files: PairFiles,
     *,
     output: Output,
-    start: Start = None,
+    start_from: StartFrom = None,
     also: Also = None,
     languages: Languages = "",
-    set: Set = None,
     seed: Seed = 1,
     dry_run: DryRun = False,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Train a word aligner from sentence pairs alone.
 
-    The result is one bundle that aligns and translates. Two statistical models, one for each
-    direction, learn word links on which they agree; RUN has them in alignment/statistical/links.
-    A translator is trained, or taken with --from. It gets a further attention layer, which learns
-    to align from the links; its translations stay the same. The bundle aligns by the mean of this
-    layer and the statistical models. No links made by people are needed.
-
-    The same command continues an interrupted run.
+    The result is one bundle that aligns and translates. Two statistical models learn word links. A
+    translator, trained or taken with --start-from, gets an attention layer that learns to align
+    from these links. No links made by people are needed. The same command continues an interrupted
+    run. See docs/align.md.
 
     Example:
-      attn align train train.en train.de --from everyday -o runs/aligner
+      attn align train train.en train.de --start-from everyday -o runs/aligner
       attn align train train.en train.de --also test.en,test.de -o runs/aligner
     """
     groups = [tuple(map(str, corpus)) for corpus in pair_corpora(files, also)]
@@ -87,7 +76,7 @@ def align_train(
     if first == second:
         raise typer.BadParameter("two different languages", param_hint="'--languages'")
     check_run_folder(output)
-    translator = find_model(start) if start else None
+    translator = find_model(start_from) if start_from else None
     run = AlignerRun(tuple(groups), named, tuple(set or ()), output, translator, seed)
     if dry_run:
         _dry_run(run)
@@ -140,7 +129,7 @@ def _train_translator(config: RunConfig, run: AlignerRun, device: str) -> None:
     """Train the translator, or continue its training; finished, it stays as it is."""
     from attncli.jobs import train as training  # imports torch
 
-    console.say(f"translator: {run.translator}; --from MODEL takes one that is trained")
+    console.say(f"translator: {run.translator}; --start-from MODEL takes one that is trained")
     with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
         try:
             for event in training.train(

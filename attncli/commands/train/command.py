@@ -13,6 +13,7 @@ from attncli.commands.train.files import (
     TrainCommand,
     check_run_folder,
     run_folder,
+    split_dev,
     train_files,
 )
 from attncli.commands.train.memory import memory_advice
@@ -20,20 +21,16 @@ from attncli.commands.train.options import (
     Captions,
     Corpora,
     Dev,
-    DevCaptions,
     DevCorpora,
-    DevLabels,
     DryRun,
-    Encoder,
-    EncoderWeights,
     Files,
-    From,
     Images,
     Labels,
     Output,
     Preset,
     Processes,
     Set,
+    StartFrom,
     TaggedCorpora,
 )
 from attncli.commands.train.processes import compute_shards, open_device, start_processes
@@ -64,19 +61,15 @@ def train(
     dev_corpus: DevCorpora = None,
     images: Images = None,
     captions: Captions = None,
-    dev_captions: DevCaptions = None,
     labels: Labels = None,
-    dev_labels: DevLabels = None,
-    encoder: Encoder = "",
-    encoder_weights: EncoderWeights = "",
     output: Output = None,
     preset: Preset = None,
-    start: From = None,
-    set: Set = None,
+    start_from: StartFrom = None,
     dry_run: DryRun = False,
     processes: Processes = 1,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Train a model on sentence pairs, images or labelled texts.
 
@@ -90,26 +83,26 @@ def train(
       attn train -o runs/demo
       attn train runs/demo -s train.steps=2000
       attn train --corpus en-de=a.tsv --corpus en-fr=b.tsv --dev-corpus en-de=dev.tsv -o runs/multi
-      attn train mine.en mine.de --from runs/en-de -o runs/mine -s train.lr=0.0005
-      attn train --images photos --captions train.tsv --dev-captions dev.tsv -o runs/captions
+      attn train mine.en mine.de --start-from runs/en-de -o runs/mine -s train.lr=0.0005
+      attn train --images photos --captions train.tsv --dev dev.tsv -o runs/captions
       attn train --labels intents.tsv -o runs/intents
     """
     rank = own_rank(processes)
     if rank.number:  # process 0 reads all other options
         compute_shards(rank, OpenOptions(device, threads))
         return
-    given = ImageOptions(images, captions, dev_captions, encoder, encoder_weights)
+    dev, pictures, texts = split_dev(dev or [], ImageOptions(images, captions), LabelFiles(labels))
     own, files = run_folder(files or [])
-    named = train_files(files, dev or [])
+    named = train_files(files, dev)
     corpora = [parse_corpus(text) for text in corpus or []]
     corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
     config = settings(
         *named,
         preset,
         set or [],
-        start=start,
-        images=given,
-        labels=LabelFiles(labels, dev_labels),
+        start=start_from,
+        images=pictures,
+        labels=texts,
         corpora=corpora,
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )

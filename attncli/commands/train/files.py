@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import typer
 
 from attncli.options.help_page import HelpPage
+from attncli.training.run.command_line import ImageOptions, LabelFiles
 from models.base.errors import ModelError
 
 DEV = "--dev"
@@ -84,6 +85,19 @@ def train_files(files: list[Path], dev: list[Path]) -> TrainFiles:
             param_hint=f"'{DEV}'",
         )
     return found
+
+
+def split_dev(
+    dev: list[Path], images: ImageOptions, labels: LabelFiles
+) -> tuple[list[Path], ImageOptions, LabelFiles]:
+    """Return the dev files of sentence pairs, and the options with those of another kind."""
+    if not dev or not (images.captions or labels.labels):
+        return dev, images, labels
+    if len(dev) > 1:
+        raise typer.BadParameter(f"one file, found {len(dev)}", param_hint=f"'{DEV}'")
+    if images.captions:
+        return [], images._replace(dev_captions=dev[0]), labels
+    return [], images, labels._replace(dev_labels=dev[0])
 
 
 def _is_alone(path: Path) -> bool:

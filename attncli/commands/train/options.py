@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from attncli.options.settings import SetOption
+from attncli.training.settings.config import RunConfig
+
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -19,7 +22,8 @@ Dev = Annotated[
     typer.Option(
         "--dev",
         metavar="FILE...",
-        help="Dev source and target, or one TSV; further files or columns are further references.",
+        help="Dev source and target, or one TSV; further files or columns are further references. "
+        "With --captions or --labels: a file of that kind; without it, a tenth is held out.",
     ),
 ]
 Corpora = Annotated[
@@ -62,28 +66,8 @@ Captions = Annotated[
         help="Captioners: image, tab, caption; or a Flickr8k, Karpathy or COCO file.",
     ),
 ]
-DevCaptions = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Captions for evaluation during training, as for --captions."
-    ),
-]
 Labels = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
-]
-DevLabels = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Labelled texts for evaluation during training; without it, a tenth of --labels.",
-    ),
-]
-Encoder = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="Captioners: the image network; `attn models` lists them."),
-]
-EncoderWeights = Annotated[
-    str, typer.Option(metavar="DEFAULT|PATH|none", help="Captioners: the image network's weights.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
 Preset = Annotated[
@@ -94,23 +78,14 @@ Preset = Annotated[
         help="Preset that gives the defaults of all settings; `attn models` lists them.",
     ),
 ]
-From = Annotated[
+StartFrom = Annotated[
     Path | None,
     typer.Option(
-        "--from",
         metavar="MODEL",
         help="Trained model to start from: its weights, tokenizer and settings.",
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        "-s",
-        metavar="SECTION.KEY=VALUE",
-        help="Set a value, which overrides preset and file. May be repeated.",
-    ),
-]
+Set = Annotated[list[str] | None, SetOption(RunConfig, example="train.batch_tokens=2048")]
 Processes = Annotated[
     int,
     typer.Option(

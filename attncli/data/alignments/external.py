@@ -72,7 +72,7 @@ def read_external_alignments(
         ]
         found = ()
     else:
-        links = read_links(path, lengths, index=index, option="--index", skip_bad=skip_bad)
+        links = read_links(path, lengths, index=index, option="-s links.index=", skip_bad=skip_bad)
         note = f"counts from {links.base} ({links.reason})"
         return ExternalAlignments(
             tuple(Panel(path.name, row.possible) for row in links.rows), (), note

@@ -80,7 +80,7 @@ def read_links(
     lengths: Sequence[Lengths] | None = None,
     *,
     index: Index | None = None,
-    option: str = "--gold-index",
+    option: str = "--gold-index ",
     skip_bad: bool = False,
 ) -> LinkFile:
     """Return the links of a file.
@@ -100,7 +100,7 @@ def read_links(
                 f"{path}, line {written.line}: {written.text} {fault}",
                 "links between existing words",
                 f"it was read as counting from {base} ({reason}); {option} sets that, "
-                "--skip-bad leaves such links out",
+                "-s links.skip_bad=true leaves such links out",
             )
         bad += bool(fault)
         good += [] if fault else [written]
@@ -193,7 +193,7 @@ def _counted_from(
 ) -> tuple[int, str]:
     """Return the first index of a file, and how it is known; a ModelError if it is not known."""
     if index is not None:
-        return int(index), option
+        return int(index), f"{option}{index}"
     if found.style == "NAACL":
         return 1, "NAACL files do"
     for written in found.links:
@@ -210,7 +210,7 @@ def _counted_from(
     raise ModelError(
         f"{path} may count words from 0 or from 1",
         "an index of 0, or of a pair's last word",
-        f"give {option} 0 or {option} 1",
+        f"give {option}0 or {option}1",
     )
 
 

@@ -99,7 +99,7 @@ class _Reader:
             self.kept.append(Kept(event.start, "texts of attributes"))
 
     def _skip(self, event: PageEvent, skipped: PageEvent) -> None:
-        """Skip an event; an inline element that ends stands in place of words."""
+        """Skip an event; a skipped inline element becomes a placeholder in its text."""
         if event.name != skipped.name:
             return
         self.depth += (event.kind == "open") - (event.kind == "close")

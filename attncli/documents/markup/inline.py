@@ -152,7 +152,7 @@ def nest(pieces: Sequence[Piece]) -> list[Piece]:
 def trim(pieces: Sequence[Piece]) -> list[Piece]:
     """Return nested pieces without the markup, spaces and bullets at their ends.
 
-    A pair around all of the text is removed, and an element without words at an end.
+    Removed are tags around the whole text, and elements without words at its start or end.
     """
     partner, worded = _partners(pieces), [0, *accumulate(map(_is_worded, pieces))]
     found, first, behind, size = list(pieces), 0, len(pieces), -1

@@ -238,7 +238,7 @@ def _report(random: Random, told: Nominal) -> ReportingClause:
 
 
 def _reason(random: Random, clause: Clause) -> Clause | None:
-    """Return a reason ("because it is new") about a thing as object, else a person as subject."""
+    """Return a reason ("because it is new") about the object (thing) or the subject (person)."""
     subject, held = clause.subject, clause.object
     tense = "past" if clause.tense == "past" else "present"
     if isinstance(held, Phrase) and not subject.plural and not held.noun.classes & _LIVING:

@@ -24,7 +24,5 @@ def writer_of(path: Path) -> Callable[[AttentionMaps], bytes]:
     """Return the writer for a file name's suffix; a ModelError if the suffix is unknown."""
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
-        raise ModelError(
-            f"--attention {path}", f"a name ending in {', '.join(WRITERS)}, or a folder"
-        )
+        raise ModelError(f"--picture {path}", f"a name ending in {', '.join(WRITERS)}, or a folder")
     return writer

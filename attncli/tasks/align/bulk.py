@@ -13,10 +13,10 @@ from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
 from attncli.options.overrides import AlignOverrides
 from attncli.render.alignment.lines import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
+from attncli.tasks.align.command import align_options, align_settings
 from attncli.tasks.align.pairs import align_chunks, aligner_of, empty
 from models.base.errors import ConfigurationError
 
@@ -29,11 +29,8 @@ class AlignSettings:
 
     to: str
     source: str
-    overrides: AlignOverrides
     format: str | None
-    probabilities: bool
-    hard_decode: str | None
-    max_batch_tokens: int
+    set: Sequence[str] | None
 
 
 class AlignTask(LineTask[AlignedPair]):
@@ -41,24 +38,28 @@ class AlignTask(LineTask[AlignedPair]):
 
     into = "links"
     settings_class = AlignSettings
+    unused_tables = ("picture",)
 
     def __init__(self, job: BulkJob) -> None:
         settings = settings_of(AlignSettings, job.settings)
-        self.format, self.style = settings.format or LINKS, Style(settings.probabilities)
-        options = OpenOptions(
-            job.device, job.threads, settings.hard_decode, to=settings.to, source=settings.source
-        )
         model, *reverse = (Path(model) for model in job.models)
+        given = align_settings(settings.set, reverse=bool(reverse))
+        tables = given.tables
+        self.format, self.style = settings.format or LINKS, Style(tables.links.probabilities)
+        options = align_options(
+            tables, settings.source, to=settings.to, device=job.device, threads=job.threads
+        )
         self.aligner = aligner_of(
             loading.open_aligner(model, options),
-            settings.overrides,
+            AlignOverrides(given.of("align")),
             reverse=loading.open_reverse(reverse[0], options) if reverse else None,
-            max_batch_tokens=settings.max_batch_tokens,
+            max_batch_tokens=tables.compute.batch_tokens,
         )
 
     @staticmethod
     def check(settings: AlignSettings) -> None:
-        """Refuse a format that is one document for all pairs."""
+        """Refuse unknown settings, and a format that is one document for all pairs."""
+        align_settings(settings.set, reverse=True)
         if FORMATS[settings.format or LINKS].document:
             raise ConfigurationError(
                 f"--format {settings.format}, which is one document", "a format of lines"

@@ -11,9 +11,11 @@ from attncli.data.alignments.links import Index
 from attncli.data.streams import open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, folders_of
-from attncli.options.shared import Device, From, HardDecode, Threads, To
+from attncli.options.settings import SetOption, read_settings
+from attncli.options.shared import Device, From, Threads, To
 from attncli.tasks.align.evaluation import evaluate_alignments
 from attncli.tasks.align.score_writers import WRITERS
+from attncli.tasks.align.settings import ScoredLinkTables
 
 Files = Annotated[
     list[Path] | None,
@@ -28,22 +30,10 @@ GoldIndex = Annotated[
     Index | None,
     typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
-HypothesisIndex = Annotated[
-    Index | None,
-    typer.Option(
-        "--index", help="Index of the first word in --hypotheses, if the file does not show it."
-    ),
-]
 Hypotheses = Annotated[
     list[Path] | None, typer.Option(help="Links of another program. May be repeated.")
 ]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out links to words that do not exist.")
-]
-ReverseModel = Annotated[
-    Path | None,
-    typer.Option(help="Model from target to source; the links of both are symmetrised."),
-]
+Set = Annotated[list[str] | None, SetOption(ScoredLinkTables, example="links.skip_bad=true")]
 
 
 def alignments(
@@ -51,17 +41,14 @@ def alignments(
     *,
     gold: Gold,
     model: Models = None,
-    reverse_model: ReverseModel = None,
     hypotheses: Hypotheses = None,
     to: To = "",
     source_language: From = "",
     gold_index: GoldIndex = None,
-    index: HypothesisIndex = None,
-    skip_bad: SkipBad = False,
     json: Json = False,
-    hard_decode: HardDecode = None,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Score word alignments against gold links.
 
@@ -73,27 +60,25 @@ def alignments(
       attn evaluate alignments --gold gold.talp --hypotheses fast_align.links test.en test.de
       attn evaluate alignments --gold gold.talp -m runs/en-de test.en test.de
     """
+    tables = read_settings(ScoredLinkTables, set).tables
     folders = folders_of(model, hypotheses)
     if folders and not files:
         raise typer.BadParameter(
             "a model needs the texts that the gold links: source and target",
             param_hint="'FILES...'",
         )
-    if reverse_model and not folders:
-        raise typer.BadParameter("needs --model", param_hint="'--reverse-model'")
     scores, reference = evaluate_alignments(
         gold,
         files or [],
         models=folders,
-        reverse=reverse_model,
         hypotheses=hypotheses or [],
         gold_index=gold_index,
-        index=index,
-        skip_bad=skip_bad,
+        index=tables.links.first_word,
+        skip_bad=tables.links.skip_bad,
         options=OpenOptions(
             device,
             threads,
-            hard_decode,
+            tables.attention.read_decode or None,
             to=to,
             source=source_language,
             mixed=len(folders) > 1,

@@ -50,7 +50,6 @@ def evaluate_alignments(
     texts: Sequence[Path] = (),
     *,
     models: Sequence[Path] = (),
-    reverse: Path | None = None,
     hypotheses: Sequence[Path] = (),
     gold_index: Index | None = None,
     index: Index | None = None,
@@ -59,14 +58,13 @@ def evaluate_alignments(
 ) -> AlignmentResults:
     """Score the links of models, and of other programs, against gold links.
 
-    texts: source and target, or one table; models need them. reverse: a model from target to
-    source, whose links are symmetrised with those of each model. hypotheses: files of links.
+    texts: source and target, or one table; models need them. hypotheses: files of links.
     gold_index, index: first word number in the gold and in hypotheses, 0 or 1; None: found from the
     file. skip_bad: leave out links to words that do not exist, instead of raising ModelError.
     """
     known = read_gold(gold, texts, index=gold_index, skip_bad=skip_bad)
     files = [score_file(path, known, index=index, skip_bad=skip_bad) for path in hypotheses]
-    scores = [*_scores_of_models(models, reverse, known, options or OpenOptions()), *files]
+    scores = [*_scores_of_models(models, known, options or OpenOptions()), *files]
     return AlignmentResults(scores, summary_of(known))
 
 
@@ -104,37 +102,30 @@ def score_file(
     path: Path, gold: Gold, *, index: Index | None = None, skip_bad: bool = False
 ) -> AlignmentScores:
     """Score the links of another program; its possible links count as links."""
-    found = read_links(path, gold.lengths, index=index, option="--index", skip_bad=skip_bad)
+    found = read_links(path, gold.lengths, index=index, option="-s links.index=", skip_bad=skip_bad)
     rows = [row.possible for row in found.rows]
     return score_alignments(path.name, rows, gold.links.rows, how_read(found))
 
 
-def score_model(
-    name: str,
-    translator: Translator,
-    gold: Gold,
-    *,
-    reverse: Translator | None = None,
-) -> Scored:
+def score_model(name: str, translator: Translator, gold: Gold) -> Scored:
     """Score the links of a model between the words of the gold's texts."""
     from models.alignment import align
 
     config = dataclasses.replace(translator.alignment, units="word")
-    found = align(translator, gold.pairs, config=config, reverse=reverse)
+    found = align(translator, gold.pairs, config=config)
     notes = tuple(f"pair {number}: {one.note}" for number, one in enumerate(found, 1) if one.note)
-    note = how_aligned(config, both=reverse is not None)
+    note = how_aligned(config)
     scores = score_alignments(name, [one.links for one in found], gold.links.rows, note)
     return Scored(scores, notes)
 
 
 def _scores_of_models(
-    folders: Sequence[Path], reverse: Path | None, gold: Gold, options: OpenOptions
+    folders: Sequence[Path], gold: Gold, options: OpenOptions
 ) -> Iterator[AlignmentScores]:
     """Score each model. Opening one imports torch, so files are read and checked before."""
-    backward = loading.open_reverse(reverse, options) if reverse and folders else None
     for name, folder in zip(model_names(folders), folders, strict=True):
         translator = loading.open_aligner(folder, options)
-        scored = score_model(name, translator, gold, reverse=backward)
+        scored = score_model(name, translator, gold)
         for note in scored.notes:
             console.warn(f"{name}: {note}; no links")
         yield scored.scores
@@ -146,13 +137,11 @@ def how_read(found: LinkFile) -> str:
     return f"counts from {found.base} ({found.reason}){left_out}"
 
 
-def how_aligned(config: AlignConfig, *, both: bool) -> str:
+def how_aligned(config: AlignConfig) -> str:
     """Return the settings that links depend on, as text."""
     layer = f"layer {config.layer or 'default'}"
     head = f"head {config.head}" if config.head else "mean of heads"
     said = [layer, head, f"shift {config.shift}", config.extract]
     if config.null_threshold < 1:
         said.append(f"null threshold {config.null_threshold:g}")
-    if both:
-        said.append(f"both directions by {config.symmetrise} ({config.flavour})")
     return ", ".join(said)

@@ -84,7 +84,7 @@ def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
         raise ModelError(
             f"pair {first.number} has other units in another model",
             "the same units in all models",
-            "choose --units word",
+            "choose -s align.units=word",
         )
     panels = tuple(panel for pair in pairs for panel in pair.panels)
     notes = dict.fromkeys(pair.note for pair in pairs if pair.note)

@@ -10,14 +10,14 @@ from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.data.images.named import ImageFile
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
-from attncli.options.overrides import SearchOverrides
-from attncli.options.shared import check_search
+from attncli.options.settings import GivenSettings
+from attncli.tasks.caption.command import caption_options, caption_settings
 from attncli.tasks.caption.images import caption_images
+from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, rendered
 from models.base.errors import ConfigurationError
 
-TRUNCATED = "{}: the caption was cut at its length limit (--max-caption raises the limit)"
+TRUNCATED = "{}: the caption was cut at its length limit (search.max_caption raises the limit)"
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class CaptionSettings:
 
     format: str
     scores: bool
-    overrides: SearchOverrides
-    hard_decode: str | None
-    batch: int
+    beam: int | None
+    nbest: int | None
+    set: Sequence[str] | None
 
 
 class CaptionTask:
@@ -36,10 +36,13 @@ class CaptionTask:
 
     into = "caption"
     settings_class = CaptionSettings
+    unused_tables = ("output",)
 
     def __init__(self, job: BulkJob) -> None:
-        self.settings = settings = settings_of(CaptionSettings, job.settings)
-        options = OpenOptions(job.device, job.threads, settings.hard_decode, settings.overrides)
+        settings = settings_of(CaptionSettings, job.settings)
+        given = _given(settings)
+        self.batch_images = given.tables.compute.batch_images
+        options = caption_options(given, job.device, job.threads)
         self.captioner = loading.open_captioners([Path(model) for model in job.models], options)
         several = self.captioner.search.nbest > 1
         self.layout = CaptionLayout(
@@ -49,7 +52,7 @@ class CaptionTask:
     @staticmethod
     def check(settings: CaptionSettings) -> None:
         """Refuse search settings that do not agree, and one page for all images."""
-        check_search(settings.overrides)
+        _given(settings)
         if settings.format == "html":
             raise ConfigurationError("--format html, which is one document", "text, tsv or jsonl")
 
@@ -65,7 +68,7 @@ class CaptionTask:
             [list(records)],
             self.captioner,
             search=self.captioner.search,
-            batch=self.settings.batch,
+            batch=self.batch_images,
         )
         return [self._result(outcome) for group in groups for outcome in group]
 
@@ -79,3 +82,7 @@ class CaptionTask:
             return RecordResult(row, None, outcome.note)
         cut = [TRUNCATED.format(outcome.file.name)] if outcome.hypotheses[0].truncated else []
         return RecordResult(row, outcome.caption, warnings=tuple(cut))
+
+
+def _given(settings: CaptionSettings) -> GivenSettings[CaptionTables]:
+    return caption_settings(settings.set, beam=settings.beam, nbest=settings.nbest)

@@ -24,16 +24,12 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
 from attncli.options.overrides import SearchOverrides
-from attncli.options.shared import (
-    Device,
-    HardDecode,
-    Models,
-    Threads,
-    check_search,
-    with_settings,
-)
+from attncli.options.search import Beam, Nbest, check_search
+from attncli.options.settings import GivenSettings, SetOption, read_settings
+from attncli.options.shared import Device, Models, Threads
 from attncli.tasks.caption.files import Draw, Sidecars, open_attention
 from attncli.tasks.caption.images import CaptionStatistics, caption_images
+from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import (
     CaptionedImage,
     CaptionLayout,
@@ -45,7 +41,7 @@ from attncli.tasks.caption.writers import (
 from attncli.terminal import console
 from attncli.terminal.plurals import counted
 from attncli.terminal.screen import current_screen
-from models.config.tables import BATCH_IMAGES
+from models.base.errors import ConfigurationError
 
 Images = Annotated[
     list[str] | None,
@@ -62,22 +58,18 @@ Scores = Annotated[bool, typer.Option("--scores", help="Put each score before it
 Sidecar = Annotated[
     bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Let --sidecar replace existing files.")
-]
-Attention = Annotated[
+PictureFile = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Write the attention map of each word: a .png, .gif, .html or .npz file. For several "
+        help="Draw the attention of each word: a .png, .gif, .html or .npz file. For several "
         "images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
-Show = Annotated[bool, typer.Option("--show", help="Draw the attention maps in the terminal.")]
-Batch = Annotated[int, typer.Option(min=1, help="Images per batch.")]
+Show = Annotated[bool, typer.Option("--show", help="Draw the attention in the terminal.")]
+Set = Annotated[list[str] | None, SetOption(CaptionTables, example="search.max_caption=30")]
 
 
-@with_settings("max_ratio", "max_extra", "split_above")
 def caption(
     images: Images = None,
     *,
@@ -86,46 +78,37 @@ def caption(
     output: Output = None,
     format: Annotated[Format, typer.Option(help="How to write the captions.")] = "text",
     scores: Scores = False,
+    beam: Beam = None,
+    nbest: Nbest = None,
     sidecar: Sidecar = False,
-    overwrite: Overwrite = False,
-    attention: Attention = None,
     show: Show = False,
-    overrides: SearchOverrides,
-    hard_decode: HardDecode = None,
-    batch: Batch = BATCH_IMAGES,
+    picture: PictureFile = None,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Write captions of images.
 
-    Images are JPEG, PNG, WebP, GIF, BMP or TIFF files, or HEIC with the extra attn[heic]. A TAR
-    file stands for the images in it, and FILE.tar/NAME for one of them; nothing is unpacked.
-    The output for one image is its caption; for several, "image <TAB> caption", in order. An
-    image that cannot be read is reported on stderr; its row has no caption, and the exit status
-    is 1. Search settings default to those saved with the model; options given here override them.
-
-    With --nbest above 1 each caption has a row that begins with its score. TSV is image, caption
-    and score. JSON lines hold image, caption and, for each output, text, score, log_prob, tokens
-    and truncated (cut at the length limit). HTML is one page with the images: point at a word to
-    see its attention map.
-
-    Several -m are an ensemble: the mean of their probabilities is searched. Attention maps are
-    those of the first model.
+    The output for one image is its caption; for several, "image <TAB> caption", in order. An image
+    that cannot be read is reported on stderr; its row has no caption, and the exit status is 1.
+    Search settings default to those saved with the model. See docs/caption.md.
 
     Example:
       attn caption -m runs/cap photo.jpg
       attn caption -m runs/cap -r photos -o captions.tsv
-      attn caption -m runs/cap --attention maps.html photos/*.jpg
+      attn caption -m runs/cap --picture maps.html photos/*.jpg
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
+    given = caption_settings(set, beam=beam, nbest=nbest)
+    tables = given.tables
     names = images or []
-    _check(names, overrides, format, sidecar=sidecar, overwrite=overwrite, show=show)
+    _check(names, tables, format, sidecar=sidecar, show=show)
     alone = is_alone(names)
     check_output(output)
     if alone:
         check_image(names[0])
-    with open_attention(attention, alone=alone) as draw:
-        options = OpenOptions(device, threads, hard_decode, overrides)
+    with open_attention(picture, alone=alone) as draw:
+        options = caption_options(given, device, threads)
         captioner = loading.open_captioners(model, options)
         layout = CaptionLayout(
             format, alone, captioner.search.nbest > 1, scores, captioner.read_mode
@@ -134,17 +117,35 @@ def caption(
             _groups(names, recursive),
             captioner,
             search=captioner.search,
-            attention=bool(attention) or show or format == "html",
-            batch=batch,
+            attention=bool(picture) or show or format == "html",
+            batch=tables.compute.batch_images,
         )
         with (
             open_output(output) as write,
             _progress(names, recursive, shown=not alone and is_away(output)) as advance,
         ):
-            to = Sinks(write, draw, show, Sidecars(overwrite=overwrite) if sidecar else None)
+            to = Sinks(
+                write, draw, show, Sidecars(overwrite=tables.output.overwrite) if sidecar else None
+            )
             failed = _write_all(results, layout, to, advance)
     if failed:
         raise typer.Exit(1)
+
+
+def caption_settings(
+    assignments: Sequence[str] | None, *, beam: int | None = None, nbest: int | None = None
+) -> GivenSettings[CaptionTables]:
+    """Return the settings of `attn caption`; raise an error for a search without result."""
+    options = {"search.beam": beam, "search.nbest": nbest}
+    given = read_settings(CaptionTables, assignments, options)
+    check_search(given.tables.search)
+    return given
+
+
+def caption_options(given: GivenSettings[CaptionTables], device: str, threads: int) -> OpenOptions:
+    """Return how the models are opened."""
+    read_mode = given.tables.attention.read_decode or None
+    return OpenOptions(device, threads, read_mode, SearchOverrides(given.of("search")))
 
 
 class Sinks(NamedTuple):
@@ -157,15 +158,8 @@ class Sinks(NamedTuple):
 
 
 def _check(
-    names: Sequence[str],
-    overrides: SearchOverrides,
-    format: Format,
-    *,
-    sidecar: bool,
-    overwrite: bool,
-    show: bool,
+    names: Sequence[str], tables: CaptionTables, format: Format, *, sidecar: bool, show: bool
 ) -> None:
-    check_search(overrides)
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
     if show and format != "text":
@@ -176,8 +170,8 @@ def _check(
         raise typer.BadParameter(
             "a TAR file has no file beside its images", param_hint="'--sidecar'"
         )
-    if overwrite and not sidecar:
-        raise typer.BadParameter("needs --sidecar", param_hint="'--overwrite'")
+    if tables.output.overwrite and not sidecar:
+        raise ConfigurationError("output.overwrite without --sidecar", "--sidecar")
 
 
 def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[ImageFile]]:

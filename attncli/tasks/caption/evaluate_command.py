@@ -9,18 +9,14 @@ import typer
 
 from attncli.data.streams import open_output
 from attncli.jobs.loading import OpenOptions
-from attncli.options.evaluation import (
-    Json,
-    Models,
-    Save,
-    check_overrides,
-    check_save,
-    folders_of,
-)
+from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.overrides import SearchOverrides
-from attncli.options.shared import Device, HardDecode, Threads, with_settings
+from attncli.options.search import Beam, check_search
+from attncli.options.settings import SetOption, read_settings
+from attncli.options.shared import Device, Threads
 from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.tasks.caption.score_writers import WRITERS
+from attncli.tasks.caption.settings import ScoredCaptionTables
 
 Captions = Annotated[
     Path,
@@ -41,37 +37,26 @@ Hypotheses = Annotated[
         "and caption. May be repeated."
     ),
 ]
-Part = Annotated[
+Split = Annotated[
     Literal["train", "dev", "test"] | None,
-    typer.Option(help="Part of a file with splits (default: test)."),
+    typer.Option(help="Split of the file, if it has several (default: test)."),
 ]
+Set = Annotated[list[str] | None, SetOption(ScoredCaptionTables, example="scores.attention=true")]
 
 
-Attention = Annotated[
-    bool,
-    typer.Option(
-        "--attention",
-        help="Score the attention of models over content words, too: its entropy, and the "
-        "log-probability that a word loses if its most attended fifth of the image is blurred.",
-    ),
-]
-
-
-@with_settings("max_ratio", "max_extra", "split_above")
 def captions(
     captions: Captions,
     *,
     model: Models = None,
     images: Images = None,
     hypotheses: Hypotheses = None,
-    part: Part = None,
-    attention: Attention = False,
+    split: Split = None,
     save: Save = None,
     json: Json = False,
-    overrides: SearchOverrides,
-    hard_decode: HardDecode = None,
+    beam: Beam = None,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Score captions of images against references.
 
@@ -82,10 +67,11 @@ def captions(
     Example:
       attn evaluate captions captions.tsv -m runs/cap --images photos.tar
       attn evaluate captions captions.tsv --hypotheses other.tsv
-      attn evaluate captions captions.tsv -m photos --images photos.tar --attention
+      attn evaluate captions captions.tsv -m photos --images photos.tar -s scores.attention=true
     """
     folders = folders_of(model, hypotheses, "caption")
-    check_overrides(overrides)
+    given = read_settings(ScoredCaptionTables, set, {"search.beam": beam})
+    check_search(given.tables.search)
     check_save(folders, save)
     if folders and not images:
         raise typer.BadParameter("a model needs the images", param_hint="'--images'")
@@ -94,10 +80,15 @@ def captions(
         models=folders,
         images=images,
         hypotheses=hypotheses or [],
-        part=part or "",
-        attention=attention,
+        part=split or "",
+        attention=given.tables.scores.attention,
         save=save,
-        options=OpenOptions(device, threads, hard_decode, overrides),
+        options=OpenOptions(
+            device,
+            threads,
+            given.tables.attention.read_decode or None,
+            SearchOverrides(given.of("search")),
+        ),
     )
     with open_output(None) as write:
         write(WRITERS["json" if json else "text"](evaluations, test_set).encode())

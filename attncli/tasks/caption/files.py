@@ -46,7 +46,7 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
         if pattern.suffix.lower() != ".html":
             raise typer.BadParameter(
                 f"one file for several images; put {NAME} into its name, or give a folder/",
-                param_hint="'--attention'",
+                param_hint="'--picture'",
             )
         with _page(pattern) as draw:
             yield draw
@@ -89,7 +89,7 @@ class Sidecars:
         more = f" and {self.existing - NAMED:,} more" if self.existing > NAMED else ""
         return [
             f"{counted(self.existing, 'text file')} existed before, not replaced "
-            f"(--overwrite replaces them): {names}{more}"
+            f"(-s output.overwrite=true replaces them): {names}{more}"
         ]
 
 

@@ -73,7 +73,7 @@ class CaptionStatistics:
         if self._truncated:
             yield (
                 f"captions cut at their length limit: {self._truncated:,} of {self._images:,} "
-                "(--max-caption raises the limit)"
+                "(search.max_caption raises the limit)"
             )
         if self._alike and 2 * self._alike >= self._maps:
             where = f"in {self._alike:,} of {self._maps:,} images " if self._maps > 1 else ""

@@ -13,7 +13,9 @@ from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import read_settings
 from attncli.tasks.classify.lines import classify_lines
+from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import LabelLayout, rendered
 
 
@@ -24,8 +26,7 @@ class ClassifySettings:
     format: str
     nbest: int
     scores: bool
-    hard_decode: str | None
-    max_batch_tokens: int
+    set: Sequence[str] | None
 
 
 class ClassifyTask(LineTask[ClassifiedLine]):
@@ -33,18 +34,25 @@ class ClassifyTask(LineTask[ClassifiedLine]):
 
     into = "label"
     settings_class = ClassifySettings
+    unused_tables = ("picture",)
 
     def __init__(self, job: BulkJob) -> None:
         settings = settings_of(ClassifySettings, job.settings)
-        options = OpenOptions(job.device, job.threads, settings.hard_decode)
+        tables = read_settings(ClassifyTables, settings.set).tables
+        options = OpenOptions(job.device, job.threads, tables.attention.read_decode or None)
         self.layout = LabelLayout(settings.format, settings.nbest > 1, settings.scores)
         self._classify = partial(
             classify_lines,
             classifier=loading.open_classifiers([Path(model) for model in job.models], options),
             nbest=settings.nbest,
             attention=settings.format == "jsonl",
-            max_batch_tokens=settings.max_batch_tokens,
+            max_batch_tokens=tables.compute.batch_tokens,
         )
+
+    @staticmethod
+    def check(settings: ClassifySettings) -> None:
+        """Refuse unknown settings."""
+        read_settings(ClassifyTables, settings.set)
 
     def outcomes(self, lines: list[Line]) -> Sequence[ClassifiedLine]:
         """Return the labels of each line."""

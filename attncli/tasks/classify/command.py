@@ -26,12 +26,13 @@ from attncli.options.line_streams import (
     write_chunks,
 )
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
-from attncli.options.shared import BatchTokens, Device, HardDecode, Threads
+from attncli.options.settings import SetOption, read_settings
+from attncli.options.shared import Device, Threads
 from attncli.render.weighted_text.terminal import words_in_colour
 from attncli.tasks.classify.lines import classify_lines
+from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import Format, LabelLayout, rendered
 from attncli.terminal.screen import Screen, current_screen
-from models.config.tables import MAX_BATCH_TOKENS
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
@@ -49,15 +50,11 @@ Models = Annotated[
 Nbest = Annotated[int, typer.Option("--nbest", "-n", min=1, help="Labels per line.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Put the probability before the label.")]
 Show = Annotated[bool, typer.Option("--show", help="Write each line with its words coloured.")]
-AttentionFile = Annotated[
+PictureFile = Annotated[
     Path | None,
-    typer.Option(
-        "--attention",
-        help="Draw the words on the colour of their weight: .svg, .png, .pdf, .html.",
-        metavar="FILE",
-    ),
+    typer.Option(help="Draw the words on the colour of their weight: .svg, .png, .pdf, .html."),
 ]
-Chosen = Annotated[str | None, typer.Option("--pairs", metavar="1-20,35", help="Lines to draw.")]
+Set = Annotated[list[str] | None, SetOption(ClassifyTables, example="picture.lines=1-20")]
 
 
 def classify(
@@ -70,51 +67,40 @@ def classify(
     nbest: Nbest = 1,
     scores: Scores = False,
     show: Show = False,
-    attention: AttentionFile = None,
-    pairs: Chosen = None,
-    hard_decode: HardDecode = None,
-    max_batch_tokens: BatchTokens = MAX_BATCH_TOKENS,
+    picture: PictureFile = None,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Classify text: one line in, one label out, in order.
 
-    Lines come from the arguments, a file or standard input; an empty line gives an empty line. A
-    program that waits for each answer gets it at once; files are classified in large batches. A
-    line that is not valid text gives an empty line and a message, and exit status 1 at the end. A
-    line that is too long for the model is classified in parts, and reported.
-
-    With --nbest above 1, text is "index ||| label ||| probability", index from 0. TSV is text,
-    label and probability. JSON lines hold the text, its labels with probabilities, and the words
-    with their weights.
-
-    With --show, each label is followed by its line, whose words have the colour of their weight in
-    the pooling; without colours, by the weights in percent. --attention draws the same in a file.
-    The weights of a line sum to 1. A pooling with several heads has a line for each.
-
-    Several -m are an ensemble. The weights of words are then those of the first model.
+    Lines come from the arguments, a file or standard input. A line that is not valid text gives an
+    empty line and a message, and exit status 1 at the end. With --show and --picture, each word has
+    the colour of its weight in the pooling. See docs/classify.md.
 
     Example:
       attn classify -m runs/intents "play some jazz"
       attn classify -m runs/intents --nbest 3 --format jsonl < lines.txt
-      attn classify -m runs/intents --show --attention words.svg < lines.txt
+      attn classify -m runs/intents --show --picture words.svg < lines.txt
     """
     check_output(output)
     check_texts(text or [], "classify")
-    drawing = check_drawing(attention, pairs, drawn=show, option="--attention")
+    tables = read_settings(ClassifyTables, set).tables
+    drawing = check_drawing(picture, tables.picture.lines, drawn=show)
+    options = OpenOptions(device, threads, tables.attention.read_decode or None)
     with open_source(text, input) as stream:
-        classifier = loading.open_classifiers(model, OpenOptions(device, threads, hard_decode))
+        classifier = loading.open_classifiers(model, options)
         typed = stream.isatty()
         outcomes = classify_lines(
             typed_chunks(stream) if typed else read_chunks(stream),
             classifier,
             nbest=nbest,
-            attention=show or attention is not None or format == "jsonl",
-            max_batch_tokens=max_batch_tokens,
+            attention=show or picture is not None or format == "jsonl",
+            max_batch_tokens=tables.compute.batch_tokens,
         )
         screen = current_screen() if show else None
-        picture = Picture(drawing, WEIGHTED_TEXTS)
-        shown = Shown(LabelLayout(format, nbest > 1, scores), picture, screen)
+        words = Picture(drawing, WEIGHTED_TEXTS)
+        shown = Shown(LabelLayout(format, nbest > 1, scores), words, screen)
         with (
             open_output(output) as write,
             byte_progress("classifying", stream, shown=is_away(output) and not typed) as progress,

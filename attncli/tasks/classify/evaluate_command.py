@@ -10,7 +10,9 @@ import typer
 from attncli.data.streams import open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Save, check_folder, check_save
-from attncli.options.shared import Device, HardDecode, Threads
+from attncli.options.settings import SetOption, read_settings
+from attncli.options.shared import Device, Threads
+from attncli.options.tables import ReadSettings
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.tasks.classify.evaluation import evaluate_labels
 from attncli.tasks.classify.score_writers import WRITERS
@@ -32,6 +34,7 @@ Hypotheses = Annotated[
 Plot = Annotated[
     Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
 ]
+Set = Annotated[list[str] | None, SetOption(ReadSettings, example="attention.read_decode=expected")]
 
 
 def labels(
@@ -42,20 +45,21 @@ def labels(
     plot: Plot = None,
     save: Save = None,
     json: Json = False,
-    hard_decode: HardDecode = None,
     device: Device = "auto",
     threads: Threads = 0,
+    set: Set = None,
 ) -> None:
     """Score labels of texts against gold labels.
 
     Prints accuracy and macro F1 (the mean F1 over the labels), both in percent; precision, recall
     and F1 of each label; and the confusion matrix, a row for each gold label and a column for each
-    predicted one. Several models and --hypotheses are compared.
+    predicted one.
 
     Example:
       attn evaluate labels test.tsv -m runs/intents --plot confusion.png
       attn evaluate labels test.tsv --hypotheses other.txt
     """
+    tables = read_settings(ReadSettings, set).tables
     check_save(model or [], save)
     if plot:
         check_picture(plot)
@@ -65,7 +69,7 @@ def labels(
         models=model or [],
         hypotheses=hypotheses or [],
         save=save,
-        options=OpenOptions(device, threads, hard_decode),
+        options=OpenOptions(device, threads, tables.attention.read_decode or None),
     )
     if plot:
         confusion_matrices(plot, evaluations)

@@ -10,11 +10,8 @@ from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
-from attncli.jobs.loading import OpenOptions
-from attncli.options.overrides import SearchOverrides
-from attncli.options.shared import check_search
-from attncli.tasks.translate.command import AUTO
-from attncli.tasks.translate.line_plans import LongLines
+from attncli.options.settings import GivenSettings
+from attncli.tasks.translate.command import AUTO, translate_options, translate_settings
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import Format, TranslationLayout, rendered
 from attncli.tasks.translate.run import (
@@ -23,7 +20,8 @@ from attncli.tasks.translate.run import (
     target_language,
     translation_of_lines,
 )
-from models.inference.ctranslate2.engines import ComputePrecision, Engine
+from attncli.tasks.translate.settings import TranslateTables
+from models.inference.ctranslate2.engines import ComputePrecision
 from models.text.glossary import Glossary, Term
 
 
@@ -35,17 +33,13 @@ class TranslateSettings:
     source: str
     format: Format
     scores: bool
-    overrides: SearchOverrides
-    hard_decode: str | None
+    beam: int | None
+    nbest: int | None
+    verbatim: bool
     keep_tags: bool
     glossary: Sequence[Sequence[str]] | None  # source and target terms, which were read before
-    long: LongLines
-    normalise: bool
-    copy: bool
-    capitals: bool
-    max_batch_tokens: int
-    engine: Engine
     precision: ComputePrecision
+    set: Sequence[str] | None
 
 
 class TranslateTask(LineTask[TranslatedLine]):
@@ -53,6 +47,7 @@ class TranslateTask(LineTask[TranslatedLine]):
 
     into = "translation"
     settings_class = TranslateSettings
+    unused_tables = ("input", "picture", "align")
 
     def __init__(self, job: BulkJob) -> None:
         settings = settings_of(TranslateSettings, job.settings)
@@ -67,8 +62,8 @@ class TranslateTask(LineTask[TranslatedLine]):
 
     @staticmethod
     def check(settings: TranslateSettings) -> None:
-        """Refuse search settings that do not agree."""
-        check_search(settings.overrides)
+        """Refuse unknown settings, and settings that do not agree."""
+        _given(settings)
 
     def outcomes(self, lines: list[Line]) -> Sequence[TranslatedLine]:
         """Return the translation of each line."""
@@ -88,24 +83,21 @@ class TranslateTask(LineTask[TranslatedLine]):
         return RecordResult(row, found.text, warnings=tuple(filter(None, notes)))
 
 
+def _given(settings: TranslateSettings) -> GivenSettings[TranslateTables]:
+    return translate_settings(settings.set, beam=settings.beam, nbest=settings.nbest)
+
+
 def _work(job: BulkJob, settings: TranslateSettings) -> TranslateWork:
+    given = _given(settings)
     terms = tuple(Term(*term) for term in settings.glossary or ())
-    options = OpenOptions(
-        job.device,
-        job.threads,
-        settings.hard_decode,
-        settings.overrides,
-        settings.to,
-        "" if settings.source == AUTO else settings.source,
-    )
-    lines = {name: getattr(settings, name) for name in ("normalise", "copy", "capitals")}
     return TranslateWork(
         [Path(model) for model in job.models],
-        options,
-        settings.engine,
+        translate_options(
+            given, settings.source, to=settings.to, device=job.device, threads=job.threads
+        ),
+        given.tables,
         settings.precision,
-        {"long_lines": settings.long, **lines},
-        settings.max_batch_tokens,
-        settings.keep_tags,
-        Glossary(terms) if terms else None,
+        verbatim=settings.verbatim,
+        keep_tags=settings.keep_tags,
+        glossary=Glossary(terms) if terms else None,
     )

@@ -14,35 +14,22 @@ from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import (
     TEXT,
-    DocumentFormat,
     format_of,
     named_delimiter,
 )
 from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.settings import InputSettings
 from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import FILE_BYTES
 
-FormatIn = Annotated[
-    DocumentFormat | None,
-    typer.Option(
-        "--format-in",
-        help="Format of the input. Default: by the name of the file (-i); text, for lines.",
-    ),
-]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column", help="csv: name, or number from 1, of a column to translate (repeatable)."
-    ),
+    typer.Option("--column", help="csv: name, or number from 1, of a column (repeatable)."),
 ]
 Fields = Annotated[
     list[str] | None,
-    typer.Option("--field", help="jsonl: field to translate (repeatable); inner: meta.title."),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option("--keep", help="jsonl: translate all text fields but this one (repeatable)."),
+    typer.Option("--field", help="jsonl: field, such as meta.title (repeatable)."),
 ]
 
 
@@ -66,30 +53,29 @@ class DocumentChoice(NamedTuple):
 
 
 def document_choice(
-    format: str | None,
+    settings: InputSettings,
     path: Path | None,
     *,
     columns: list[str] | None,
     fields: list[str] | None,
-    keep: list[str] | None,
 ) -> DocumentChoice | None:
-    """Return how a document is read; None for lines of text. Raise a usage error otherwise."""
-    name = format or format_of(path)
+    """Return how a document is read; None for lines of text. Raise an error otherwise."""
+    name = settings.format or format_of(path)
     for option, given, wanted in (
         ("--column", columns, "csv"),
         ("--field", fields, "jsonl"),
-        ("--keep", keep, "jsonl"),
+        ("input.keep", settings.keep, "jsonl"),
     ):
         if given and name != wanted:
             raise typer.BadParameter(
                 f"the input is {name}, and this is for {wanted}", param_hint=f"'{option}'"
             )
-    if fields and keep:
-        raise typer.BadParameter("cannot be combined with --field", param_hint="'--keep'")
+    if fields and settings.keep:
+        raise typer.BadParameter("cannot be combined with --field", param_hint="'input.keep'")
     if name == TEXT:
         return None
     options = DocumentOptions(
-        tuple(columns or ()), tuple(fields or ()), tuple(keep or ()), named_delimiter(path)
+        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path)
     )
     return DocumentChoice(name, options)
 

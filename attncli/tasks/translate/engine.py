@@ -13,7 +13,7 @@ from models.base.errors import ConfigurationError, DamagedError
 from models.base.settings import from_dict
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
-from models.inference.ctranslate2.engines import ComputePrecision, Engine, obstacle
+from models.inference.ctranslate2.engines import ComputePrecision, obstacle
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class EngineOptions:
     """Choice of the engine that translates."""
 
-    engine: Engine = "auto"  # auto: ctranslate2 where it can, torch otherwise
+    engine: str = "auto"  # of Engine; auto: ctranslate2 where it can, torch otherwise
     precision: ComputePrecision = "fp32"  # int8 only with ctranslate2
     attention: str = ""  # option that needs attention weights, which only torch computes
 
@@ -36,7 +36,7 @@ def open_text_models(
         return open_text_model(models[0] if models else None, options, engine)
     if engine.engine == "ctranslate2":
         raise ConfigurationError(
-            "--engine ctranslate2 with several models", "one model", "leave out --engine"
+            "compute.backend=ctranslate2 with several models", "one model", "leave it out"
         )
     _refuse_int8(engine, "several models")
     ensemble: TextTranslator = loading.open_ensemble(models, "translate", options)
@@ -52,14 +52,14 @@ def open_text_model(
     """
     path = chosen_model(model, "translate")
     if engine.engine == "torch":
-        _refuse_int8(engine, "--engine torch")
+        _refuse_int8(engine, "compute.backend=torch")
         return loading.open_translator(path, options)
     reason = engine.attention or _reason(path, options)
     if engine.engine == "ctranslate2" and reason:
         raise ConfigurationError(
-            f"--engine ctranslate2 with {reason}",
+            f"compute.backend=ctranslate2 with {reason}",
             "a text Transformer on the processor, beam or greedy search, no attention weights",
-            "leave out --engine",
+            "leave it out",
         )
     if reason:
         _refuse_int8(engine, reason)
@@ -86,7 +86,7 @@ def _reason(path: Path, options: OpenOptions) -> str:
     from models.bundle import read_settings
 
     if options.read_mode:
-        return "--hard-decode"
+        return "attention.read_decode"
     saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
     return obstacle(path, options.search.apply(saved), options.device)
 

@@ -86,7 +86,7 @@ def evaluate_texts(
     for system in systems:
         if scoring.tokenize == "13a" and looks_tokenised(system):
             console.warn(
-                f"{system.name} looks tokenised already; --tokenize none scores it as it is"
+                f"{system.name} looks tokenised already; -s scores.tokenize=none scores it as it is"
             )
     return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
 

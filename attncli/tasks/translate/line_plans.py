@@ -35,7 +35,7 @@ CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model k
 class LineOptions:
     """Conversion of lines to texts. By default, only lines too long for the model are changed."""
 
-    long_lines: LongLines = "split"  # lines that are longer than the model accepts
+    long_lines: str = "split"  # of LongLines: lines that are longer than the model accepts
     normalise: bool = False  # spaces, apostrophes, accents; the output keeps outer spaces
     # lines without letters, addresses, emoji at the ends of a line, and a word that is longer than
     # the model accepts: unchanged

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from attncli.data.lines import TranslatedLine
 from attncli.data.streams import Write
@@ -22,9 +22,10 @@ from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
+from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal import console
 from attncli.terminal.screen import Screen
-from models.inference.ctranslate2.engines import ComputePrecision, Engine
+from models.inference.ctranslate2.engines import ComputePrecision
 from models.text.glossary import Glossary
 
 if TYPE_CHECKING:
@@ -39,10 +40,9 @@ class TranslateWork(NamedTuple):
 
     models: Sequence[Path] | None
     options: OpenOptions
-    engine: Engine
+    tables: TranslateTables
     precision: ComputePrecision
-    lines: Mapping[str, Any]  # changes of EVERYDAY or DOCUMENT
-    max_batch_tokens: int
+    verbatim: bool
     keep_tags: bool
     glossary: Glossary | None
 
@@ -55,7 +55,7 @@ def open_translator(
     aligned: True if the outputs will be aligned.
     """
     needs = _needs_torch(work, document, aligned)
-    engine = engines.EngineOptions(work.engine, work.precision, needs)
+    engine = engines.EngineOptions(work.tables.compute.backend, work.precision, needs)
     translator = engines.open_text_models(work.models, work.options, engine)
     return translator.with_glossary(work.glossary) if work.glossary else translator
 
@@ -94,12 +94,14 @@ def translation_of_lines(
     usual = DOCUMENT if is_document else EVERYDAY
     if "split_above" in work.options.search:
         usual = replace(usual, split_above=None)
+    if work.verbatim:
+        usual = replace(usual, normalise=False, copy=False, capitals=False)
     return partial(
         translate_lines,
         translator=translator,
         search=translator.search,
-        options=replace(usual, **work.lines),
-        max_batch_tokens=work.max_batch_tokens,
+        options=replace(usual, long_lines=work.tables.text.long_lines),
+        max_batch_tokens=work.tables.compute.batch_tokens,
         aligner=_tag_aligner(translator) if work.keep_tags or is_document else None,
         is_done=target,
     )
@@ -115,22 +117,21 @@ def with_attention(
     outcomes: Iterable[list[TranslatedLine]],
     work: TranslateWork,
     translator: TextTranslator,
+    overrides: AlignOverrides,
     *,
-    units: str | None,
     heads: bool,
 ) -> Iterator[list[TranslatedLine]]:
     """Add the alignment by each model to each output.
 
-    units: that are aligned; None for those saved with the model. heads: True adds the weights of
-    every head. The jobs are imported here, so that a plain translation starts faster.
+    heads: True adds the weights of every head. The jobs are imported here, so that a plain
+    translation starts faster.
     """
     from attncli.tasks.align.pairs import aligner_of
     from attncli.tasks.translate.alignment import with_alignments
 
     models = work.models or ()
     names = model_names(models) if len(models) > 1 else [""]
-    overrides = AlignOverrides({"units": units} if units else {})
-    size = work.max_batch_tokens
+    size = work.tables.compute.batch_tokens
     aligners = [
         aligner_of(one, overrides, name=name, heads=heads, max_batch_tokens=size)
         for name, one in zip(names, _in_torch(translator), strict=True)

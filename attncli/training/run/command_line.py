@@ -40,8 +40,6 @@ class ImageOptions(NamedTuple):
     images: Path | None = None
     captions: Path | None = None
     dev_captions: Path | None = None
-    encoder: str = ""
-    encoder_weights: str = ""
 
 
 class LabelFiles(NamedTuple):
@@ -70,7 +68,7 @@ def settings(
     file and the assignments override. Paths become absolute, so that the run can be resumed from
     any folder. A file of captions with splits is also the dev set if no other is named.
     """
-    assignments = [*image_assignments(images), *assignments]
+    assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
         **_files(files, dev, images, labels),
@@ -99,15 +97,9 @@ def _files(
     return {
         "train": [str(path) for path in files if path.suffix != ".toml"],
         "dev": [str(path) for path in dev],
-        **{name: str(path or "") for name, path in images._asdict().items() if name in DATA},
+        **{name: str(path or "") for name, path in images._asdict().items()},
         **{name: str(path or "") for name, path in labels._asdict().items()},
     }
-
-
-def image_assignments(images: ImageOptions) -> list[str]:
-    """Return the image network given on the command line as assignments of settings."""
-    network = {"encoder": images.encoder, "weights": images.encoder_weights}
-    return [f"model.image.{name}={value}" for name, value in network.items() if value]
 
 
 def with_languages(config: RunConfig) -> RunConfig:
@@ -143,7 +135,7 @@ def _check_languages(config: RunConfig, start: Path) -> None:
     raise ModelError(
         f"{' and '.join(files) or 'no files'} with the multilingual initial model {start}",
         f"corpora with their languages, two of {', '.join(languages)}",
-        f"for {example}: attn train --corpus {corpus} --from {shlex.quote(str(start))}",
+        f"for {example}: attn train --corpus {corpus} --start-from {shlex.quote(str(start))}",
     )
 
 
@@ -170,7 +162,7 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
 def _no_preset(preset: str | None, start: Path) -> None:
     if preset:
         raise ModelError(
-            f"--preset {preset} with --from {start}",
+            f"--preset {preset} with --start-from {start}",
             "one of them",
             "change the model's settings with -s",
         )
@@ -209,7 +201,7 @@ def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
 def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
     """Return the preset; raise a ModelError if two different ones are named."""
     given = {assignment.partition("=")[0].strip() for assignment in assignments}
-    for name, option in (("preset", "--preset NAME"), ("start_from", "--from MODEL")):
+    for name, option in (("preset", "--preset NAME"), ("start_from", "--start-from MODEL")):
         if name in given:
             raise ModelError(f"{name} given with -s", option)
     stored = str(values.get("preset", ""))

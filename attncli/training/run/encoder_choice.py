@@ -45,5 +45,5 @@ def start_advice(config: RunConfig) -> tuple[str, ...]:
         return ()
     return (
         f"image network: that of the shipped model {name}; with few images, "
-        f"--from {name} starts from its decoder and vocabulary too",
+        f"--start-from {name} starts from its decoder and vocabulary too",
     )

@@ -1,4 +1,4 @@
-"""The initial model of a run: new weights, or those of a trained model (`--from MODEL`).
+"""The initial model of a run: new weights, or those of a trained model (`--start-from MODEL`).
 
 Uses of a trained model: fine-tuning on another domain, hard attention after soft, unfreezing an
 image network, rewards after likelihood.

@@ -219,7 +219,7 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
             f"continue ({', '.join(raised)})",
             "the settings that it finished with",
             "start a new run from its model: "
-            f"attn train --from {shlex.quote(str(folder.path))} -o FOLDER",
+            f"attn train --start-from {shlex.quote(str(folder.path))} -o FOLDER",
         )
 
 
@@ -227,7 +227,7 @@ def _from_model(folder: RunFolder) -> str:
     """Return how another run starts from the weights of this one, if it has a model."""
     if not (folder.path / WEIGHTS).exists():
         return ""
-    return f" (with --from {shlex.quote(str(folder.path))}, to start from its weights)"
+    return f" (with --start-from {shlex.quote(str(folder.path))}, to start from its weights)"
 
 
 def _update_config(folder: RunFolder, config: RunConfig) -> None:

@@ -27,7 +27,7 @@ def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:
     if reason := unsuitable(folder):
         return reason
     if search.method == "sample":
-        return "--method sample"
+        return "search.method=sample"
     if device not in ("auto", "cpu"):
         return f"--device {device}"
     return _missing_library(gpu=device == "auto")

@@ -1,8 +1,9 @@
 """A text Transformer searched by CTranslate2: the outputs of `Translator`, without torch.
 
 CTranslate2 returns finished hypotheses with their log-probabilities; they are scored and ranked
-here, with the length penalty of Wu et al. It ends after PATIENCE * beam of them, because
-`beam_search` continues while a live hypothesis could still rank among the best.
+here, with the length penalty of Wu et al. CTranslate2 stops at a number of finished hypotheses,
+and `beam_search` when no live one can rank among the best. PATIENCE * beam hypotheses are
+requested, so that both find the same best outputs.
 
 CTranslate2 treats three cases differently, so torch searches them: sampling, outputs that reach
 their length limit, and outputs with forbidden tokens. torch is imported only for these.

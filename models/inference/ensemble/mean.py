@@ -144,7 +144,7 @@ def check_vocabularies(tokenizers: Sequence[Tokenizer], names: Sequence[str]) ->
             raise ConfigurationError(
                 f"{name} has another target vocabulary than {names[0]}",
                 "models whose target tokens are identical, which an ensemble needs",
-                "train one with --from the other, or give one -m",
+                "train one with --start-from the other, or give one -m",
             )
 
 

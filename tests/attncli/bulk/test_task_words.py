@@ -19,9 +19,9 @@ REFUSED = (
     ["translate", "-i", "in"],
     ["translate", "--align"],
     ["translate", "A dog."],
-    ["classify", "--attention", "words.svg"],
+    ["classify", "--picture", "words.svg"],
     ["caption", "--sidecar"],
-    ["align", "--view", "links"],
+    ["align", "--hypotheses", "links"],
 )
 
 
@@ -58,9 +58,9 @@ def test_a_call_without_a_task_is_refused_in_one_line(
 def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
     terms = tmp_path / "terms.tsv"
     terms.write_text("dog\tHund\n", "utf-8")
-    words = ["translate", "--beam", "3", "--glossary", str(terms), "--no-copy", "--scores"]
+    words = ["translate", "--beam", "3", "--glossary", str(terms), "--verbatim", "--scores"]
     job = BulkJob.from_json(read_job(with_model(words, tiny_bundle)).to_json())
-    assert (job.settings["beam"], job.settings["copy"], job.threads) == (3, False, 1)
+    assert (job.settings["beam"], job.settings["verbatim"], job.threads) == (3, True, 1)
     assert job.settings["glossary"] == [["dog", "Hund"]]
     assert open_task(job).layout.scores  # type: ignore[attr-defined]
     assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0
@@ -69,7 +69,7 @@ def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: 
 def test_a_value_that_the_command_refuses_is_a_usage_error(
     tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = with_model(["translate", "--method", "greedy", "--nbest", "2"], tiny_bundle)
+    words = with_model(["translate", "-s", "search.method=greedy", "--nbest", "2"], tiny_bundle)
     assert app.run(["bulk", "in", "out", "--", *words]) == 2
     assert "--nbest" in capsys.readouterr().err
 
@@ -80,6 +80,16 @@ def test_a_format_of_one_document_is_refused(
 ) -> None:
     assert app.run(["bulk", "in", "out", "--", task, "--format", format]) == 1
     assert "one document" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_setting_that_draws_is_refused_in_one_line(
+    task: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setting = "output.overwrite=true" if task == "caption" else "picture.lines=1"
+    assert app.run(["bulk", "in", "out", "--", task, "-s", setting]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"{setting.partition('=')[0]} cannot be used in a bulk job" in line
 
 
 def test_two_models_to_align_are_refused(tiny_bundle: Path) -> None:

@@ -44,7 +44,7 @@ def translated(
     """Return exit status, lines and messages of `attn translate` with an engine."""
     (folder / "in").write_bytes(b"\n".join(LINES))
     files = ["-i", str(folder / "in"), "-o", str(folder / "out")]
-    model = ["-m", str(BOX / "grammar-en-de"), "--engine", engine, "--device", "cpu"]
+    model = ["-m", str(BOX / "grammar-en-de"), "-s", f"compute.backend={engine}", "--device", "cpu"]
     status = run(["translate", *model, *files, *options])
     return status, (folder / "out").read_text("utf-8").split("\n"), capfd.readouterr().err
 
@@ -61,11 +61,11 @@ def nearly(value: Any) -> Any:
 @pytest.mark.parametrize(
     "options",
     [
-        ["--method", "greedy"],
-        ["--nbest", "3", "--length-penalty", "0"],
-        ["--max-ratio", "0.5", "--max-extra", "1"],
-        ["--long", "refuse", "--split-above", "0", "--no-copy", "--no-normalise", "--no-capitals"],
-        ["--method", "sample", "--seed", "3", "--nbest", "2"],
+        ["-s", "search.method=greedy"],
+        ["--nbest", "3", "-s", "search.length_penalty=0"],
+        ["-s", "search.max_ratio=0.5", "-s", "search.max_extra=1"],
+        ["-s", "text.long_lines=refuse", "-s", "search.split_above=0", "--verbatim"],
+        ["-s", "search.method=sample", "-s", "search.seed=3", "--nbest", "2"],
         ["--align"],
     ],
     ids=" ".join,
@@ -81,7 +81,9 @@ def test_json_lines_are_equal(
         assert line == other or json.loads(line) == nearly(json.loads(other))
 
 
-@pytest.mark.parametrize("options", [[], ["--keep-tags"], ["--max-batch-tokens", "20"]], ids=str)
+@pytest.mark.parametrize(
+    "options", [[], ["--keep-tags"], ["-s", "compute.batch_tokens=20"]], ids=str
+)
 def test_plain_lines_are_equal(
     options: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,7 +74,7 @@ def test_the_identity_gives_back_the_document(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"po"}))
-def test_what_is_written_for_the_texts_of_a_segment_is_read_as_these_texts(name: str) -> None:
+def test_texts_written_into_a_segment_are_read_back_unchanged(name: str) -> None:
     for seed in SEEDS:
         document = read(name, seed)
         texts = [segment.texts for segment in document.segments]

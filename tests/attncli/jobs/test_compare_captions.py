@@ -164,20 +164,20 @@ def test_variants_start_from_the_weights_of_one_model(
     train(small_config(files, "train.steps=2"), start)
     words = [word for word in command(files, out, "soft", "hard") if word not in ("-p", NANO)]
     words += ["-s", "train.lr=1e-12", "--seeds", "1"]
-    assert app.run([*words, "--from", str(start)]) == 0
+    assert app.run([*words, "--start-from", str(start)]) == 0
     weights = read(start).model.state_dict()
     for variant in ("soft", "hard"):
         found = read(out / variant / "seed-1").model
         assert found.config.attention.read == variant
         for name, tensor in found.state_dict().items():
             assert tensor.allclose(weights[name], atol=1e-6), name
-    assert app.run([*words, "--from", str(start)]) == 0
+    assert app.run([*words, "--start-from", str(start)]) == 0
     assert app.run([*words, "-p", NANO]) == 1
     assert "the initial model has changed" in capsys.readouterr().err
-    assert app.run([*words, "-p", NANO, "--from", str(start)]) == 1
+    assert app.run([*words, "-p", NANO, "--start-from", str(start)]) == 1
     assert "--preset" in capsys.readouterr().err
     other = [{"hard": "general"}.get(word, word) for word in words]
-    assert app.run([*other, "--from", str(start)]) == 1
+    assert app.run([*other, "--start-from", str(start)]) == 1
     assert "variant general: " in capsys.readouterr().err
 
 
@@ -185,7 +185,7 @@ def test_files_of_another_kind_than_the_initial_model_are_refused(
     files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--images", str(files.images), "--captions", str(files.train)]
-    assert app.run(["models", "compare", "soft", *words, "--from", "grammar-en-de"]) == 2
+    assert app.run(["models", "compare", "soft", *words, "--start-from", "grammar-en-de"]) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "grammar-en-de is compared by translations, the files by captions" in said
 

@@ -44,7 +44,7 @@ def attn(capsys: pytest.CaptureFixture[str], *arguments: object, status: int = 0
 def test_translate_with_the_same_model_twice_changes_nothing(
     tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ("translate", "--engine", "torch", "--nbest", 3, "--format", "jsonl", TEXT)
+    given = ("translate", "-s", "compute.backend=torch", "--nbest", 3, "--format", "jsonl", TEXT)
     one = ("-m", tiny_bundle)
     assert attn(capsys, *given, *one, *one) == attn(capsys, *given, *one)
 
@@ -92,7 +92,9 @@ def test_an_aligned_ensemble_draws_every_model(
     assert "<b>" in tagged and "</b>" in tagged
 
 
-@pytest.mark.parametrize("options", [["--engine", "ctranslate2"], ["--precision", "int8"]])
+@pytest.mark.parametrize(
+    "options", [["-s", "compute.backend=ctranslate2"], ["--precision", "int8"]]
+)
 def test_what_an_ensemble_cannot_do_is_one_line(
     options: list[str], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

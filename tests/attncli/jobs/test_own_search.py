@@ -33,7 +33,10 @@ def test_translations_are_searched_for_as_the_bundle_says(
     )
     assert len(own.hypotheses[0].ids) <= 2 < len(other.hypotheses[0].ids)
     assert shown(capsys, "translate", "-m", folder, line) == f"{own.text}\n"
-    assert shown(capsys, "translate", "-m", folder, "--max-extra", "9", line) == f"{other.text}\n"
+    assert (
+        shown(capsys, "translate", "-m", folder, "-s", "search.max_extra=9", line)
+        == f"{other.text}\n"
+    )
 
     test = tmp_path / "test.tsv"
     test.write_text(f"{line}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
@@ -49,6 +52,6 @@ def test_captions_are_searched_for_as_the_bundle_says(
     save(bundle._replace(search=SearchConfig(beam=2, max_caption=4)), folder)
     image = next(photos.glob("*.png"))
     [own] = load_captioner(folder).caption([open_image(image)])
-    longer = shown(capsys, "caption", "-m", folder, "--max-caption", "12", image)
+    longer = shown(capsys, "caption", "-m", folder, "-s", "search.max_caption=12", image)
     assert shown(capsys, "caption", "-m", folder, image) == f"{own.text}\n" != longer
     assert len(longer) > len(own.text)

@@ -161,12 +161,12 @@ def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) 
     [again] = run(config, tmp_path / "run")
     assert isinstance(again, AlreadyFinished) and again.kept == events[-1]
     other = small_config(texts, "train.lr=0.5")
-    with pytest.raises(ModelError, match=f"another run.*--from {tmp_path / 'run'}, to start"):
+    with pytest.raises(ModelError, match=f"another run.*--start-from {tmp_path / 'run'}, to start"):
         run(other, tmp_path / "run")
     longer = small_config(texts, "train.steps=99")
     with pytest.raises(ModelError, match=r"checkpoint of .* was removed.*train\.steps") as error:
         run(longer, tmp_path / "run")
-    assert f"attn train --from {tmp_path / 'run'}" in str(error.value)
+    assert f"attn train --start-from {tmp_path / 'run'}" in str(error.value)
 
 
 def test_a_run_much_larger_than_its_model_is_offered_for_pruning(

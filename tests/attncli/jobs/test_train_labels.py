@@ -88,7 +88,7 @@ def test_a_dev_set_that_is_held_out_is_announced(tmp_path: Path) -> None:
     assert isinstance(held, Started) and isinstance(named, Started)
     assert len(held.remarks) == 1 and named.remarks == ()
     assert held.remarks[0].startswith(f"dev set: {held.dev} labelled texts held out")
-    assert "--dev-labels" in held.remarks[0]
+    assert "--dev" in held.remarks[0]
 
 
 def test_no_text_is_both_for_training_and_for_evaluation() -> None:

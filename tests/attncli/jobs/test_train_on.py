@@ -148,8 +148,8 @@ def test_a_run_without_a_dev_set_says_so_once(
     [
         ("transformer", DataConfig(train=("a.en", "a.de")), "--dev"),
         ("transformer", DataConfig(corpora=(CorpusConfig("en-de", ("a.tsv",)),)), "--dev-corpus"),
-        ("captioner", DataConfig(images="photos"), "--dev-captions"),
-        ("classifier", DataConfig(labels="texts.tsv"), "--dev-labels"),
+        ("captioner", DataConfig(images="photos"), "--dev"),
+        ("classifier", DataConfig(labels="texts.tsv"), "--dev"),
     ],
 )
 def test_the_dev_option_fits_the_data(family: str, data: DataConfig, option: str) -> None:

@@ -9,6 +9,8 @@ import pytest
 from attncli.options.help_page import OTHER, SECTIONS, row, unbroken
 from attncli.shell import app
 
+MOST_OPTIONS, MOST_LINES, MOST_OPTIONS_OF_ALL_PAGES = 25, 80, 210
+
 
 def page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str) -> str:
     monkeypatch.setenv("COLUMNS", "80")
@@ -25,6 +27,17 @@ def test_no_word_is_broken_and_no_type_of_python_is_shown(
     assert not re.search(r"<(int|float|str|path|list\[)|x>=|<=x", shown)
     before, _, example = shown.partition("Example:")
     assert max(map(len, before.splitlines())) <= 80 and example
+
+
+def test_a_help_page_is_short(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {}
+    for name in app.COMMANDS:
+        rows = page(capsys, monkeypatch, name).splitlines()
+        counts[name] = sum(row.startswith("  -") for row in rows)
+        assert counts[name] <= MOST_OPTIONS and len(rows) <= MOST_LINES, name
+    assert sum(counts.values()) <= MOST_OPTIONS_OF_ALL_PAGES
 
 
 def test_many_options_are_listed_in_sections_and_few_in_one(

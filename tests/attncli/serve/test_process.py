@@ -67,7 +67,9 @@ def test_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "attn.sock"
     transport = httpx.HTTPTransport(uds=str(path))
     with (
-        served("--socket", str(path), url="http://attn.example", transport=transport) as process,
+        served(
+            "-s", f"service.socket={path}", url="http://attn.example", transport=transport
+        ) as process,
         httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as client,
     ):
         answer = client.get("http://attn.example/health")

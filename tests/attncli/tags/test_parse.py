@@ -87,7 +87,7 @@ def test_nothing_is_lost_by_taking_a_line_apart() -> None:
         assert [tag.at for tag in tagged.tags] == sorted(tag.at for tag in tagged.tags)
 
 
-def test_words_have_their_accents_and_stand_alone_where_no_spaces_are_written() -> None:
+def test_words_keep_accents_and_scripts_without_spaces_are_split_by_character() -> None:
     def texts(text: str) -> list[str]:
         return [text[start:end] for start, end in words(text)]
 

@@ -158,12 +158,12 @@ def test_plain_files_with_a_multilingual_initial_model_are_refused(
 ) -> None:
     """The refusal names the command with --corpus, which is accepted; the output is not begun."""
     plain, out = write_corpus(tmp_path, "en", "de", 20), tmp_path / "out"
-    given = ["--from", str(trained), "-o", str(out), "-s", "train.steps=1", *more]
+    given = ["--start-from", str(trained), "-o", str(out), "-s", "train.steps=1", *more]
     assert app.run(["train", plain, *given]) == 1 and not out.exists()
     error = capsys.readouterr().err
     assert "two of de, en, fr" in error and len(error.splitlines()) == 1
     corpus = f"--corpus de-en={plain}"
-    assert f"attn train {corpus} --from {trained}" in error
+    assert f"attn train {corpus} --start-from {trained}" in error
     settings([], corpora=[parse_corpus(corpus.split()[1])], start=trained)  # is accepted
 
 

@@ -91,7 +91,7 @@ def test_it_is_better_from_the_first_update_on(begun: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "preset", "message"),
     [
-        ((), "demo", "--preset demo with --from"),
+        ((), "demo", "--preset demo with --start-from"),
         (("preset=demo",), None, "preset given with -s"),
         (("start_from=x",), None, "start_from given with -s"),
     ],

@@ -49,7 +49,7 @@ def test_grow_diag_final_where_all_flavours_differ(
     assert symmetrise(forward, reverse, "grow-diag-final", flavour) == links
 
 
-def test_final_takes_what_is_far_off_if_a_word_is_free_and_final_and_if_both_are() -> None:
+def test_final_adds_distant_links_of_one_free_word_and_final_and_of_two() -> None:
     forward, reverse = {(0, 0), (0, 3)}, {(0, 0), (2, 2), (2, 4), (4, 2)}
     assert symmetrise(forward, reverse, "grow-diag") == {(0, 0)}
     # forward first: (0, 3) has a free target; then the reverse: (2, 2) free, (4, 2) and (2, 4) half

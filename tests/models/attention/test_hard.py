@@ -65,7 +65,7 @@ def test_hard_attention_draws_by_the_weights_while_training() -> None:
     assert weights.grad is not None and weights.grad.isfinite().all()
 
 
-def test_hard_attention_in_use_takes_the_likeliest_a_draw_or_the_expectation() -> None:
+def test_hard_attention_outside_training_is_argmax_sampled_or_expected() -> None:
     weights = SHARES.expand(1, 20000, 5)
     values = torch.randn(1, 5, 3)
     likeliest = hard_read(weights, values, read_decode="argmax")
@@ -114,9 +114,7 @@ def test_a_share_of_hard_readings_is_soft_while_training() -> None:
 
 @pytest.mark.parametrize("preset", FAMILIES)
 @pytest.mark.parametrize("heads", [1, 2])
-def test_a_sentence_is_read_by_expectation_from_first_to_last_or_not_at_all(
-    preset: str, heads: int
-) -> None:
+def test_one_read_mode_is_sampled_for_a_whole_sentence(preset: str, heads: int) -> None:
     config = AttentionConfig(score="general", read="hard", heads=heads)
     torch.manual_seed(1)
     model = build(configured(preset, config), SIZES).train()
@@ -192,7 +190,7 @@ def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int)
 @torch.no_grad()
 @pytest.mark.parametrize("preset", FAMILIES)
 @pytest.mark.parametrize("heads", [1, 2])
-def test_a_model_read_in_another_way_shares_its_weights_and_stays_itself(
+def test_another_read_mode_shares_the_weights_and_does_not_change_the_model(
     preset: str, heads: int
 ) -> None:
     config = AttentionConfig(score="general", read="hard", heads=heads)
@@ -212,7 +210,7 @@ def test_a_model_read_in_another_way_shares_its_weights_and_stays_itself(
     )
 
 
-def test_what_a_model_reads_is_said_and_a_soft_one_is_not_read_in_another_way() -> None:
+def test_the_read_mode_is_reported_and_soft_attention_has_no_other() -> None:
     soft, none = (build(small_config(f"{name}-nano"), SIZES) for name in ("luong", "seq2seq"))
     assert (soft.read_mode, none.read_mode) == ("soft", "")
     for model in (soft, none):

@@ -105,7 +105,7 @@ def test_what_is_no_torchvision_network_grid_or_weights_is_refused(
 
     monkeypatch.setattr(urllib.request, "urlopen", offline)
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    with pytest.raises(ModelError, match=r"not be downloaded.*\.pth;.*--encoder-weights PATH"):
+    with pytest.raises(ModelError, match=r"not be downloaded.*\.pth;.*model.image.weights=PATH"):
         torchvision_of("resnet18").load("DEFAULT")
 
 

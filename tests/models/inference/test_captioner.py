@@ -174,7 +174,7 @@ def test_what_cannot_work_is_refused_at_construction() -> None:
 # the losses
 
 
-def test_the_doubly_stochastic_penalty_wants_every_cell_looked_at_once() -> None:
+def test_the_doubly_stochastic_penalty_is_0_if_the_weights_of_every_cell_sum_to_1() -> None:
     model = model_of(small_config(SOFT))
     loss = AttentionLossConfig(coverage="doubly_stochastic", coverage_weight=0.5)
     forced = model.teacher_force(IMAGES, want_weights=True)

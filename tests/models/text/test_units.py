@@ -101,7 +101,7 @@ def test_every_piece_is_a_unit_but_for_the_end_mark(tiny_tokenizer: Tokenizer) -
     assert torch.equal(found.shares, torch.eye(len(ids))[:, :-1])
 
 
-def test_a_piece_over_two_units_is_shared_and_a_lone_space_goes_to_the_next() -> None:
+def test_weights_of_a_token_over_two_units_are_shared_between_them() -> None:
     table = token_shares([(-1, 3), (3, 4), (4, 7), (0, 0)], [(0, 1), (2, 4), (5, 7)])
     assert table.tolist() == [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     assert token_shares([(-1, 0), (0, 2)], [(0, 2)]).tolist() == [[1.0], [1.0]]

@@ -103,9 +103,9 @@ def check(run: AlignerRun) -> None:
         raise ModelError(f"{run.path} is the translator", "a new folder", "choose another -o")
     if run.assignments:
         raise ModelError(
-            f"-s {run.assignments[0]} with --from {run.start}",
+            f"-s {run.assignments[0]} with --start-from {run.start}",
             "one of them: the translator is used as it is",
-            "leave out -s; to change the translator, train it with `attn train --from` first",
+            "leave out -s; to change the translator, train it with `attn train --start-from` first",
         )
     check_translator(run.start, run.languages)
 
@@ -117,7 +117,7 @@ def translator_config(run: AlignerRun) -> RunConfig:
 
 
 def write_stage_inputs(run: AlignerRun) -> None:
-    """Store what the first stages depend on; ModelError if the folder holds those of others.
+    """Store the inputs of the first stages; raise ModelError if other inputs are stored there.
 
     Settings of the translator are compared by its own run.
     """

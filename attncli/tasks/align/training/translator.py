@@ -1,4 +1,4 @@
-"""Check of the translator that `attn align train --from` makes an aligner of. Imports no torch."""
+"""Check of the translator that `attn align train` makes an aligner of. Imports no torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_translator(folder: Path, languages: str) -> None:
     stored = read_settings(folder)
     if (family := family_of(stored)) != "transformer":
         raise ModelError(
-            f"{folder} of family {family}", "a text Transformer", "choose another --from"
+            f"{folder} of family {family}", "a text Transformer", "choose another --start-from"
         )
     source, target = CorpusConfig(languages).sides
     known = stored["tokenizer"].get("languages") or (source, target)
@@ -30,7 +30,7 @@ def check_translator(folder: Path, languages: str) -> None:
             raise ModelError(
                 f"{folder} was not trained from {way.replace('-', ' to ')}",
                 "a translator of both directions, or one without languages",
-                "choose another --from",
+                "choose another --start-from",
             )
 
 

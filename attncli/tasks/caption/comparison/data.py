@@ -39,7 +39,7 @@ def with_dev(base: RunConfig, folder: Path) -> DataConfig:
             f"no dev set: data.dev_share = {base.data.dev_share} of "
             f"{len(parts.train):,} captioned images",
             f"{LEAST} images or more, which select the weights",
-            f"give --dev-captions FILE{_larger_share(len(parts.train))}",
+            f"give --dev FILE{_larger_share(len(parts.train))}",
         )
     written = {name: as_table(images) for name, images in parts._asdict().items()}
     train, dev = write_tables(folder, written)

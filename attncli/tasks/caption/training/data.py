@@ -75,7 +75,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         raise ModelError(abbreviate(broken.values()), "the images that the run started with")
     remarks = start_advice(config)
     if captions.dev and not config.data.dev_captions:
-        remarks += (described(len(captions.dev), "images", "--dev-captions"),)
+        remarks += (described(len(captions.dev), "images", "--dev"),)
     examples = caption_examples(prepared_folder, manifest, stores, config.train)
     prepared = Prepared(
         tokenizer,

@@ -30,7 +30,7 @@ class ImageTraining(TrainingSource):
 
     def dev_option(self, data: DataConfig) -> str:
         """Return the option that names captions of dev images."""
-        return "--dev-captions"
+        return "--dev"
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the captions."""

@@ -53,7 +53,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     dev = dev_labels(rows.dev) if rows.dev else None
     remarks: tuple[str, ...] = ()
     if dev and not data.dev_labels:
-        remarks = (described(len(dev), "labelled texts", "--dev-labels"),)
+        remarks = (described(len(dev), "labelled texts", "--dev"),)
     return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
 
 

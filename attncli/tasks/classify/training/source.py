@@ -30,7 +30,7 @@ class LabelTraining(TrainingSource):
 
     def dev_option(self, data: DataConfig) -> str:
         """Return the option that names labelled texts for evaluation."""
-        return "--dev-labels"
+        return "--dev"
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the labelled texts."""

@@ -47,7 +47,7 @@ class OutputReport:
             yield (
                 TRUNCATED,
                 f"the output was cut at its length limit, after {tokens} "
-                "(--max-ratio and --max-extra raise the limit)",
+                "(search.max_ratio and search.max_extra raise the limit)",
             )
         expected = self._expected(outcome.line.number)
         if found := repetition(best.text, outcome.line.text, *expected):

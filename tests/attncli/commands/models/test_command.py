@@ -50,9 +50,11 @@ def test_the_list_imports_no_torch() -> None:
 
 @pytest.mark.parametrize("name", [name for name in zoo.PRESETS if "nano" in name])
 def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "show", name, "--vocabulary", "500")
+    text = shown(capsys, "show", name, "-s", "tokenizer.size=500")
     values = from_toml(text, "shown")
-    assert run_config(values.pop("preset"), values) == run_config(name)
+    assert run_config(values.pop("preset"), values) == run_config(
+        name, assignments=["tokenizer.size=500"]
+    )
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
     pieces = {
         "text": "500 joint tokens",
@@ -70,7 +72,7 @@ def test_the_size_of_transformer_tiny() -> None:
 
     attention, feed, norm = 4 * linear(128, 128), linear(128, 256) + linear(256, 128), 2 * 128
     layers = 4 * (attention + feed + 2 * norm) + 4 * (2 * attention + feed + 3 * norm)
-    found = show("transformer-tiny", vocabulary=8000)
+    found = show("transformer-tiny")
     assert isinstance(found, Shown)
     assert found.parameters == 8000 * 128 + 8000 + layers + 2 * norm
 

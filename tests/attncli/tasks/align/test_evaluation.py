@@ -56,8 +56,8 @@ def test_what_a_file_counts_from_is_asked_for_where_it_is_not_sure(
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (1, "") and "from 0 or from 1" in err and "--gold-index" in err
     status, out, err = run(capsys, *arguments, "--gold-index", "1")
-    assert (status, out) == (1, "") and "--index 0" in err
-    status, out, _ = run(capsys, *arguments, "--gold-index", "1", "--index", "1")
+    assert (status, out) == (1, "") and "links.index=0" in err
+    status, out, _ = run(capsys, *arguments, "--gold-index", "1", "-s", "links.index=1")
     assert status == 0 and " 0.00" in out
 
 
@@ -69,7 +69,7 @@ def test_bad_links_are_an_error_or_counted(
     arguments = ["--gold", gold, "--hypotheses", found, write(tmp_path / "texts", TEXTS)]
     status, _, err = run(capsys, *arguments)
     assert status == 1 and "line 1: 2-2 has target word 2 of 2" in err and err.count("\n") == 1
-    status, out, _ = run(capsys, "--skip-bad", *arguments)
+    status, out, _ = run(capsys, "-s", "links.skip_bad=true", *arguments)
     assert status == 0 and "2 bad links left out" in out and " 0.00" in out
 
 

@@ -90,8 +90,9 @@ def test_settings_given_beat_those_of_the_bundle(  # type: ignore[no-untyped-def
         units="char", layer=1, head=2, shift=1, extract="mutual", null_threshold=0.5
     )
     wanted = align(tiny_translator, pairs, config=config)
-    options = "--units char --layer 1 --head 2 --shift 1 --extract mutual --null-threshold 0.5"
-    ran = run("-m", tiny_bundle, *options.split(), "--format", "jsonl", *texts)
+    given = "units=char layer=1 head=2 shift=1 extract=mutual null_threshold=0.5"
+    options = [word for setting in given.split() for word in ("-s", f"align.{setting}")]
+    ran = run("-m", tiny_bundle, *options, "--format", "jsonl", *texts)
     for line, one in zip(ran.out.splitlines(), wanted, strict=True):
         record = json.loads(line)
         assert tuple(record["source"]) == one.source and tuple(record["target"]) == one.target
@@ -106,10 +107,10 @@ def test_both_directions(  # type: ignore[no-untyped-def]
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
     config = AlignConfig(symmetrise="union")
     wanted = align(tiny_translator, pairs, config=config, reverse=tiny_translator)
-    options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "--symmetrise", "union"]
+    options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "-s", "align.symmetrise=union"]
     ran = run(*options, *texts)
     assert ran.out.splitlines() == [in_line(one.links) for one in wanted]
-    assert run("-m", tiny_bundle, "--symmetrise", "union", *texts).status == 2
+    assert run("-m", tiny_bundle, "-s", "align.symmetrise=union", *texts).status == 1
 
 
 def test_every_head_is_in_the_arrays_and_the_page(  # type: ignore[no-untyped-def]
@@ -129,13 +130,13 @@ def test_every_head_is_in_the_arrays_and_the_page(  # type: ignore[no-untyped-de
 def test_heat_maps_and_a_choice_of_pairs(  # type: ignore[no-untyped-def]
     run, texts: list[Path], tmp_path: Path, tiny_bundle: Path
 ) -> None:
-    ran = run("-m", tiny_bundle, "--show", "--pairs", "2,4-5", *texts)
+    ran = run("-m", tiny_bundle, "--show", "-s", "picture.lines=2,4-5", *texts)
     assert [line for line in ran.out.splitlines() if line.isdigit()] == ["2", "4", "5"]
     links = tmp_path / "links.txt"
     run("-m", tiny_bundle, "--show", "-o", links, *texts)
     assert len(links.read_text("utf-8").splitlines()) == 6
-    assert run("-m", tiny_bundle, "--pairs", "2", *texts).status == 2
-    assert run("-m", tiny_bundle, "--show", "--pairs", "0", *texts).status == 2
+    assert run("-m", tiny_bundle, "-s", "picture.lines=2", *texts).status == 1
+    assert run("-m", tiny_bundle, "--show", "-s", "picture.lines=0", *texts).status == 1
 
 
 def test_other_programs_are_drawn_beside_ours_and_alone(  # type: ignore[no-untyped-def]
@@ -143,40 +144,42 @@ def test_other_programs_are_drawn_beside_ours_and_alone(  # type: ignore[no-unty
 ) -> None:
     view = tmp_path / "fast.links"
     view.write_text("0-0 1-1\n" + "0-0\n" * 5, "utf-8")
-    ran = run("-m", tiny_bundle, "--view", view, "--format", "jsonl", *texts)
+    ran = run("-m", tiny_bundle, "--hypotheses", view, "--format", "jsonl", *texts)
     first = json.loads(ran.out.splitlines()[0])
     assert first["views"] == {"fast.links": {"links": [[0, 0], [1, 1]]}} and "weights" in first
     assert "counts from 0" in ran.err
-    assert run("--view", view, *texts).out == view.read_text("utf-8")
+    assert run("--hypotheses", view, *texts).out == view.read_text("utf-8")
     page = tmp_path / "page.svg"
-    assert run("-m", tiny_bundle, "--view", view, "--picture", page, *texts).status == 0
+    assert run("-m", tiny_bundle, "--hypotheses", view, "--picture", page, *texts).status == 0
     assert {"fast.links", tiny_bundle.name} <= set(
         page.read_text("utf-8").replace("<", ">").split(">")
     )
     short = tmp_path / "short"
     short.write_text("0-0\n", "utf-8")
-    ran = run("--view", short, *texts)
+    ran = run("--hypotheses", short, *texts)
     assert ran.status == 1 and "1 sentence pair;" in ran.err and ran.err.count("\n") == 1
 
 
 def test_fairseq_needs_no_other_file(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     view = tmp_path / "gen.out"
     view.write_text("S-0\ta b\nH-0\t-1\tx y\nA-0\t0-1 1-0\n", "utf-8")
-    assert run("--view", view).out == "0-1 1-0\n"
+    assert run("--hypotheses", view).out == "0-1 1-0\n"
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "status"),
     [
-        ["--view", "x", "--layer", "2"],
-        ["--view", "x", "--reverse-model", "y"],
-        ["-m", "x", "a", "b", "c"],
-        ["-m", "x", "--view", "y", "--units", "char"],
-        ["-m", "x", "--format", "tiff"],
+        (["--hypotheses", "x", "-s", "align.layer=2"], 1),
+        (["--hypotheses", "x", "--reverse-model", "y"], 1),
+        (["-m", "x", "a", "b", "c"], 2),
+        (["-m", "x", "--hypotheses", "y", "-s", "align.units=char"], 1),
+        (["-m", "x", "--format", "tiff"], 2),
     ],
 )
-def test_usage(run, arguments: list[str]) -> None:  # type: ignore[no-untyped-def]
-    assert run(*arguments).status == 2
+def test_options_that_do_not_agree_are_refused(  # type: ignore[no-untyped-def]
+    run, arguments: list[str], status: int
+) -> None:
+    assert run(*arguments).status == status
 
 
 def test_names_of_files_are_refused_before_the_work(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -83,7 +83,7 @@ def test_every_way_to_hand_over_captions_scores_the_same(
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_models_captions_are_those_of_python_and_saved_ones_score_the_same(
+def test_captions_of_a_model_equal_those_of_python_and_saved_captions_score_the_same(
     packed: bool,
     soft_captioner: Path,
     photos: Path,
@@ -97,7 +97,7 @@ def test_a_models_captions_are_those_of_python_and_saved_ones_score_the_same(
         with tarfile.open(images, "w") as archive:
             archive.add(photos, "photos")
     saved = str(tmp_path / "{model}.tsv")
-    options = ["-m", str(soft_captioner), "--images", str(images), "--max-caption", "8"]
+    options = ["-m", str(soft_captioner), "--images", str(images), "-s", "search.max_caption=8"]
     model = evaluated(capsys, *options, captions, "--save", saved)[soft_captioner.name]
     written = (tmp_path / f"{soft_captioner.name}.tsv").read_text().splitlines()
     captioner = load_captioner(soft_captioner)
@@ -117,16 +117,24 @@ def test_the_tables_say_how_a_hard_model_was_read(
     captions: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    models = ["-m", str(hard_captioner), "--images", str(photos), "--max-caption", "5"]
+    models = ["-m", str(hard_captioner), "--images", str(photos), "-s", "search.max_caption=5"]
     for decode in ("argmax", "expected"):
-        assert app.run(["evaluate", "captions", *models, captions, "--hard-decode", decode]) == 0
+        assert (
+            app.run(
+                ["evaluate", "captions", *models, captions, "-s", f"attention.read_decode={decode}"]
+            )
+            == 0
+        )
         shown = capsys.readouterr()
         assert f"{hard_captioner.name}: hard attention, read by {decode}" in shown.out
         rows = shown.out.splitlines()
         assert rows[0] == "5 images, 10 reference captions in captions.tsv"
         assert rows[2].split()[:6] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
     models[1] = str(soft_captioner)
-    assert app.run(["evaluate", "captions", *models, captions, "--hard-decode", "argmax"]) == 1
+    assert (
+        app.run(["evaluate", "captions", *models, captions, "-s", "attention.read_decode=argmax"])
+        == 1
+    )
     assert "not hard" in capsys.readouterr().err
 
 
@@ -143,7 +151,7 @@ def test_a_file_with_splits_is_scored_on_its_test_part(
     expected = caption_scores(OUTPUTS[:3], REFERENCES[:3], meteor=False).cider
     found = evaluated(capsys, path, "--hypotheses", lines)
     assert found["lines"]["cider_d"] == pytest.approx(expected)
-    assert app.run(["evaluate", "captions", path, "--part", "dev", "--hypotheses", lines]) == 1
+    assert app.run(["evaluate", "captions", path, "--split", "dev", "--hypotheses", lines]) == 1
     assert (
         "has 3 lines; expected 1, one for each image of karpathy.json;" in capsys.readouterr().err
     )
@@ -205,8 +213,10 @@ def test_a_text_model_is_refused(
 def test_the_attention_of_a_model_is_scored_over_content_words(
     soft_captioner: Path, photos: Path, captions: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["-m", str(soft_captioner), "--images", str(photos), "--max-caption", "8"]
-    system = evaluated(capsys, captions, *options, "--attention")[soft_captioner.name]
+    options = ["-m", str(soft_captioner), "--images", str(photos), "-s", "search.max_caption=8"]
+    system = evaluated(capsys, captions, *options, "-s", "scores.attention=true")[
+        soft_captioner.name
+    ]
     found = system["attention"]
     captioner = Captioner.read(soft_captioner)
     shown = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]

@@ -83,7 +83,7 @@ def test_coloured_words_are_drawn_as_a_picture(
     suffix: str, toy_classifier: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / f"words.{suffix}"
-    assert run("the red house", "a dog", "--attention", path, model=toy_classifier) == 0
+    assert run("the red house", "a dog", "--picture", path, model=toy_classifier) == 0
     content = path.read_bytes()
     if suffix in ("png", "pdf"):
         assert content.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[suffix])
@@ -161,9 +161,9 @@ def test_labels_are_scored_and_the_confusions_drawn(
 @pytest.mark.parametrize(
     ("options", "message", "status"),
     [
-        (["--pairs", "1"], "needs --show or --attention", 2),
+        (["-s", "picture.lines=1"], "--show or --picture", 1),
         (["-o", "missing/out"], "no folder missing", 1),
-        (["--attention", "missing/a.svg"], "no folder missing", 1),
+        (["--picture", "missing/a.svg"], "no folder missing", 1),
     ],
 )
 def test_impossible_outputs_are_refused_before_the_model_is_opened(

@@ -101,11 +101,18 @@ def test_pictures_and_heat_maps(
     shown = run(capsys, tiny_bundle, "--show", TEXT).splitlines()
     assert shown[0] == run(capsys, tiny_bundle, TEXT).strip()
     assert any("[" in line for line in shown[1:])
-    pieces = run(capsys, tiny_bundle, "--align", "--units", "piece", "--format", "jsonl", TEXT)
+    pieces = run(
+        capsys, tiny_bundle, "--align", "-s", "align.units=piece", "--format", "jsonl", TEXT
+    )
     [hypothesis] = json.loads(pieces)["hypotheses"]
     assert hypothesis["alignment"]["target"] == hypothesis["tokens"]
 
 
-@pytest.mark.parametrize("arguments", [["--align", "--keep-tags"], ["--units", "char"]])
-def test_usage(tiny_bundle: Path, arguments: list[str]) -> None:
-    assert app.run(["translate", "-m", str(tiny_bundle), *arguments, TEXT]) == 2
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["--align", "--keep-tags"], 2), (["-s", "align.units=char"], 1)],
+)
+def test_options_that_do_not_agree_are_refused(
+    tiny_bundle: Path, arguments: list[str], status: int
+) -> None:
+    assert app.run(["translate", "-m", str(tiny_bundle), *arguments, TEXT]) == status

@@ -28,7 +28,7 @@ def test_a_document_is_recognised_by_its_name(tmp_path: Path) -> None:
     path.write_bytes(SRT)
     assert translate(path) == 0
     assert (tmp_path / "a.srt.out").read_bytes() == SRT.replace(b"a dog", b"A DOG")
-    assert translate(path, "--format-in", "text") == 0
+    assert translate(path, "-s", "input.format=text") == 0
     assert b"<I>A DOG</I>\r\n" in (tmp_path / "a.srt.out").read_bytes()
 
 
@@ -86,7 +86,7 @@ def test_a_line_that_cannot_be_read_is_reported(
         ("a.csv", ("--field", "text"), "the input is csv, and this is for jsonl"),
         ("a.csv", ("--column", "text", "--nbest", "2"), "a document has one output"),
         ("a.csv", ("--column", "text", "--align"), "a document has one output"),
-        ("a.jsonl", ("--field", "a", "--keep", "b"), "cannot be combined"),
+        ("a.jsonl", ("--field", "a", "-s", "input.keep=b"), "cannot be combined"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

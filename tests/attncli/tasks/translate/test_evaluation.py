@@ -204,11 +204,13 @@ def test_saved_outputs_score_the_same_as_the_model(
     upper: None, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = str(tmp_path / "{model}.out")
-    options = ["--by-length", "--length-step", "3"]
+    options = ["--by-length", "-s", "lengths.step=3"]
     model = evaluated(capsys, "-m", "upper", "--save", saved, *options, *files)["upper"]
     source, reference = files
     output = str(tmp_path / "upper.out")
-    other = evaluated(capsys, "--hypotheses", output, "--source", source, *options, reference)
+    other = evaluated(
+        capsys, "--hypotheses", output, "-s", f"lengths.source={source}", *options, reference
+    )
     assert other["upper.out"]["scores"] == model["scores"]
     assert other["upper.out"]["by_length"] == model["by_length"]
     assert "seconds" in model and "seconds" not in other["upper.out"]
@@ -248,11 +250,8 @@ def test_folders_of_one_name_are_named_by_what_differs(
     [
         ([], "no model given"),
         (["-m", "a", "--nbest", "2"], "--nbest"),
-        (["-m", "a", "--source", "x"], "--source"),
         (["-m", "a", "-m", "b", "--save", "x"], "{model}"),
         (["--hypotheses", "x", "--save", "y"], "--save"),
-        (["--hypotheses", "x", "--by-length"], "--source"),
-        (["-m", "a", "--tokenize", "14a"], "--tokenize"),
     ],
 )
 def test_wrong_usage_is_2(
@@ -269,6 +268,14 @@ def test_wrong_usage_is_2(
 @pytest.mark.parametrize(
     "options, said",
     [
+        (
+            ["-s", "lengths.source=x"],
+            "attn: lengths.source with a model, whose first file is the source",
+        ),
+        (
+            ["-s", "scores.tokenise=none"],
+            "attn: unknown setting 'scores.tokenise'; did you mean scores.tokenize?",
+        ),
         (["--plot", "x.gif"], "attn: picture x.gif; expected a name ending in .png, .svg, .pdf"),
         (["--plot", "none/x.png"], "attn: cannot write none/x.png: no folder none"),
         (["--save", "none/x"], "attn: cannot write none/x: no folder none"),
@@ -308,7 +315,9 @@ def test_a_real_model_scores_as_its_translations(
     outputs = [result.text for result in load_translator(tiny_bundle).translate(sources)]
     paths = [write(tmp_path / "en", sources), write(tmp_path / "de", references)]
     saved = tmp_path / "out"
-    found = evaluated(capsys, "--save", str(saved), "--max-batch-tokens", "99", *paths)["bundle"]
+    found = evaluated(capsys, "--save", str(saved), "-s", "compute.batch_tokens=99", *paths)[
+        "bundle"
+    ]
     assert saved.read_text("utf-8").splitlines() == outputs
     scores = found["scores"]
     assert isinstance(scores, dict)
@@ -321,7 +330,12 @@ def test_several_references_without_a_source_are_named_as_such(
     output = write(tmp_path / "out", [text.upper() for text in SOURCES])
     assert app.run(["evaluate", "--hypotheses", output, *files]) == 0
     assert "all 2 files are references" in capsys.readouterr().err
-    assert app.run(["evaluate", "--hypotheses", output, "--source", *files]) == 0
+    assert (
+        app.run(
+            ["evaluate", "--hypotheses", output, "-s", f"lengths.source={files[0]}", *files[1:]]
+        )
+        == 0
+    )
     assert "are references" not in capsys.readouterr().err
 
 
@@ -348,7 +362,10 @@ def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
     assert scores["ROUGE-1"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
     assert scores["ROUGE-2"]["score"] == pytest.approx(100 * (2 + 4 / 7) / 4)
     assert scores["ROUGE-L"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
-    assert app.run(["evaluate", "--lowercase", "--hypotheses", outputs, references]) == 0
+    assert (
+        app.run(["evaluate", "-s", "scores.lowercase=true", "--hypotheses", outputs, references])
+        == 0
+    )
     table, said = capsys.readouterr()
     assert "75.00" in table and "BLEU (which counts sequences of 4) means little" in said
     longer = write(tmp_path / "longer", ["a b c d", "e f g h", "i", "j k l m"])

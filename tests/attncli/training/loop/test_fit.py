@@ -254,7 +254,7 @@ def test_the_plateau_cuts_after_its_patience_and_counts_anew() -> None:
     assert after_scores(constant, *[5.0] * 9).cuts == 0
 
 
-def test_of_equal_scores_the_lower_loss_is_better_and_does_not_count_against_patience() -> None:
+def test_equal_scores_are_compared_by_loss_which_does_not_count_against_patience() -> None:
     state, config = Held(), TrainConfig(patience=2, metric="bleu")
     gained = []
     for loss in (5.0, 4.0, 4.5, 3.0, 3.5):

@@ -238,11 +238,12 @@ def test_a_run_without_a_name_is_called_after_its_data() -> None:
 def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path) -> None:
     captions = tmp_path / "captions.tsv"
     captions.write_text("a.png\ta dog\n")
-    images = ImageOptions(tmp_path, captions, captions, encoder, "none")
-    config = settings([], [], None, images=images)
+    images = ImageOptions(tmp_path, captions, captions)
+    network = [f"model.image.encoder={encoder}", "model.image.weights=none"]
+    config = settings([], [], None, network, images=images)
     assert config.model.image.encoder == encoder and config.model.image.grid == ""
     check_buildable(config)
-    given = settings([], [], None, ["model.image.grid=x"], images=images)
+    given = settings([], [], None, [*network, "model.image.grid=x"], images=images)
     assert given.model.image.grid == "x"
 
 

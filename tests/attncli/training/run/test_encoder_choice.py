@@ -32,8 +32,9 @@ def files(tmp_path: Path) -> Files:
 
 
 def chosen(files: Files, preset: str, encoder: str = "", *changes: str) -> RunConfig:
-    images = ImageOptions(files.images, files.train, None, encoder)
-    return settings([], [], preset, changes, images=images)
+    images = ImageOptions(files.images, files.train)
+    network = [f"model.image.encoder={encoder}"] if encoder else []
+    return settings([], [], preset, [*network, *changes], images=images)
 
 
 @with_photos
@@ -79,7 +80,7 @@ def test_explicit_settings_override_those_of_the_network(files: Files) -> None:
 def test_the_shipped_model_is_named_where_only_its_network_is_used(files: Files) -> None:
     assert not start_advice(small_config(files))
     config = chosen(files, "show-attend-tell-soft-small")
-    assert ("--from photos" in " ".join(start_advice(config))) == SHIPPED.exists()
+    assert ("--start-from photos" in " ".join(start_advice(config))) == SHIPPED.exists()
 
 
 def test_missing_weights_are_reported_before_images_are_read(
@@ -88,7 +89,7 @@ def test_missing_weights_are_reported_before_images_are_read(
     monkeypatch.setattr(shipped, "BOX", tmp_path)
     monkeypatch.setattr(image_data, "open_images", lambda path: pytest.fail("read"))
     config = chosen(files, "show-attend-tell-soft-small")
-    with pytest.raises(ModelError, match="photos is missing.*--encoder-weights PATH"):
+    with pytest.raises(ModelError, match="photos is missing.*model.image.weights=PATH"):
         list(train(config, tmp_path / "run", device="cpu", progress=lambda *progress: None))
     weights = f"model.image.weights={tmp_path / 'absent.npz'}"
     config = chosen(files, "show-attend-tell-soft-small", "", weights)

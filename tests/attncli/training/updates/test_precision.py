@@ -62,7 +62,7 @@ def few(config: RunConfig) -> RunConfig:
     return replace(config, train=replace(config.train, steps=4, evaluate_every=4))
 
 
-def test_a_run_ends_as_one_with_the_chosen_precision_and_a_resumed_run_keeps_it(
+def test_automatic_precision_is_chosen_once_and_kept_by_a_resumed_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = write_texts(tmp_path)

@@ -328,7 +328,7 @@ def test_a_draw_at_the_edge_is_a_token_that_may_be_said(uniform: float) -> None:
     assert tokens.tolist() == [7]
 
 
-def test_a_sentence_is_settled_once_no_live_hypothesis_could_displace_a_finished_one() -> None:
+def test_the_search_of_a_sentence_ends_when_no_live_hypothesis_can_rank_among_the_best() -> None:
     def done(scores: list[float], best_next: float) -> bool:
         return bool(is_done(torch.tensor([scores]), torch.tensor([best_next])))
 

@@ -61,7 +61,7 @@ def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def added(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished run that took the shipped translator of one direction."""
     folder = tmp_path_factory.mktemp("added")
-    more = ("--from", SHIPPED)
+    more = ("--start-from", SHIPPED)
     assert run(command(write_texts(folder), folder / "run", *more, settings=False)) == 0
     return folder / "run"
 
@@ -174,7 +174,7 @@ def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path)
     before, links = (added / "model.safetensors").read_bytes(), added / "alignment/statistical"
     time = links.stat().st_mtime_ns
     for seed in ("2", "1"):
-        more = ("--from", SHIPPED, "--seed", seed)
+        more = ("--start-from", SHIPPED, "--seed", seed)
         assert run(command(files, added, *more, settings=False)) == 0
         same = before == (added / "model.safetensors").read_bytes()
         assert same == (seed == "1")
@@ -182,7 +182,7 @@ def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path)
 
 
 def test_an_aligner_made_from_an_aligner_equals_it(added: Path, tmp_path: Path) -> None:
-    more = ("--from", str(added))
+    more = ("--start-from", str(added))
     assert run(command(write_texts(tmp_path), tmp_path / "run", *more, settings=False)) == 0
     for name in ("model.safetensors", "statistical.safetensors"):
         assert (tmp_path / "run" / name).read_bytes() == (added / name).read_bytes()
@@ -205,7 +205,7 @@ def test_a_translator_trained_on_from_an_aligner_still_aligns(
     )
     options = [word for setting in light for word in ("-s", setting)]
     folder = tmp_path / "on"
-    assert run(["train", *corpus, "--from", str(aligner), "-o", str(folder), *options]) == 0
+    assert run(["train", *corpus, "--start-from", str(aligner), "-o", str(folder), *options]) == 0
     before, after = load_translator(aligner), load_translator(folder)
     old, new = before.model.state_dict(), after.model.state_dict()
     assert old.keys() == new.keys()
@@ -245,7 +245,7 @@ def test_folders_of_other_content_and_settings_beside_a_translator_are_refused(
     assert run(command(files, run_of_train)) == 1
     assert "no aligner" in capsys.readouterr().err
     assert before == (run_of_train / "model.safetensors").read_bytes()
-    assert run(command(files, tmp_path / "run", "--from", SHIPPED)) == 1
+    assert run(command(files, tmp_path / "run", "--start-from", SHIPPED)) == 1
     assert "leave out -s" in capsys.readouterr().err
 
 
@@ -253,7 +253,7 @@ def test_a_translator_of_other_languages_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = write_texts(tmp_path)
-    more = ("--from", "everyday", "--languages", "en-ro")
+    more = ("--start-from", "everyday", "--languages", "en-ro")
     assert run(command(files, tmp_path / "run", *more, settings=False)) == 1
     assert "'ro'" in capsys.readouterr().err
     assert not (tmp_path / "run" / "alignment").exists()

@@ -115,7 +115,7 @@ def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun
         torch.testing.assert_close(mixed, 0.75 * rewards + 0.25 * own / tokens)
 
 
-def test_features_that_are_left_out_are_so_for_what_is_sampled_and_for_what_is_learned(
+def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
     begun: Begun,
 ) -> None:
     reward_loss, model, batch, numbers = begun

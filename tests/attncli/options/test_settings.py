@@ -1,0 +1,90 @@
+"""Settings of commands: -s TABLE.KEY=VALUE, their list, and what each command refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from attncli.options.settings import listed, names_of, read_settings, tables_of
+from attncli.shell import app
+from attncli.tasks.caption.settings import CaptionTables
+from attncli.tasks.translate.settings import TranslateTables
+from models.base.errors import ModelError
+from models.base.parsing import parse_toml
+from models.base.places import imported
+from models.base.settings import flat
+
+WITH_SETTINGS = [name for name in app.COMMANDS if tables_of(imported(app.COMMANDS[name]))]
+
+
+def test_settings_are_those_given_and_the_defaults_of_the_others() -> None:
+    given = read_settings(
+        TranslateTables, ["search.beam=3", "compute.batch_tokens=9"], {"search.nbest": 2}
+    )
+    assert given.of("search") == {"beam": 3, "nbest": 2} and given.of("align") == {}
+    assert given.tables.compute.batch_tokens == 9
+    assert given.tables.search.method == TranslateTables().search.method
+
+
+def test_an_option_of_its_own_beats_the_setting_of_the_same_name() -> None:
+    given = read_settings(TranslateTables, ["search.beam=3"], {"search.beam": 4})
+    assert given.of("search") == {"beam": 4}
+    given = read_settings(TranslateTables, ["search.beam=3"], {"search.beam": None})
+    assert given.of("search") == {"beam": 3}
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("search.bean=3", "did you mean search.beam"),
+        ("beam=3", "unknown setting 'beam'; use search.beam"),
+        ("train.warmup=3", "unknown setting 'train.warmup'"),
+        ("search.max_ratio=3", "unknown setting 'search.max_ratio'"),  # it is for texts
+        ("search.views=3", "search.views was removed"),
+        ("search.beam=0", "search.beam = 0; expected at least 1"),
+        ("search.beam", "the form section.key=value"),
+    ],
+)
+def test_a_setting_that_a_command_does_not_have_is_refused_in_one_line(
+    setting: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ModelError, match=expected.replace("[", ".")):
+        read_settings(CaptionTables, [setting])
+    assert app.run(["caption", "a.png", "-s", setting]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert expected in line
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (["search.temperature=0.5"], "expected search.method=sample"),
+        (["search.method=greedy", "search.mbr=chrf"], "search.method=beam or sample"),
+    ],
+)
+def test_settings_of_the_search_that_have_no_effect_are_refused(
+    settings: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word for setting in settings for word in ("-s", setting)]
+    assert app.run(["translate", "-m", "x", *words]) == 1
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", WITH_SETTINGS)
+def test_help_lists_every_setting_of_a_command(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = tables_of(imported(app.COMMANDS[name]))
+    assert tables is not None
+    assert app.run([*name.split(), "-s", "help"]) == 0  # arguments that are missing do not matter
+    text = capsys.readouterr().out
+    assert text == f"{listed(tables)}\n"
+    assert sorted(flat(parse_toml(text))) == sorted(names_of(tables))
+
+
+@pytest.mark.parametrize("name", WITH_SETTINGS)
+def test_the_page_of_a_command_gives_a_setting_of_it_as_example(name: str) -> None:
+    tables = tables_of(imported(app.COMMANDS[name]))
+    assert tables is not None
+    [option] = [param for param in app.load_command(name).params if "--set" in param.opts]
+    example = option.help.partition("such as ")[2].partition(" ")[0]
+    read_settings(tables, [example])
