@@ -53,7 +53,7 @@ PAIRS = {"multi30k": 29_000, "tatoeba": 50_000, "part": 10_000}
 CAPTIONS = 10_000  # of 2,000 images
 EVALUATIONS = 10
 EACH = (
-    *("train.products=onednn", "train.precision=fp32", "train.epochs=0", "train.patience=0"),
+    *("train.precision=fp32", "train.epochs=0", "train.patience=0"),
     *("train.average=0", "train.samples=0", "train.metric=loss", "tokenizer.size=8000"),
 )
 ROOT = ("train.schedule=inverse_sqrt", "train.optimiser=adam")

@@ -33,7 +33,8 @@ from attncli.training.storage.lock import NAME as LOCK
 from models.base.errors import ModelError
 from models.base.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.base.parsing import parse_json
-from models.base.settings import from_dict
+from models.base.settings import from_dict, merged
+from models.catalogue.presets import preset
 from models.storage.settings import WEIGHTS
 
 EARLIER = (  # settings of versions that did not store them
@@ -154,11 +155,17 @@ def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
 
     The defaults of batch order and metric have changed; a run of an earlier version continues with
     its own. The precision was chosen when the run started, if train.precision is auto. A run of
-    several processes continues with its shards in any number of processes.
+    several processes continues with its shards in any number of processes. Some presets had another
+    optimiser in version 0.1.0; a run continues with the recipe of its time.
     """
     stored = read_config(folder)
     names = ("sort", "metric", "precision", "shards")
-    return replace(config, train=with_stored(config.train, stored.train, names))
+    train = with_stored(config.train, stored.train, names, TrainConfig())
+    recipe = preset(config.preset).train
+    usual = merged(TrainConfig(), recipe)
+    if config.preset == stored.preset and stored.train.optimiser != usual.optimiser:
+        train = with_stored(train, stored.train, recipe, usual)
+    return replace(config, train=train)
 
 
 def reordered(folder: RunFolder, pairs: int) -> str:
@@ -172,12 +179,14 @@ def reordered(folder: RunFolder, pairs: int) -> str:
     return "this version shuffles all pairs at once: the rest of the epoch has another order"
 
 
-def with_stored(config: TrainConfig, stored: TrainConfig, names: Iterable[str]) -> TrainConfig:
-    """Return settings in which the named ones, where they have their defaults, are the stored."""
+def with_stored(
+    config: TrainConfig, stored: TrainConfig, names: Iterable[str], usual: TrainConfig
+) -> TrainConfig:
+    """Return settings in which the named ones, where they have their usual values, are stored's."""
     kept = {
         name: getattr(stored, name)
         for name in names
-        if getattr(config, name) == getattr(TrainConfig, name)
+        if getattr(config, name) == getattr(usual, name)
     }
     return replace(config, **kept)
 

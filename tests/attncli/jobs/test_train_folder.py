@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from attncli.training.run.command_line import settings
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.tensor_file import read_metadata
 from models.base.errors import ModelError
+from models.catalogue.presets import PRESETS
 from tests.attncli.training.small import (
     Texts,
     after,
@@ -57,6 +59,26 @@ def test_a_moved_corpus_is_the_same_corpus(texts: Texts, tmp_path: Path) -> None
     assert isinstance(
         run(small_config(moved, "train.steps=2"), tmp_path / "run")[0], AlreadyFinished
     )
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_run_keeps_the_recipe_that_its_preset_had(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = {}
+    for optimiser, rate in (("adam", 0.003), ("muon", 0.01)):
+        recipe = {**PRESETS["transformer-nano"].train, "optimiser": optimiser, "lr": rate}
+        changed = PRESETS["transformer-nano"]._replace(train=recipe)
+        monkeypatch.setitem(PRESETS, "transformer-nano", changed)
+        config[optimiser] = small_config(texts, "train.steps=8")
+    for folder, rerun in (("unbroken", "adam"), ("broken", "muon")):
+        with pytest.raises(Interrupted):
+            run(config["adam"], tmp_path / folder, after(4))
+        run(config[rerun], tmp_path / folder)
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+    other = replace(config["muon"], train=replace(config["muon"].train, lr=0.02))
+    with pytest.raises(ModelError, match="train.lr was 0.003, now 0.02"):
+        run(other, tmp_path / "broken")
 
 
 def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -> None:
