@@ -21,6 +21,7 @@ _TRANSFORMER = {"family": "transformer", "tied": True}
 _GRU = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
 _LSTM = {"cell": "lstm", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
 _WARM = {"schedule": "inverse_sqrt", "label_smoothing": 0.1}
+_MUON = {"optimiser": "muon", "lr": 0.005}  # found with benchmarks/time_to_quality.py
 _PLATEAU = {"schedule": "plateau", "label_smoothing": 0.1, "lr": 0.001, "warmup": 200}
 
 _NANO = {
@@ -82,15 +83,17 @@ _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
 PRESETS: dict[str, Preset] = {
     "demo": Preset(
-        "transformer-nano, and a recipe of two minutes for the embedded grammar",
+        "transformer-nano, and a recipe of one minute for the embedded grammar",
         _NANO,
         {
-            **_WARM,
-            "lr": 0.005,
-            "warmup": 300,
+            **_MUON,
+            "lr": 0.02,
+            "schedule": "linear",
+            "warmup": 50,
+            "label_smoothing": 0.1,
             "batch_tokens": 2048,
-            "steps": 1300,
-            "evaluate_every": 325,
+            "steps": 640,
+            "evaluate_every": 160,
             "patience": 0,
         },
     ),
@@ -110,7 +113,7 @@ PRESETS: dict[str, Preset] = {
             "heads": 4,
             "dropout": 0.3,
         },
-        {**_WARM, "lr": 0.005, "warmup": 2000},
+        {**_WARM, **_MUON, "warmup": 500},
     ),
     "transformer-small": Preset(
         "6+6 layers of 256, ff 1024, 4 heads: hundreds of thousands of pairs",
@@ -123,7 +126,7 @@ PRESETS: dict[str, Preset] = {
             "heads": 4,
             "dropout": 0.2,
         },
-        {**_WARM, "lr": 0.002, "warmup": 4000},
+        {**_WARM, **_MUON, "lr": 0.002, "warmup": 1000},
     ),
     "transformer-base": Preset(
         "6+6 layers of 512, ff 2048, 8 heads (Vaswani et al. 2017, base)",
@@ -167,7 +170,7 @@ PRESETS: dict[str, Preset] = {
     "rnnsearch-small": Preset(
         "GRU of 256, embeddings of 256, tied: tens of thousands of pairs",
         {**_GRU, "family": "rnnsearch", "embedding": 256, "hidden": 256, "dropout": 0.4},
-        {**_PLATEAU, **_RELEASED, "lr": 0.002},
+        {**_PLATEAU, **_RELEASED, **_MUON},
     ),
     "rnnsearch-nano": Preset(
         "GRU of 64: for demonstrations and tests",
@@ -200,7 +203,7 @@ PRESETS: dict[str, Preset] = {
             "dropout": 0.4,
             "attention": {"score": "general"},
         },
-        {**_PLATEAU, **_RELEASED, "lr": 0.002},
+        {**_PLATEAU, **_RELEASED, **_MUON},
     ),
     "luong-nano": Preset(
         "LSTM of 64: for demonstrations and tests",
@@ -230,7 +233,7 @@ PRESETS: dict[str, Preset] = {
     "seq2seq-small": Preset(
         "GRU of 256, no attention: the baseline for rnnsearch-small",
         {**_GRU, "family": "seq2seq", "embedding": 256, "hidden": 256, "dropout": 0.4},
-        {**_PLATEAU, "lr": 0.002},
+        {**_PLATEAU, **_MUON},
     ),
     "seq2seq-nano": Preset(
         "GRU of 64, no attention: for demonstrations and tests",
