@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from attncli.bulk.inputs import InputKind
 from attncli.bulk.parts import PartFolder
-from attncli.bulk.shards import Part, RecordNote
+from attncli.bulk.plan.shards import Part, RecordNote
 from attncli.bulk.sources import BulkSource
 from attncli.render.json import as_json_line
 from models.base.errors import DamagedError

@@ -16,8 +16,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from attncli.bulk.job import DIGEST
-from attncli.bulk.shards import Part, Shard, part_from_bytes, part_to_bytes
+from attncli.bulk.plan.job import DIGEST
+from attncli.bulk.plan.shards import Part, Shard, part_from_bytes, part_to_bytes
 from models.base.files import write_bytes
 
 SUFFIX = ".bulk"

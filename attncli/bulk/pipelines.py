@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from attncli.bulk.engines.work import all_results
 from attncli.bulk.task_words import read_job
 from attncli.bulk.tasks import BulkTask, open_task
-from attncli.bulk.work import all_results
 from attncli.terminal.escapes import one_cell
 
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from attncli.bulk.engines import bulk_engine
 from attncli.bulk.inputs import input_kind
-from attncli.bulk.job import BulkJob
 from attncli.bulk.joining import JoinedCounts, join_parts
 from attncli.bulk.parts import PartFolder, part_name, state_folder
-from attncli.bulk.shards import Shard
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Shard
 from attncli.bulk.sources import BulkSource
 from attncli.render.json import as_json
 from attncli.training.storage.lock import locked

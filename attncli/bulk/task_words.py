@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from attncli.bulk.job import BulkJob
+from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.tasks import TASKS, parameters_of, settings_of
 from attncli.data.text.glossary import read_glossary
 from attncli.options.help_page import HelpPage

@@ -88,7 +88,7 @@ def serve(
         browser=browser and sys.stderr is not None and sys.stderr.isatty(),
     )
     try:
-        from attncli.serve.server import serve as run
+        from attncli.serve.http.server import serve as run
     except ModuleNotFoundError as error:
         raise ModelError(
             f"no package {error.name}", "the packages of the service", "pip install 'attn[serve]'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from attncli.documents.document import Document
-from attncli.documents.markup.inline import inline_segment, text_piece
+from attncli.documents.inline import inline_segment, text_piece
 
 LINE = re.compile(r"[^\r\n]+")
 

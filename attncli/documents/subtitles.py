@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from attncli.documents.document import DocumentSegment
-from attncli.documents.markup.inline import Piece, PieceKind, inline_segment, text_piece
+from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
 from attncli.documents.wrap import Width, balanced
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
-from attncli.documents.markup.inline import Piece
+from attncli.documents.inline import Piece
 from attncli.documents.subtitles import cue_segments, lines_of, scan_tags, text_runs
 
 TAG = re.compile(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Part, Shard
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Part, Shard
 from models.base.places import imported
 
 Parts = Generator[Part, None, None]

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.answers import part_of
 from attncli.bulk.engines import DEATHS, Parts, local_worker
+from attncli.bulk.engines.answers import part_of
 from attncli.bulk.engines.gpus import VISIBLE, gpus
 from attncli.bulk.engines.local_worker import read_frame, write_frame
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Part, Shard, shard_to_bytes
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Part, Shard, shard_to_bytes
 from models.base.errors import ResourceError
 from models.base.processors import processors
 

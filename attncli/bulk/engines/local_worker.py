@@ -53,7 +53,7 @@ def _receive(frames: queue.SimpleQueue[bytes]) -> None:
 
 
 def _answer_all(frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
-    from attncli.bulk.answers import AnsweringWorker
+    from attncli.bulk.engines.answers import AnsweringWorker
     from attncli.terminal import console
 
     console.show_removed_settings()

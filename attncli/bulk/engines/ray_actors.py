@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from attncli.bulk.answers import AnsweringWorker, part_of
 from attncli.bulk.engines import DEATHS, Parts
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Shard, shard_to_bytes
+from attncli.bulk.engines.answers import AnsweringWorker, part_of
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Shard, shard_to_bytes
 from models.base.errors import NotFoundError, ResourceError
 
 AHEAD = 2  # shards that an actor has: one that it processes, one that waits

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import RecordNote, Shard
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult
 from models.base.places import imported
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from attncli.bulk.inputs import Cut, ShardReading, rows_of
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Shard
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Shard
 from attncli.bulk.tasks import BulkTask
 from attncli.data.images.index import FileRange
 from attncli.data.images.named import ImageFile, named_images

@@ -13,8 +13,8 @@ from typing import Any
 
 from attncli.bulk.inputs import ShardReading
 from attncli.bulk.inputs.lines import Lines, lines_of
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import RecordNote, Shard
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.lines import Line
 from attncli.render.json import as_json_line

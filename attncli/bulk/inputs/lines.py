@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from attncli.bulk.inputs import Cut, ShardReading, rows_of
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Shard
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Shard
 from attncli.bulk.tasks import BulkTask
 from attncli.data.compression import decompressed
 from attncli.data.lines import Line, decode

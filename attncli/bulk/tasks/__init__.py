@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from attncli.bulk.job import BulkJob
+from attncli.bulk.plan.job import BulkJob
 from models.base.places import imported
 
 S = TypeVar("S")

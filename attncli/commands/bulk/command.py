@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from attncli.bulk.engines import ENGINES
-from attncli.bulk.job import BulkJob
+from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.run import BulkPlan
 from attncli.bulk.sources import image_source, text_sources
 from attncli.bulk.task_words import read_job

@@ -15,14 +15,14 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
-from attncli.documents.markup.inline import Piece, PieceKind, inline_segment, text_piece
+from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
 from models.base.errors import InputError
 from models.base.limits import HTML_UNENDED
 
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"
     "|ruby|s|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
-    "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents.markup.inline`, which clients send
+    "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents.inline`, which clients send
 )
 EMPTY = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
 SKIPPED = {

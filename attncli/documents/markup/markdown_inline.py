@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.documents.markup.inline import Piece, PieceKind
+from attncli.documents.inline import Piece, PieceKind
 
 if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline

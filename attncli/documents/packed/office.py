@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attncli.documents.document import Document, DocumentSegment, Texts, reassemble
-from attncli.documents.markup.inline import Piece, PieceKind, inline_segment
+from attncli.documents.inline import Piece, PieceKind, inline_segment
 from attncli.documents.packed.archive import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 

@@ -7,12 +7,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from attncli import __version__
 from attncli.documents.registry import suffixes
 from attncli.serve.catalogue import OfferedModel
 from attncli.serve.handlers.detect import IDENTIFIER
 from attncli.serve.languages import RIGHT_TO_LEFT, name_of
 from attncli.serve.service import Service, service_of
+from attncli.version import __version__
 
 
 async def health(request: Request) -> Response:

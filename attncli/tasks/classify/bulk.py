@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from attncli.bulk.job import BulkJob
+from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import ClassifiedLine, Line

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attncli.bulk.job import BulkJob
+from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 
-from attncli import __version__
 from attncli.training.events import Started
 from attncli.training.interfaces import Data, Prepared
 from attncli.training.loggers import open_loggers
@@ -23,6 +22,7 @@ from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import Log
 from attncli.training.storage.state import State
 from attncli.training.updates.hardware import DTYPES
+from attncli.version import __version__
 from models.base.settings import to_dict
 from models.bundle import build, sizes_of
 from models.encoders.pretrained import pretrained_encoder

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from attncli.bulk.engines import local
-from attncli.bulk.job import BulkJob
+from attncli.bulk.engines.work import results_of
 from attncli.bulk.parts import PartFolder, part_name
-from attncli.bulk.shards import Part, RecordNote, Shard, part_from_bytes, part_to_bytes
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Part, RecordNote, Shard, part_from_bytes, part_to_bytes
 from attncli.bulk.tasks import RecordResult
-from attncli.bulk.work import results_of
 from attncli.embedded.grammar import generate
 from attncli.shell import app
 from models.base.errors import ResourceError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.bulk.job import BulkJob
+from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.task_words import ELSEWHERE, NOT_IN_BULK, read_job
 from attncli.bulk.tasks import TASKS, open_task, parameters_of
 from attncli.shell import app

@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from attncli.serve import server
-from attncli.serve.app import open_service
+from attncli.serve.http import server
+from attncli.serve.http.app import open_service
 from attncli.serve.options import ServeOptions
 from models.catalogue.installed import BOX, is_bundle
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from attncli.serve.app import ENDPOINTS, PAGE
+from attncli.serve.http.app import ENDPOINTS, PAGE
 from tests.attncli.serve.conftest import Start
 
 httpx = pytest.importorskip("httpx")

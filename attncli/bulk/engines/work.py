@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attncli.bulk.inputs import input_kind
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Part, RecordNote, Shard
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Part, RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult, open_task
 from attncli.data.lines import CHUNK_LINES
 

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from attncli.serve.app import open_service
+from attncli.serve.http.app import open_service
 from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
 from attncli.terminal import console

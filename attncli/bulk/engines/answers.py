@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import traceback
 
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Part, part_from_bytes, part_to_bytes, shard_from_bytes
-from attncli.bulk.work import ShardWorker
+from attncli.bulk.engines.work import ShardWorker
+from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.plan.shards import Part, part_from_bytes, part_to_bytes, shard_from_bytes
 from models.base.errors import ModelError
 
 PART, FAULT, BUG = b"P", b"F", b"B"

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from attncli.serve.guard import Guard
 from attncli.serve.handlers import (
     align,
     caption,
@@ -22,6 +21,7 @@ from attncli.serve.handlers import (
     information,
     translate,
 )
+from attncli.serve.http.guard import Guard
 from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
 

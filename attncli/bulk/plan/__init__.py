@@ -1,0 +1,1 @@
+"""What a bulk job does: its description, and its shards."""
