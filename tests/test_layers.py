@@ -37,6 +37,7 @@ ROOMS = [  # each may import those above it in this list
     "models.onnx",
     "models",
     "attncli.own_models",
+    "attncli.version",
     "attncli.terminal",
     "attncli.tags",
     "attncli.documents",
