@@ -34,7 +34,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile
 
-from models.attention.base import Attention
+from models.attention.base import Attention, grouped
 from models.base.registry import names
 from models.base.types import Memory
 from models.config.tables import AttentionConfig
@@ -129,7 +129,7 @@ def scoring(attention: Attention, values: Tensor) -> Work:
     memory = attention.prepare(Memory(values, mask))
 
     def score(query: Tensor, _: Tensor) -> Tensor:
-        history = attention._past(query, memory, None)
+        history = grouped(attention.begin(memory), query)
         past = (history,) if attention.score.needs_history else ()
         scores: Tensor = attention.score(query, keys, *past)
         return scores
