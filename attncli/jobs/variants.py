@@ -156,8 +156,8 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
 def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
     """Return the setting and the value for one part of a variant's name.
 
-    A setting without a section belongs to model.attention or model.image if the family reads them,
-    else to model, else to train.
+    A setting without a section belongs to model if the family states it, else to model.attention or
+    model.image if the family reads them, else to model, else to train.
     """
     key, equals, value = (word.strip() for word in part.partition("="))
     if equals and key not in ("attention", ATTENTION):
@@ -212,6 +212,8 @@ def _place(key: str, family: str) -> str:
     if "." in key:
         return key
     read = registry.settings_of(family)
+    if key in read and key not in TABLES:  # a Transformer's heads are not those of model.attention
+        return f"model.{key}"
     tables = {f"model.{name}": table for name, table in TABLES.items() if name in read}
     tables |= {"model": ModelConfig, "train": TrainConfig}
     for section, config_class in tables.items():

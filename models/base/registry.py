@@ -116,7 +116,7 @@ def names(kind: str) -> list[str]:
 
 def is_name(kind: str, name: str) -> bool:
     """Return True if a name of a kind is registered. Packages are read only for unusual names."""
-    return name in TABLES[kind] or name in package_names(kind)
+    return name in TABLES[kind] or (bool(name) and name in package_names(kind))
 
 
 @cache

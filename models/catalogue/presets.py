@@ -83,17 +83,15 @@ _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
 PRESETS: dict[str, Preset] = {
     "demo": Preset(
-        "transformer-nano, and a recipe of one minute for the embedded grammar",
+        "transformer-nano, and a recipe of two minutes for the embedded grammar",
         _NANO,
         {
-            **_MUON,
-            "lr": 0.02,
-            "schedule": "linear",
-            "warmup": 50,
-            "label_smoothing": 0.1,
+            **_WARM,
+            "lr": 0.005,
+            "warmup": 300,
             "batch_tokens": 2048,
-            "steps": 640,
-            "evaluate_every": 160,
+            "steps": 1300,
+            "evaluate_every": 325,
             "patience": 0,
         },
     ),

@@ -438,10 +438,3 @@ def test_a_transformer_knows_where_a_cell_is() -> None:
         assert not torch.allclose(one, other, atol=1e-3)
         with pytest.raises(ModelError, match="17 cells.*4 x 4"):
             model.encode(torch.randn(1, 17, FEATURES), torch.ones(1, 17, dtype=torch.bool))
-
-
-def test_a_transformer_refuses_what_it_does_not_have() -> None:
-    attention = AttentionConfig(read="hard")
-    config = dataclasses.replace(small_config("captioner-transformer-nano"), attention=attention)
-    with pytest.raises(ModelError, match=r"model\.attention for a Transformer"):
-        build(config, SIZES)
