@@ -22,6 +22,8 @@ class Upper:
     max_source_length = 20
     read_mode = ""
 
+    to = ""
+
     def __init__(self) -> None:
         self.search = SearchConfig()
         self.asked: deque[str] = deque(maxlen=100)
@@ -38,6 +40,7 @@ class Upper:
         self,
         texts: Iterable[str],
         *,
+        source: str | Iterable[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
         window: int = 2000,

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +15,10 @@ from attncli.serve.errors import RequestError, invalid
 from attncli.serve.languages import name_of
 from models.base.errors import ModelError, NotFoundError
 from models.catalogue.installed import default_model, find_model
+from models.config.tables import TokenizerConfig
 from models.storage.about import Facts, read_card, read_facts
 from models.storage.settings import read_settings
+from models.text.languages import is_zero_shot, pivot
 
 TRANSLATE, CAPTION, CLASSIFY = "translate", "caption", "classify"
 NAMED_DIRECTION = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
@@ -29,7 +32,12 @@ class ServedDirection(NamedTuple):
     model: str  # its name
     source: str
     target: str
-    to: str  # target language for the model; "" if it has a single direction
+    by_name: bool  # the model is told the languages, because it has several directions
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The source and target languages to tell the model; empty for a single direction."""
+        return (self.source, self.target) if self.by_name else ("", "")
 
 
 class OfferedModel(NamedTuple):
@@ -142,14 +150,18 @@ def _directions(folder: Path, facts: Facts, name: str) -> list[ServedDirection]:
     tokenizer = read_settings(folder)["tokenizer"]
     languages = tuple(map(str, tokenizer.get("languages") or ()))
     if languages:
-        pairs = [tuple(one.split("-")) for one in tokenizer.get("directions") or ()]
-        pairs = pairs or [(a, b) for a in languages for b in languages if a != b]
-        return [ServedDirection(name, source, target, target) for source, target in pairs]
+        trained = tuple(map(str, tokenizer.get("directions") or ()))
+        config = TokenizerConfig(languages=languages, directions=trained)
+        return [
+            ServedDirection(name, source, target, by_name=True)
+            for source, target in permutations(languages, 2)
+            if not is_zero_shot(config, target, source) or pivot(config, source, target)
+        ]
     named = facts.about.languages
     if len(named) != 2 and (found := NAMED_DIRECTION.search(name)):
         named = (found[1], found[2])
     source, target = named if len(named) == 2 else UNNAMED
-    return [ServedDirection(name, source, target, "")]
+    return [ServedDirection(name, source, target, by_name=False)]
 
 
 def _shipped(task: str) -> list[Path]:

@@ -77,7 +77,7 @@ class ModelJob(Protocol):
 class TranslateJob:
     """Translation of lines of text (str)."""
 
-    to: str = ""  # target language; "" for a model of a single direction
+    languages: tuple[str, str] = ("", "")  # source and target; empty for a single direction
     nbest: int = 1
     document: bool = False  # texts are segments of a document, with neutral tags
     weights: bool = False  # add the word alignment of the best output
@@ -88,7 +88,7 @@ class TranslateJob:
         from attncli.tasks.translate.documents import fault
         from attncli.tasks.translate.lines import translate_lines
 
-        translator = _directed(model.translator, self.to)
+        translator = _directed(model.translator, self.languages)
         search = translator.search
         if self.nbest > 1:
             search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
@@ -103,14 +103,14 @@ class TranslateJob:
         if self.weights:
             from attncli.tasks.translate.alignment import with_alignments
 
-            results = with_alignments(results, [_aligner(model, self.to, self.heads)])
+            results = with_alignments(results, [_aligner(model, self.languages, self.heads)])
         return [outcome for chunk in results for outcome in chunk]
 
     def _tag_aligner(self, model: ServedModel) -> Any:
         from attncli.tasks.translate.tags import token_weights
 
         def align(translations: list[Any]) -> Any:  # opens the model of torch only for tags
-            return token_weights(_directed(model.with_weights, self.to), translations)
+            return token_weights(_directed(model.with_weights, self.languages), translations)
 
         return align
 
@@ -119,7 +119,7 @@ class TranslateJob:
 class AlignJob:
     """Alignment of pairs of texts (source, translation)."""
 
-    to: str = ""
+    languages: tuple[str, str] = ("", "")
     heads: bool = False
 
     def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
@@ -128,7 +128,7 @@ class AlignJob:
         from attncli.tasks.align.pairs import align_chunks
 
         pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
-        [found] = align_chunks([pairs], _aligner(model, self.to, self.heads))
+        [found] = align_chunks([pairs], _aligner(model, self.languages, self.heads))
         return found
 
 
@@ -170,14 +170,15 @@ class CaptionJob:
         return [outcome for group in found for outcome in group]
 
 
-def _directed(translator: Any, to: str) -> Any:
+def _directed(translator: Any, languages: tuple[str, str]) -> Any:
+    source, to = languages
     if bool(to) != bool(translator.languages):
         raise ConfigurationError(f"target language {to!r} for this model", "one that it has")
-    return translator.for_direction(to) if to else translator
+    return translator.for_direction(to, source) if to else translator
 
 
-def _aligner(model: ServedModel, to: str, heads: bool) -> Aligner:
+def _aligner(model: ServedModel, languages: tuple[str, str], heads: bool) -> Aligner:
     from attncli.tasks.align.pairs import aligner_of
 
-    translator = _directed(model.with_weights, to)
+    translator = _directed(model.with_weights, languages)
     return aligner_of(translator, AlignOverrides({"units": "word"}), heads=heads)

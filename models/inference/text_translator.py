@@ -40,14 +40,15 @@ class EncodedText(NamedTuple):
 
     text: str
     to: str  # target language of a multilingual model
-    ids: list[int]  # end mark included; none for an empty text
+    ids: list[int]  # of `read`, end mark included; none for an empty text
+    read: str  # what the model reads: the text, or its translation into a third language
 
 
 class TextTranslator(TrainedModel):
     """A trained text model ready for use: texts in, translations with scores out."""
 
     to = ""  # target language of a multilingual model; see `for_direction`
-    through = ""  # language between source and target, for a direction without training data
+    source_language = ""  # of the texts, if it is known
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     tokenizer_config: TokenizerConfig
     alignment: AlignConfig
@@ -133,8 +134,13 @@ class TextTranslator(TrainedModel):
         """
         other = copy.copy(self)
         other.to = check_direction(self.tokenizer_config, to or self.to, source)
-        other.through = pivot(self.tokenizer_config, source, other.to)
+        other.source_language = source
         return other
+
+    @property
+    def through(self) -> str:
+        """The language between source and target; "" for a direction with training data."""
+        return pivot(self.tokenizer_config, self.source_language, self.to)
 
     def is_zero_shot(self, source: str = "") -> bool:
         """Return True if no training data had the direction from `source` to `self.to`."""
@@ -187,6 +193,7 @@ class TextTranslator(TrainedModel):
         texts: Iterable[str],
         *,
         to: str | Iterable[str] = "",
+        source: str | Iterable[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
         window: int = WINDOW,
@@ -197,18 +204,20 @@ class TextTranslator(TrainedModel):
         Memory stays constant: at most `window` texts are read ahead, and batched by length.
         An empty text has one empty output, and the model is not called.
         to: target language of a multilingual model, or one for each text; without it, that of
-        `for_direction`. search: settings; the default is `self.search`. max_batch_tokens: source
-        tokens per batch, padding included. on_batch: called after each batch with the number of
-        texts done so far. Raises ModelError for a text longer than `max_source_length`, and for an
-        unknown language.
+        `for_direction`. source: language of the texts, or of each text ("" if it is unknown);
+        without it, that of `for_direction`. search: settings; the default is `self.search`.
+        max_batch_tokens: source tokens per batch, padding included. on_batch: called after each
+        batch with the number of texts done so far. Raises ModelError for a text longer than
+        `max_source_length`, and for an unknown language.
         """
         config, done = search or self.search, 0
         targets = repeat(to) if isinstance(to, str) else to
-        for group in windows(zip(texts, targets, strict=False), window):
-            sources = self._encoded(group, first=done + 1)
+        starts = repeat(source or self.source_language) if isinstance(source, str) else source
+        for group in windows(zip(texts, targets, starts, strict=False), window):
+            sources = self._encoded([(text, target) for text, target, _ in group], first=done + 1)
+            languages = [start for *_, start in group]
             report = partial(_report, on_batch, done)
-            if self.through:
-                sources = self._in_pivot(sources, config, max_batch_tokens)
+            sources = self._in_pivots(sources, languages, config, max_batch_tokens)
             yield from in_order(self._translated(sources, config, max_batch_tokens, report))
             done += len(group)
 
@@ -227,26 +236,39 @@ class TextTranslator(TrainedModel):
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, languages[to], ids))
+            sources.append(EncodedText(text, languages[to], ids, text))
         return sources
 
-    def _in_pivot(
-        self, sources: Sequence[EncodedText], config: SearchConfig, max_batch_tokens: int
+    def _in_pivots(
+        self,
+        sources: list[EncodedText],
+        languages: Sequence[str],
+        config: SearchConfig,
+        max_batch_tokens: int,
     ) -> list[EncodedText]:
-        """Return the sources with the ids of their translations into the language `through`."""
-        first = copy.copy(self)
-        first.to, first.through, first.glossary = self.through, "", None
-        config = replace(config, nbest=1)
-        texts = [source.text for source in sources]
-        found = first.translate(texts, search=config, max_batch_tokens=max_batch_tokens)
-        again = [
-            (each.hypotheses[0].text, source.to)
-            for each, source in zip(found, sources, strict=True)
+        """Return the sources; those of untrained directions as their translations into a pivot.
+
+        languages: of each source; "" if it is unknown.
+        """
+        between = [
+            pivot(self.tokenizer_config, language, source.to)
+            for source, language in zip(sources, languages, strict=True)
         ]
-        encoded = self._encoded(again, first=1)
-        return [
-            source._replace(ids=each.ids) for source, each in zip(sources, encoded, strict=True)
-        ]
+        for language in {*between} - {""}:
+            first = copy.copy(self)
+            first.source_language, first.glossary = "", None
+            numbers = [n for n, one in enumerate(between) if one == language]
+            texts = [sources[n].text for n in numbers]
+            search = replace(config, nbest=1)
+            found = first.translate(
+                texts, to=language, search=search, max_batch_tokens=max_batch_tokens
+            )
+            read = [each.hypotheses[0].text for each in found]
+            targets = [sources[n].to for n in numbers]
+            again = self._encoded([*zip(read, targets, strict=True)], first=1)
+            for n, each in zip(numbers, again, strict=True):
+                sources[n] = each._replace(text=sources[n].text)
+        return sources
 
     def _translated(
         self,

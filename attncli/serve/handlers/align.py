@@ -24,7 +24,7 @@ async def align(request: Request) -> Response:
         given.text("source"), given.text("target"), given.text("model", "")
     )
     sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
-    job = AlignJob(direction.to, given.flag("heads"))
+    job = AlignJob(direction.languages, given.flag("heads"))
     pairs = list(zip(*sides, strict=True))
     found = await service.run(direction.model, job, pairs, request)
     records = [json_form.alignment(pair) for pair in found]

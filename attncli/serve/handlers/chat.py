@@ -92,7 +92,7 @@ async def _completed(
         return Completion(asked, [[one.label] for one in outcome.result.labels])
     direction = await _direction(service, model, languages, prompt.text, request)
     lines = prompt.text.split("\n")
-    job = TranslateJob(direction.to, nbest=count)
+    job = TranslateJob(direction.languages, nbest=count)
     found = await service.run(name, job, lines, request)
     ranks = [[json_form.output(line, rank) for line in found] for rank in range(count)]
     return Completion(asked, [_with_ends(parts) for parts in ranks])

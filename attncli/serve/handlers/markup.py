@@ -27,7 +27,7 @@ async def translated(
     """Return the translations of texts in HTML, of each best first."""
     documents = [read_document(text, "html", DocumentOptions()) for text in texts]
     lines = [[line.text for line in lines_of(document)] for document in documents]
-    job = TranslateJob(direction.to, nbest, document=True)
+    job = TranslateJob(direction.languages, nbest, document=True)
     inputs = [text for each in lines for text in each]
     results = iter(await service.run(direction.model, job, inputs, request))
     found = [[next(results) for _ in each] for each in lines]
@@ -42,7 +42,7 @@ async def outcomes(
 ) -> AsyncIterator[Sequence[TranslatedLine]]:
     """Yield the outcomes of the texts of a document in order, in pieces."""
     texts = [line.text for line in lines_of(document)]
-    job = TranslateJob(direction.to, document=True)
+    job = TranslateJob(direction.languages, document=True)
     async for piece in service.results(direction.model, job, texts, DOCUMENT_TIMES):
         yield piece
 

@@ -122,7 +122,7 @@ async def _of_lines(
 ) -> list[Translated]:
     """Translate texts line by line; the sentences of a long line are separate inputs."""
     job = TranslateJob(
-        direction.to, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
+        direction.languages, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
     )
     lines = [[_parts(line) for line in text.split("\n")] for text in texts]
     parts = [part for text in lines for line in text for part in line]

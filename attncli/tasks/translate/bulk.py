@@ -16,8 +16,8 @@ from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import Format, TranslationLayout, rendered
 from attncli.tasks.translate.run import (
     TranslateWork,
+    line_languages,
     open_translator,
-    target_language,
     translation_of_lines,
 )
 from attncli.tasks.translate.settings import TranslateTables
@@ -57,8 +57,8 @@ class TranslateTask(LineTask[TranslatedLine]):
         self.layout = TranslationLayout(
             settings.format, several, settings.scores, translator.read_mode
         )
-        target = target_language(translator, work.options) if settings.source == AUTO else None
-        self._translate = translation_of_lines(work, translator, target, is_document=False)
+        languages = line_languages(translator, work.options) if settings.source == AUTO else None
+        self._translate = translation_of_lines(work, translator, languages, is_document=False)
 
     @staticmethod
     def check(settings: TranslateSettings) -> None:

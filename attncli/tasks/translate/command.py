@@ -33,9 +33,9 @@ from attncli.tasks.translate.remote import translate_remotely
 from attncli.tasks.translate.run import (
     ShownLines,
     TranslateWork,
+    line_languages,
     open_translator,
     report,
-    target_language,
     translation_of_lines,
     with_attention,
     write_all,
@@ -75,8 +75,8 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="LANGUAGE",
-        help="Multilingual model: source language, which is only checked; auto: recognise it, and "
-        "copy lines that are in the target language.",
+        help="Multilingual model: source language; auto: recognise it for each line, and copy "
+        "lines that are in the target language.",
     ),
 ]
 Server = Annotated[
@@ -161,12 +161,12 @@ def translate(
     with open_source(text, input) as stream:
         document = read_input(stream, choice) if choice else None
         translator = open_translator(work, document=document, aligned=aligned)
-        target = target_language(translator, work.options) if source == AUTO else None
-        run = translation_of_lines(work, translator, target, is_document=document is not None)
+        languages = line_languages(translator, work.options) if source == AUTO else None
+        run = translation_of_lines(work, translator, languages, is_document=document is not None)
         if document:
             with open_output(output) as write:
                 complete = translate_document(document, run, write, shown=is_away(output))
-            report(target)
+            report(languages)
             raise typer.Exit(not complete)
         typed = stream.isatty()
         layout = TranslationLayout(
@@ -186,7 +186,7 @@ def translate(
                 )
             refused = write_all(outcomes, shown, write, progress)
         shown.picture.draw()
-    report(target)
+    report(languages)
     if refused:
         raise typer.Exit(1)
 

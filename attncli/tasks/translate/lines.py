@@ -22,6 +22,8 @@ DEFAULT_OPTIONS = LineOptions()
 class Translates(MeasuresTexts, Protocol):
     """Model as this job uses it; ``models.load_translator`` returns one."""
 
+    to: str  # target language of a multilingual model
+
     def unknown_characters(self, text: str) -> str:
         """Return the characters of a text that the model does not know, each once."""
 
@@ -29,6 +31,7 @@ class Translates(MeasuresTexts, Protocol):
         self,
         texts: Iterable[str],
         *,
+        source: str | Iterable[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
         window: int = WINDOW,
@@ -45,28 +48,30 @@ def translate_lines(
     options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: AlignTranslations | None = None,
-    is_done: Callable[[list[Line]], list[bool]] | None = None,
+    languages: Callable[[list[Line]], list[str]] | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
 
     With an aligner, lines are text with tags, which are projected into all outputs. An empty line
     has an empty translation, and the model is not called. A faulty line, or one that is too long
-    and refused, has no translation. is_done: returns True for each line of a chunk that
-    passes unchanged, because it is in the target language already. on_batch: called after each
+    and refused, has no translation. languages: returns the language of each line of a chunk, ""
+    if it is unknown; a line in the target language passes unchanged. on_batch: called after each
     batch with the number of texts of the chunk that are done, and of all its texts.
     """
     for chunk in chunks:
-        same = is_done(chunk) if is_done else [False] * len(chunk)
+        sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
             LinePlan(line, [], copied=True)
-            if done
+            if source and source == translator.to
             else plan_line(line, translator, options, tags=bool(aligner))
-            for line, done in zip(chunk, same, strict=True)
+            for line, source in zip(chunk, sources, strict=True)
         ]
         texts = [part for plan in plans for part in plan.parts]
+        starts = [each for each, plan in zip(sources, plans, strict=True) for _ in plan.parts]
         results = translator.stream(
             texts,
+            source=starts if languages else "",
             search=search,
             max_batch_tokens=max_batch_tokens,
             window=max(1, len(texts)),

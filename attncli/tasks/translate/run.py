@@ -29,8 +29,8 @@ from models.inference.ctranslate2.engines import ComputePrecision
 from models.text.glossary import Glossary
 
 if TYPE_CHECKING:
+    from attncli.tasks.translate.line_languages import LineLanguages
     from attncli.tasks.translate.tags import AlignTranslations
-    from attncli.tasks.translate.target_language import TargetLanguage
     from models.inference.text_translator import TextTranslator
     from models.inference.translator import Translator
 
@@ -69,24 +69,24 @@ def _needs_torch(work: TranslateWork, document: Document | None, aligned: bool) 
     return "--keep-tags" if work.keep_tags else "an alignment" if aligned else ""
 
 
-def target_language(translator: TextTranslator, options: OpenOptions) -> TargetLanguage:
-    """Return the recogniser of lines in the target language: the shipped language identifier."""
-    from attncli.tasks.translate.target_language import TargetLanguage
+def line_languages(translator: TextTranslator, options: OpenOptions) -> LineLanguages:
+    """Return the recogniser of the language of lines: the shipped language identifier."""
+    from attncli.tasks.translate.line_languages import LineLanguages
 
     classifier = loading.open_classifier(None, replace(options, read_mode=None))
-    return TargetLanguage(classifier, translator.to)
+    return LineLanguages(classifier, translator.to)
 
 
-def report(target: TargetLanguage | None) -> None:
+def report(languages: LineLanguages | None) -> None:
     """Report the number of lines that were already in the target language."""
-    if target and target.summary:
-        console.say(target.summary)
+    if languages and languages.summary:
+        console.say(languages.summary)
 
 
 def translation_of_lines(
     work: TranslateWork,
     translator: TextTranslator,
-    target: TargetLanguage | None,
+    languages: LineLanguages | None,
     *,
     is_document: bool,
 ) -> Translate:
@@ -103,7 +103,7 @@ def translation_of_lines(
         options=replace(usual, long_lines=work.tables.text.long_lines),
         max_batch_tokens=work.tables.compute.batch_tokens,
         aligner=_tag_aligner(translator) if work.keep_tags or is_document else None,
-        is_done=target,
+        languages=languages,
     )
 
 

@@ -81,7 +81,7 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
 
 def _encoded_by(member: Translator, sources: Sequence[EncodedText]) -> list[EncodedText]:
     """Return the texts as ids of one model's source vocabulary."""
-    return [each._replace(ids=member.encode(each.text, each.to)) for each in sources]
+    return [each._replace(ids=member.encode(each.read, each.to)) for each in sources]
 
 
 def _check_languages(members: Sequence[Translator], names: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ SENTENCE = "The train to Paris leaves at eight."
 @pytest.fixture(scope="module")
 def german() -> str:
     """Return the sentence as the model itself translates it."""
-    [found] = TranslateJob("de").run(ServedModel(BOX / "everyday", threads=1), [SENTENCE])
+    [found] = TranslateJob(("en", "de")).run(ServedModel(BOX / "everyday", threads=1), [SENTENCE])
     return output(found)
 
 

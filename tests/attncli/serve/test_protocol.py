@@ -80,7 +80,7 @@ def test_alignments_have_a_weight_for_each_pair_of_words(url: str) -> None:
 
 def test_html_keeps_tags_entities_and_placeholders(url: str) -> None:
     text = (
-        '<p>The <b class="x">red</b> car &amp; the dog.</p><p translate="no">Keep me</p>'
+        '<p>The <b class="x">red</b> car.</p><p>5 &amp; 7</p><p translate="no">Keep me</p>'
         "<p>I saw [X7X] and {name}.</p><script>let a = 1 < 2;</script>"
     )
     found = post(url, q=text, source="en", target="de", format="html").json()["translatedText"]

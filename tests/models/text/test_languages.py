@@ -15,6 +15,7 @@ from models.base.errors import ModelError
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config.tables import SearchConfig, TokenizerConfig
+from models.inference.ensemble.translator import EnsembleTranslator
 from models.inference.translator import Translator
 from models.text.languages import check_direction, is_zero_shot, parse_direction, pivot
 from models.text.tokenizer import END, Tokenizer, train
@@ -184,6 +185,23 @@ def test_an_untrained_direction_is_translated_in_two_steps(translator: Translato
     found = through.translate(TEXTS)
     assert [each.text for each in found] == [each.text for each in french]
     assert [each.source for each in found] == TEXTS
+
+
+def test_each_text_of_a_stream_has_its_own_source_language(translator: Translator) -> None:
+    french, sources = translator.for_direction("fr"), ["de", "en", "", "de"][: len(TEXTS)]
+    found = french.stream(TEXTS, source=sources)
+    for each, text, source in zip(found, TEXTS, sources, strict=False):
+        [alone] = translator.for_direction("fr", source).translate([text])
+        assert each.text == alone.text and each.source == text
+
+
+def test_an_ensemble_translates_an_untrained_direction_in_two_steps(
+    translator: Translator,
+) -> None:
+    ensemble = EnsembleTranslator([translator, translator])
+    alone = translator.for_direction("fr", "de").translate(TEXTS)
+    found = ensemble.for_direction("fr", "de").translate(TEXTS)
+    assert [each.text for each in found] == [each.text for each in alone]
 
 
 def test_a_pivot_needs_both_directions_and_a_source() -> None:

@@ -71,6 +71,7 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
     limit = tiny_translator.source_length(TEXT)
 
     class Short:
+        to = ""
         max_source_length = limit
         source_length = staticmethod(tiny_translator.source_length)
         unknown_characters = staticmethod(tiny_translator.unknown_characters)

@@ -1,4 +1,4 @@
-"""`--from auto`: lines in the target language pass unchanged and are counted."""
+"""`--from auto`: each line is read in its language; those in the target language pass unchanged."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from attncli.data.lines import Line
 from attncli.shell import app
+from attncli.tasks.translate.line_languages import LineLanguages
 from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.target_language import TargetLanguage
 from models import load_classifier
 from models.base.errors import ModelError
-from models.inference.translator import Translator
+from tests.upper_model import Upper
 
 TEXTS = ("a dog", "the red house", "", "12 34", "old horse", "  a cat ")
 
@@ -21,23 +21,27 @@ def chunk() -> list[Line]:
     return [Line(number, text) for number, text in enumerate(TEXTS, 1)]
 
 
-def test_lines_in_the_target_language_are_found_and_counted(toy_classifier: Path) -> None:
-    target = TargetLanguage(load_classifier(toy_classifier), "animal")
-    broken = Line(7, "a dog", fault="not valid UTF-8")
-    assert target([*chunk(), broken]) == [True, False, False, False, True, True, False]
-    assert target.summary == "3 of 7 lines were in animal already and copied"
-    target.copied = 1
-    assert target.summary == "1 of 7 lines was in animal already and copied"
-    assert TargetLanguage(load_classifier(toy_classifier), "animal").summary == ""
-
-
-def test_only_the_other_lines_are_translated(
-    toy_classifier: Path, tiny_translator: Translator
+def test_languages_are_recognised_and_lines_in_the_target_language_counted(
+    toy_classifier: Path,
 ) -> None:
-    target = TargetLanguage(load_classifier(toy_classifier), "animal")
-    search = tiny_translator.search
-    [found] = translate_lines([chunk()], tiny_translator, search=search, is_done=target)
-    [plain] = translate_lines([chunk()], tiny_translator, search=search)
+    languages = LineLanguages(load_classifier(toy_classifier), "animal")
+    broken = Line(7, "a dog", fault="not valid UTF-8")
+    found = languages([*chunk(), broken])
+    assert [found[n] for n in (0, 4, 5)] == ["animal"] * 3
+    assert found[1] not in ("", "animal") and found[2] == found[3] == found[6] == ""
+    assert languages.summary == "3 of 7 lines were in animal already and copied"
+    languages.copied = 1
+    assert languages.summary == "1 of 7 lines was in animal already and copied"
+    assert LineLanguages(load_classifier(toy_classifier), "animal").summary == ""
+
+
+def test_only_the_other_lines_are_translated(toy_classifier: Path) -> None:
+    translator = Upper()
+    translator.to = "animal"
+    languages = LineLanguages(load_classifier(toy_classifier), "animal")
+    search = translator.search
+    [found] = translate_lines([chunk()], translator, search=search, languages=languages)
+    [plain] = translate_lines([chunk()], translator, search=search)
     outputs, others = ([o.translation.text for o in of if o.translation] for of in (found, plain))
     for number, text in enumerate(TEXTS):
         assert outputs[number] == (text if number in (0, 4, 5) else others[number])
@@ -46,9 +50,9 @@ def test_only_the_other_lines_are_translated(
 def test_a_target_that_cannot_be_recognised_is_refused(toy_classifier: Path) -> None:
     classifier = load_classifier(toy_classifier)
     with pytest.raises(ModelError, match="'it'; expected a target language that is recognised"):
-        TargetLanguage(classifier, "it")
+        LineLanguages(classifier, "it")
     with pytest.raises(ModelError, match="--from auto without --to"):
-        TargetLanguage(classifier, "")
+        LineLanguages(classifier, "")
 
 
 def test_the_shipped_models_work_together(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Lines that are in the target language already, for `attn translate --from auto`."""
+"""The language of each line, for `attn translate --from auto`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from models.text.normalise import is_untranslatable
 if TYPE_CHECKING:
     from models.inference.classifier import Classifier
 
-LEAST = 0.5  # probability of the target language from which a line passes unchanged
+LEAST = 0.5  # probability from which on a language counts as recognised
 
 
-class TargetLanguage:
-    """Recognises lines in the target language, and counts them."""
+class LineLanguages:
+    """Recognises the language of lines, and counts the lines in the target language."""
 
     def __init__(self, classifier: Classifier, to: str) -> None:
         """Raise ConfigurationError if the classifier cannot recognise the target language."""
@@ -32,17 +32,18 @@ class TargetLanguage:
         self.classifier, self.to = classifier, to
         self.copied = self.lines = 0
 
-    def __call__(self, chunk: Sequence[Line]) -> list[bool]:
-        """Return True for each line of a chunk that is in the target language."""
+    def __call__(self, chunk: Sequence[Line]) -> list[str]:
+        """Return the language of each line of a chunk; "" if it is not recognised."""
         chosen = [line for line in chunk if not line.fault and not is_untranslatable(line.text)]
-        same = set()
+        found: dict[int, str] = {}
         for outcomes in classify_lines([chosen], self.classifier):
             for line, result, _ in outcomes:
                 best = result.labels[0] if result and result.labels else None
-                if best and best.label == self.to and best.probability >= LEAST:
-                    same.add(line.number)
-        self.lines, self.copied = self.lines + len(chunk), self.copied + len(same)
-        return [line.number in same for line in chunk]
+                if best and best.probability >= LEAST:
+                    found[line.number] = best.label
+        self.lines += len(chunk)
+        self.copied += sum(language == self.to for language in found.values())
+        return [found.get(line.number, "") for line in chunk]
 
     @property
     def summary(self) -> str:
