@@ -146,7 +146,8 @@ def _listening(options: ServeOptions) -> socket.socket:
 
 def _tcp(options: ServeOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    listening = socket.socket(family)
+    # asyncio sends small answers at once (TCP_NODELAY) only if the protocol is named
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name == "posix":
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind((options.host, options.port))
