@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from PIL import Image
 
-from attncli.interface.notebook import framed, screen
+from attncli.interface.notebook import framed
 from attncli.tasks.caption.image_opener import SIDE
+from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
 from models.config.tables import BATCH_IMAGES, SearchConfig
 from models.images.opening import open_image, to_square
@@ -51,7 +52,7 @@ class ImageCaption(Caption):
         """The maps for a terminal, a panel for each word."""
         from attncli.render.image_attention.terminal import maps_as_text
 
-        return maps_as_text(self._maps(), screen())
+        return maps_as_text(self._maps(), current_screen())
 
     def _repr_html_(self) -> str:
         """Return the image whose caption shows the map of the word pointed at, for a notebook."""

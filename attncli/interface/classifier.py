@@ -7,7 +7,8 @@ from typing import Any, overload
 
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.weighted_text import WeightedText, weighted_text
-from attncli.interface.notebook import framed, screen
+from attncli.interface.notebook import framed
+from attncli.terminal.screen import current_screen
 from models.base.types import Classification
 from models.inference.classifier import Classifier as LabelModel
 
@@ -30,7 +31,7 @@ class ClassifiedText(Classification):
         """The words for a terminal, on the colour of their weights."""
         from attncli.render.weighted_text.terminal import words_in_colour
 
-        return words_in_colour(self._weighted, screen())
+        return words_in_colour(self._weighted, current_screen())
 
     def _repr_html_(self) -> str:
         """Return the coloured words, for a notebook."""

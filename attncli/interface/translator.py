@@ -8,7 +8,8 @@ from typing import Any, overload
 
 from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair
-from attncli.interface.notebook import HEAD, ROW, framed, screen
+from attncli.interface.notebook import HEAD, ROW, framed
+from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations
 from models.alignment import translation_head_weights as head_weights
 from models.base.types import Translation
@@ -54,7 +55,7 @@ class TranslatedText(Translation):
         """The heat map for a terminal: rows are words of the translation."""
         from attncli.render.alignment.terminal import heat_maps
 
-        return heat_maps(self.aligned_pair, screen())
+        return heat_maps(self.aligned_pair, current_screen())
 
     def _repr_html_(self) -> str:
         """Return the heat map that can be pointed at, for a notebook."""
@@ -78,7 +79,7 @@ class AlignedText(Alignment):
         """The heat map for a terminal."""
         from attncli.render.alignment.terminal import heat_maps
 
-        return heat_maps(self.aligned_pair, screen())
+        return heat_maps(self.aligned_pair, current_screen())
 
     def _repr_html_(self) -> str:
         """Return the heat map that can be pointed at, for a notebook."""

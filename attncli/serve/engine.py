@@ -1,8 +1,8 @@
-"""A model in a thread of its own, and the work that waits for it.
+"""A model in its own thread, with a queue of work.
 
-There is no fixed waiting time: the requests that arrive while a batch runs form the next batch.
-Urgent work comes before bulk work, which becomes urgent after PATIENCE seconds. Work whose client
-has gone (its future is cancelled), or whose time is over, is dropped.
+Requests that arrive while a batch runs form the next batch; the thread never waits for more.
+Urgent work comes before bulk work. Bulk work becomes urgent after PATIENCE seconds. Work is dropped
+if its client has gone (its future is cancelled) or if its time limit has passed.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a bulk job does: its description, and its shards."""
+"""The description of a bulk job, and the shards of its input."""

@@ -1,8 +1,8 @@
-"""Word-processor documents as XML in an archive: paragraphs are lines with markup as signs.
+"""Documents of word processors, which are XML in an archive.
 
-The content of such a document has a line for each paragraph. Markup is written as a sign, a number
-between two private characters, so that `inline_segment` treats it as it does tags. A paragraph
-whose line has changed is then built anew from its line, by the class of its format.
+The content of a document has one line for each paragraph. In the line, an element of markup is a
+sign: its number between two private characters. `inline_segment` handles signs like tags. Only a
+paragraph whose line has changed is rebuilt, by a function of its format.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Token(NamedTuple):
 
 
 class OfficeFormat(NamedTuple):
-    """What distinguishes the formats."""
+    """The functions of one format."""
 
     kind: str  # for messages
     names: Callable[[Iterable[str]], list[str]]  # the files of an archive that have text

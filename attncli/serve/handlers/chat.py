@@ -32,7 +32,7 @@ DATA_URL = "data:"
 
 
 class Prompt(NamedTuple):
-    """What the last message of the user contains."""
+    """The content of the last message of the user."""
 
     text: str
     image: bytes | None
@@ -73,14 +73,14 @@ async def completions(request: Request) -> Response:
 async def _completed(
     service: Service, given: Parameters, prompt: Prompt, count: int, request: Request
 ) -> Completion:
-    asked = given.text("model")
-    name, _, languages = asked.partition(":")
+    requested = given.text("model")
+    name, _, languages = requested.partition(":")
     model = service.catalogue.models().get(name)
     if model is None:
         known = ", ".join(service.catalogue.models())
         raise RequestError(404, f"No model {name[:80]}; expected one of {known}")
     if model.facts.task == CAPTION:
-        return await _caption(service, model, prompt, Completion(asked, []), count, request)
+        return await _caption(service, model, prompt, Completion(requested, []), count, request)
     if prompt.image is not None:
         raise invalid(f"{name} reads no images")
     service.check_length([prompt.text])
@@ -89,13 +89,13 @@ async def _completed(
     if model.facts.task == CLASSIFY:
         labels = ClassifyJob(nbest=count, attention=False)
         [outcome] = await service.run(name, labels, [" ".join(prompt.text.split())], request)
-        return Completion(asked, [[one.label] for one in outcome.result.labels])
+        return Completion(requested, [[one.label] for one in outcome.result.labels])
     direction = await _direction(service, model, languages, prompt.text, request)
     lines = prompt.text.split("\n")
     job = TranslateJob(direction.languages, nbest=count)
     found = await service.run(name, job, lines, request)
     ranks = [[json_form.output(line, rank) for line in found] for rank in range(count)]
-    return Completion(asked, [_with_ends(parts) for parts in ranks])
+    return Completion(requested, [_with_ends(parts) for parts in ranks])
 
 
 async def _caption(

@@ -1,4 +1,4 @@
-"""What a client asks first: health, languages, settings, models; and metrics."""
+"""GET requests about the service: health, languages, settings, models and metrics."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def listed_languages(service: Service) -> list[dict[str, Any]]:
 
 
 async def frontend_settings(request: Request) -> Response:
-    """Return what a page needs to know."""
+    """Return the settings that a page needs."""
     service = service_of(request)
     pair = next(iter(sorted(service.catalogue.directions(), key=_english_first)), ("", ""))
     source, target = ({"code": code, "name": name_of(code)} for code in pair)

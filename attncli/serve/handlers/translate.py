@@ -1,4 +1,4 @@
-"""POST /translate: LibreTranslate's protocol; `alignments`, `heads` and `model` are ours."""
+"""POST /translate: LibreTranslate's protocol; `alignments`, `heads` and `model` are additions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = 1000  # characters of a line from which on its sentences are separate inp
 
 
 class Wanted(NamedTuple):
-    """What a client wants for each text."""
+    """The outputs that a client requests for each text."""
 
     alternatives: int
     html: bool

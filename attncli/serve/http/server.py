@@ -1,7 +1,7 @@
 """The process of the service: sockets, signals, the browser.
 
-SIGTERM ends it gently: for DRAIN seconds it still answers, and asks its clients to close their
-connections; then it accepts nothing more, and finishes what has begun.
+After SIGTERM, it answers for DRAIN more seconds and tells clients to close their connections. Then
+it accepts no more connections, and finishes the requests that have begun.
 """
 
 from __future__ import annotations
