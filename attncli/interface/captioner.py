@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from PIL import Image
 
 from attncli.interface.notebook import framed
+from attncli.interface.ranked import RankedOutputs
 from attncli.tasks.caption.image_opener import SIDE
 from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
@@ -27,20 +28,10 @@ if TYPE_CHECKING:
     GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
 
 
-class ImageCaption(Caption):
+class ImageCaption(RankedOutputs, Caption):
     """The captions of an image, best first, and the map of each word of the best."""
 
     image: Image.Image | None  # the square that the model read, unless pixels were given
-
-    @property
-    def score(self) -> float:
-        """Score of the best caption: its log-probability over the length penalty."""
-        return self.hypotheses[0].score
-
-    @property
-    def alternatives(self) -> tuple[str, ...]:
-        """Texts of the other captions."""
-        return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])
 
     @property
     def alignment(self) -> ImageAttention | None:

@@ -9,6 +9,7 @@ from typing import Any, overload
 from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair
 from attncli.interface.notebook import HEAD, ROW, framed
+from attncli.interface.ranked import RankedOutputs
 from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations
 from models.alignment import translation_head_weights as head_weights
@@ -17,23 +18,13 @@ from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.translator import Translator as TextModel
 
 
-class TranslatedText(Translation):
+class TranslatedText(RankedOutputs, Translation):
     """A text and its translations, best first. `print(result.picture)` draws the attention.
 
     It is a `models.base.types.Translation`: source, hypotheses, to.
     """
 
     model: Translator
-
-    @property
-    def score(self) -> float:
-        """Score of the best translation: its log-probability over the length penalty."""
-        return self.hypotheses[0].score
-
-    @property
-    def alternatives(self) -> tuple[str, ...]:
-        """Texts of the other translations; `nbest` of the search says how many there are."""
-        return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -97,6 +88,7 @@ class Translator(TextModel):
         texts: str,
         *,
         to: str | list[str] = ...,
+        source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         max_batch_tokens: int = ...,
     ) -> TranslatedText: ...
@@ -107,6 +99,7 @@ class Translator(TextModel):
         texts: Iterable[str],
         *,
         to: str | list[str] = ...,
+        source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         max_batch_tokens: int = ...,
     ) -> list[TranslatedText]: ...
@@ -116,16 +109,21 @@ class Translator(TextModel):
         texts: str | Iterable[str],
         *,
         to: str | list[str] = "",
+        source: str | list[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> TranslatedText | list[TranslatedText]:
         """Translate a text, or many: one in, one out; a list in, a list out.
 
-        to: target language of a multilingual model, or one for each text. search: settings; the
-        default is `self.search`. Raises ModelError for a text that is longer than the model takes.
+        to: target language of a multilingual model, or one for each text. source: language of the
+        texts, or one for each; a direction without training data then goes through a third
+        language. search: settings; the default is `self.search`. Raises ModelError for a text that
+        is longer than the model takes.
         """
         many = [texts] if isinstance(texts, str) else texts
-        found = super().translate(many, to=to, search=search, max_batch_tokens=max_batch_tokens)
+        found = super().translate(
+            many, to=to, source=source, search=search, max_batch_tokens=max_batch_tokens
+        )
         results = [self._result(translation) for translation in found]
         return results[0] if isinstance(texts, str) else results
 

@@ -171,17 +171,21 @@ class TextTranslator(TrainedModel):
         texts: Iterable[str],
         *,
         to: str | Sequence[str] = "",
+        source: str | Sequence[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> list[Translation]:
         """Translate texts; see `stream`. All of them are batched by length together."""
         texts = list(texts)
-        if not isinstance(to, str) and len(to) != len(texts):
-            raise InputError(f"{len(to)} target languages for {len(texts)} texts", "one for each")
+        for languages, side in ((to, "target"), (source, "source")):
+            if not isinstance(languages, str) and len(languages) != len(texts):
+                found = f"{len(languages)} {side} languages for {len(texts)} texts"
+                raise InputError(found, "one for each")
         return list(
             self.stream(
                 texts,
                 to=to,
+                source=source,
                 search=search,
                 max_batch_tokens=max_batch_tokens,
                 window=max(1, len(texts)),

@@ -189,7 +189,7 @@ def test_an_untrained_direction_is_translated_in_two_steps(translator: Translato
 
 def test_each_text_of_a_stream_has_its_own_source_language(translator: Translator) -> None:
     french, sources = translator.for_direction("fr"), ["de", "en", "", "de"][: len(TEXTS)]
-    found = french.stream(TEXTS, source=sources)
+    found = french.translate(TEXTS, source=sources)
     for each, text, source in zip(found, TEXTS, sources, strict=False):
         [alone] = translator.for_direction("fr", source).translate([text])
         assert each.text == alone.text and each.source == text
