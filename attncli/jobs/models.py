@@ -170,6 +170,7 @@ def _facts(folder: Path, facts: Facts) -> Iterator[str]:
         "score": about.score or (run.score if run else ""),
         "run": f"{run.state}, {run.step:,} updates, {run.changed:%Y-%m-%d %H:%M}" if run else "",
         "licence": about.licence,
+        "use": about.use if about.licence else "",
         "weights": f"{facts.precision}, {facts.bytes:,} bytes",
     }
     yield from (f"{name}: {value}" for name, value in values.items() if value)

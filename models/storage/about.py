@@ -6,10 +6,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from models.storage.settings import CARD, WEIGHTS, read_settings, task_of
+
+FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
+LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
 
 
 class About(NamedTuple):
@@ -19,6 +23,13 @@ class About(NamedTuple):
     languages: tuple[str, ...] = ()
     licence: str = ""
     score: str = ""
+
+    @property
+    def use(self) -> str:
+        """Purpose for which the licence allows the model: any, research or unknown."""
+        if LIMITED.search(self.licence):
+            return "research"
+        return "any" if FREE.match(self.licence) else "unknown"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that are given, for config.json."""

@@ -24,8 +24,11 @@ from models.storage.about import Facts
 
 RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
 
+KINDS = {name.replace(" ", "-"): kind for kind, name in zoo.KINDS.items()}
+
 Name = Annotated[
-    str, typer.Argument(help="A model's name or folder, or a preset, family, score or other part.")
+    str,
+    typer.Argument(help="A model's name or folder, a preset, a part, or a kind of parts (scores)."),
 ]
 Set = Annotated[list[str] | None, SetOption(RunConfig, example="tokenizer.size=8000")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
@@ -34,22 +37,25 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text."
 def list_models(*, json: Json = False) -> None:
     """List models, presets, families, scores and other parts.
 
+    `attn models show scores` says what each score is, and so on for the other kinds.
+
     Models on disk come first: in ./runs, newest first, in the user folder
     $XDG_DATA_HOME/attn/models, in the folders of ATTN_MODELS, and shipped with attn ("box").
-    -m NAME finds a model in this order.
+    -m NAME finds a model in this order. The column "use" is "research" for a licence that does not
+    allow other uses.
 
     The score, window, normaliser and read of a recurrent family can be chosen, as in
     `attn train --preset luong-small -s model.attention.score=dot`.
 
     Example:
-      attn models show transformer-tiny
       attn models
+      attn models show scores
     """
     found, entries = list(listed()), zoo.catalogue()
     if json:
         _write(_list_as_json(found, entries))
     else:
-        _write(_for_terminal(_models(found) + _list_as_text(entries)))
+        _write(_for_terminal(_models(found) + _names(entries)))
 
 
 def show(
@@ -57,7 +63,7 @@ def show(
     *,
     set: Set = None,
 ) -> None:
-    """Show a model's configuration, or a part's equation.
+    """Show a model, a part, or the parts of a kind.
 
     A model is shown with its data, score, size and card first, then with the settings that apply
     to its family. A model or preset is shown as a file that `attn train` takes; a part with its
@@ -66,9 +72,13 @@ def show(
 
     Example:
       attn models show additive
+      attn models show presets
       attn models show runs/demo
       attn models show transformer-tiny > run.toml
     """
+    if name in KINDS:
+        entries = [entry for entry in zoo.catalogue() if entry.kind == KINDS[name]]
+        return _write(_for_terminal(_summaries(entries)))
     shown = zoo.show(name, set or [])
     if isinstance(shown, Shown):
         _write(_model(shown))
@@ -92,24 +102,31 @@ def _models(found: list[Listed]) -> str:
     if not found:
         return ""
     rows = [[f"  {model.name}", model.place.name, *_facts(facts)] for model, facts in found]
-    head = ["Models", "where", "task", "languages", "size", "score", "licence"]
+    head = ["Models", "where", "task", "languages", "size", "use", "licence", "score"]
     return columns([head, *rows], left=len(head)) + "\n"
 
 
 def _facts(facts: Facts | None) -> list[str]:
     if facts is None:
-        return ["damaged", "", "", "", ""]
+        return ["damaged", "", "", "", "", ""]
     about, stored = facts.about, size(facts.bytes)
-    return [facts.task, " ".join(about.languages), stored, about.score, about.licence]
+    languages = " ".join(about.languages)
+    return [facts.task, languages, stored, about.use, about.licence, about.score]
 
 
-def _list_as_text(entries: list[Entry]) -> str:
-    rows = [(f"  {entry.name}", _summary(entry)) for entry in entries]
-    lines = iter(columns(rows, left=2).splitlines(keepends=True))
-    parts = []
-    for kind, group in groupby(entries, key=lambda entry: entry.kind):
-        parts.append(f"{zoo.KINDS[kind].capitalize()}\n" + "".join(next(lines) for _ in group))
-    return "\n".join(parts)
+def _names(entries: list[Entry]) -> str:
+    """Return a line with the names of each kind of parts."""
+    kinds = {kind: name for name, kind in KINDS.items()}
+    rows = [
+        (f"  {kinds[kind]}", ", ".join(entry.name for entry in group))
+        for kind, group in groupby(entries, key=lambda entry: entry.kind)
+    ]
+    return "Parts: attn models show KIND, or NAME\n" + columns(rows, left=2)
+
+
+def _summaries(entries: list[Entry]) -> str:
+    """Return a line with the name and the summary of each part."""
+    return columns([(entry.name, _summary(entry)) for entry in entries], left=2)
 
 
 def _summary(entry: Entry) -> str:
@@ -131,7 +148,7 @@ def _record(model: Installed, facts: Facts | None) -> dict[str, object]:
     record: dict[str, object] = {"name": model.name, "where": model.place.name}
     record["folder"] = str(model.folder)
     if facts:
-        record |= facts._asdict() | facts.about._asdict()
+        record |= facts._asdict() | facts.about._asdict() | {"use": facts.about.use}
         del record["about"]
     return record
 

@@ -12,6 +12,7 @@ from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
 from attncli.tasks.translate.command import AUTO, translate_options, translate_settings
+from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import Format, TranslationLayout, rendered
 from attncli.tasks.translate.run import (
@@ -21,7 +22,6 @@ from attncli.tasks.translate.run import (
     translation_of_lines,
 )
 from attncli.tasks.translate.settings import TranslateTables
-from models.inference.ctranslate2.engines import ComputePrecision
 from models.text.glossary import Glossary, Term
 
 
@@ -38,7 +38,7 @@ class TranslateSettings:
     verbatim: bool
     keep_tags: bool
     glossary: Sequence[Sequence[str]] | None  # source and target terms, which were read before
-    precision: ComputePrecision
+    precision: Precision
     set: Sequence[str] | None
 
 

@@ -28,6 +28,7 @@ from attncli.tasks.translate.document_run import (
     read_input,
     translate_document,
 )
+from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.output.writers import Format, TranslationLayout
 from attncli.tasks.translate.remote import translate_remotely
 from attncli.tasks.translate.run import (
@@ -43,7 +44,6 @@ from attncli.tasks.translate.run import (
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError
-from models.inference.ctranslate2.engines import ComputePrecision
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
@@ -68,7 +68,10 @@ Show = Annotated[bool, typer.Option("--show", help="Draw the attention under eac
 PictureFile = Annotated[
     Path | None, typer.Option(help="Draw the attention of the outputs: .svg, .png, .pdf, .html.")
 ]
-Precision = Annotated[ComputePrecision, typer.Option(help="int8 is faster and needs CTranslate2.")]
+Computed = Annotated[
+    Precision,
+    typer.Option(help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."),
+]
 AUTO = "auto"
 From = Annotated[
     str,
@@ -112,7 +115,7 @@ def translate(
     show: Show = False,
     picture: PictureFile = None,
     server: Server = "",
-    precision: Precision = "fp32",
+    precision: Computed = "auto",
     device: Device = "auto",
     threads: Threads = 0,
     set: Set = None,

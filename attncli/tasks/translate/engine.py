@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
@@ -14,9 +14,12 @@ from models.base.settings import from_dict
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
 from models.inference.ctranslate2.engines import ComputePrecision, obstacle
+from models.storage.about import read_facts
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
+
+Precision = Literal["auto", "fp32", "int8"]  # int8: ctranslate2
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class EngineOptions:
     """Choice of the engine that translates."""
 
     engine: str = "auto"  # of Engine; auto: ctranslate2 where it can, torch otherwise
-    precision: ComputePrecision = "fp32"  # int8 only with ctranslate2
+    precision: Precision = "auto"  # int8 only with ctranslate2
     attention: str = ""  # option that needs attention weights, which only torch computes
 
 
@@ -71,14 +74,20 @@ def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -
     from models.inference.ctranslate2.translator import CTranslate2Translator
 
     try:
-        translator = CTranslate2Translator.read(
-            path, precision=engine.precision, threads=options.threads
-        )
+        precision = _precision(path, engine.precision)
+        translator = CTranslate2Translator.read(path, precision=precision, threads=options.threads)
     except DamagedError:
         if engine.engine == "ctranslate2":
             raise
         return loading.open_translator(path, options)  # torch reports it, too
     return loading.configured(translator, options)
+
+
+def _precision(path: Path, given: Precision) -> ComputePrecision:
+    """Return the precision of the computation; "auto" is int8 for weights stored in int8."""
+    if given == "auto":
+        return "int8" if read_facts(path).precision == "int8" else "fp32"
+    return given
 
 
 def _reason(path: Path, options: OpenOptions) -> str:

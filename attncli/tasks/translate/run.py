@@ -18,6 +18,7 @@ from attncli.options.overrides import AlignOverrides
 from attncli.options.pictures import Picture
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.document_run import Translate, needs_attention
+from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
@@ -25,7 +26,6 @@ from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal import console
 from attncli.terminal.screen import Screen
-from models.inference.ctranslate2.engines import ComputePrecision
 from models.text.glossary import Glossary
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class TranslateWork(NamedTuple):
     models: Sequence[Path] | None
     options: OpenOptions
     tables: TranslateTables
-    precision: ComputePrecision
+    precision: Precision
     verbatim: bool
     keep_tags: bool
     glossary: Glossary | None

@@ -49,7 +49,9 @@ def test_a_packed_model_is_used_by_name_on_another_machine(
     assert out == load_translator("small").translate(TEXTS)[0].text + "\n"
     assert app.run(["models"]) == 0
     row = next(row for row in capsys.readouterr().out.splitlines() if row.startswith("  small"))
-    assert row.split()[1:5] == ["user", "translate", "en", "de"] and row.endswith("BLEU 1  CC0")
+    assert row.split()[1:5] == ["user", "translate", "en", "de"] and row.endswith(
+        "any  CC0      BLEU 1"
+    )
     assert app.run(["models", "add", str(packed)]) == 1
     assert "--name" in capsys.readouterr().err
     assert app.run(["models", "remove", "small"]) == 0 and not list(spots.iterdir())
@@ -192,3 +194,18 @@ def test_without_a_model_the_models_for_the_task_are_listed(
     shutil.copytree(tiny_bundle, installed.BOX / "everyday")
     assert app.run(["translate", TEXTS[0]]) == 0
     assert capsys.readouterr().out == load_translator("everyday").translate(TEXTS)[0].text + "\n"
+
+
+@pytest.mark.parametrize(
+    "licence, use",
+    [
+        ("CC BY-SA 4.0", "any"),
+        ("Apache-2.0", "any"),
+        ("research use", "research"),
+        ("CC BY-NC 4.0", "research"),
+        ("", "unknown"),
+        ("as agreed", "unknown"),
+    ],
+)
+def test_the_use_follows_from_the_licence(licence: str, use: str) -> None:
+    assert About(licence=licence).use == use

@@ -31,9 +31,13 @@ def test_the_list_has_every_name_with_a_line_and_a_paper(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = {name for table in registry.TABLES.values() for name in table} | set(zoo.PRESETS)
-    table, _, zoo_part = shown(capsys).partition("Presets\n")
-    rows = zoo_part.splitlines()
-    assert {row.split()[0] for row in rows if row.startswith("  ")} == names
+    table, _, kinds = shown(capsys).partition("Parts: ")
+    rows = [row.split(maxsplit=1) for row in kinds.splitlines()[1:]]
+    assert {name for _, row in rows for name in row.split(", ")} == names
+    for kind, row in rows:
+        summaries = shown(capsys, "show", kind).splitlines()
+        assert [line.split()[0] for line in summaries] == row.split(", ")
+        assert all(len(line.split()) > 3 for line in summaries)
     assert all(entry.summary and entry.source for entry in catalogue())
     groups = json.loads(shown(capsys, "--json"))
     models = groups.pop("models")
