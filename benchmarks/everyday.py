@@ -44,7 +44,7 @@ from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 
 VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
-CORPORA = ("sentences", "longer", "words", "copies")
+CORPORA = ("sentences", "longer", "words", "copies", "phrases")
 MODEL_SETTINGS = (
     *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
     *("model.decoder_layers=2", "model.heads=4"),
@@ -101,7 +101,8 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
     longer, dev = everyday_data.longer(data, code)
     words = everyday_data.word_lists(data, code)
     copies = everyday_data.copies(sentences + longer, code)
-    return dict(zip(CORPORA, (sentences, longer, words, copies), strict=True)), dev
+    lists = (sentences, longer, words, copies, everyday_data.phrases(data, code))
+    return dict(zip(CORPORA, lists, strict=True)), dev
 
 
 def initial_model(work: Path, start: str) -> Path:

@@ -1,4 +1,4 @@
-"""Training corpora of `everyday`: sentences, longer texts, word lists, and copied words.
+"""Training corpora of `everyday`: sentences, longer texts, word lists, copied words, set phrases.
 
 Each corpus is a list of (English, other language). `DIR` is the folder of the data:
 
@@ -6,6 +6,9 @@ Each corpus is a list of (English, other language). `DIR` is the folder of the d
     DIR/text/NAME.en-de.tsv.xz         other sentences
     DIR/longer/GROUP.en-de.tsv.xz      longer and practical sentences, without the groups NO_LICENCE
     DIR/words/en-de.tsv.xz             word lists; names.tsv.xz: names in four languages
+
+`phrases.tsv`, beside this file, has greetings and other set phrases in the four languages. They
+were written for this model, because the other data have few of them.
 
 A tenth of each file of `longer/` is a dev set: sentences whose English side has a hash divisible by
 10. Nothing here is random from run to run.
@@ -32,6 +35,7 @@ LIST_LINES = 40_000  # lines of words of each language
 LIST_SIZES = (1, 2, 3, 4)  # words of a line,
 LIST_SHARES = (4, 2, 2, 1)  # and how often each number occurs
 COPY_LINES = 50_000  # lines of each language that teach copying
+PHRASE_LINES = 60_000  # lines of each language that teach set phrases
 Pairs = list[tuple[str, str]]
 
 
@@ -138,6 +142,16 @@ def joined_list(chosen: Sequence[tuple[str, str]], rng: random.Random) -> tuple[
     if rng.random() < 0.2:
         line = tuple(side[0].upper() + side[1:] + "." for side in line)
     return line[0], line[1]
+
+
+def phrases(data: Path, code: str) -> Pairs:
+    """Return the set phrases, each equally often, without those of the evaluation sets."""
+    tables = [data / "tatoeba" / f"eng-{code}.{part}.tsv" for part in ("dev", "test")]
+    known = {text for path in tables for row in rows(path) for text in row}
+    column = LANGUAGES.index(CODES[code])
+    found = [(row[0], row[column]) for row in rows(Path(__file__).with_name("phrases.tsv"))]
+    new = [pair for pair in found if not known & {*pair}]
+    return [pair for _ in range(PHRASE_LINES // len(new)) for pair in new]
 
 
 def copies(pairs: Pairs, code: str) -> Pairs:
