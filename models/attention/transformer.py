@@ -82,7 +82,7 @@ class SelfAttention(TransformerHeads):
             raise ConfigurationError(
                 f"model.position={config.position} with model.self_attention.score={own.score}, "
                 "although a rotation keeps only products of query and key",
-                "score scaled_dot, dot or cosine",
+                "score scaled_dot, dot, cosine or qk_norm",
                 "or model.position=alibi, which suits every score",
             )
         self.input = Linear(config.embedding, 3 * config.embedding)  # Q; K; V at once

@@ -41,6 +41,7 @@ TABLES: dict[str, dict[str, str]] = {
         "scaled_dot": "models.attention.scaled_dot:ScaledDot",
         "general": "models.attention.general:General",
         "cosine": "models.attention.cosine:Cosine",
+        "qk_norm": "models.attention.qk_norm:QkNorm",
         "location": "models.attention.location:Location",
         "location_aware": "models.attention.location_aware:LocationAware",
         "ffn": "models.attention.ffn:FeedForwardScore",

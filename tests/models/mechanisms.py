@@ -6,13 +6,14 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.attention.base import History
+from models.attention.qk_norm import QkNorm
 from models.base.errors import ModelError
 from models.base.registry import find, names
 from models.base.types import VocabularySizes
@@ -29,6 +30,7 @@ SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
 FAMILIES = ("rnnsearch-nano", "luong-nano")
 TRANSFORMER = "transformer-nano"
 Vector = list[float]
+M = TypeVar("M", bound=nn.Module)
 
 each_kind = pytest.mark.parametrize(
     ("preset", "score", "window"),
@@ -74,6 +76,17 @@ def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.1)
     return model.eval()
+
+
+def unsharpened(module: M) -> M:
+    """Return a module with flat scores of normalised queries; sparsemax of sharp ones is constant.
+
+    Its scale is changed, where there is one.
+    """
+    for part in module.modules():
+        if isinstance(part, QkNorm):
+            torch.nn.init.ones_(part.scale)
+    return module
 
 
 def close(one: Tensor, other: Tensor, config: AttentionConfig) -> None:

@@ -26,6 +26,7 @@ from tests.models.mechanisms import (
     configured,
     each_kind,
     model_of,
+    unsharpened,
 )
 from tests.models.small import VOCABULARY
 
@@ -103,7 +104,7 @@ def test_hypotheses_that_change_places_take_their_history_along(
 def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window):
         torch.manual_seed(3)
-        model = build(configured(preset, config), SIZES).train()
+        model = unsharpened(build(configured(preset, config), SIZES).train())
         forced = model.teacher_force(BATCH)
         loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
         if config.read == "hard":
@@ -142,7 +143,7 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
     mask = BATCH.source_mask
     for config, training in itertools.product(combinations(score, window), (True, False)):
         torch.manual_seed(1)
-        asked = attention(6, 6, config).train(training)
+        asked = unsharpened(attention(6, 6, config).train(training))
         query, memory = torch.randn(3, 2, 6, requires_grad=True), Memory(torch.randn(3, 7, 6), mask)
         prepared = asked.prepare(memory)
         if isinstance(asked, Attention):

@@ -40,7 +40,7 @@ PRESETS = {
     "classifier-transformer": "classifier-transformer-small",
 }
 SHAPES = ((1, 1), (4, 11))  # sentences and tokens, none of them those of the trace
-SCORES = ("additive", "location", "location_aware", "ffn", "cosine", "general")
+SCORES = ("additive", "location", "location_aware", "ffn", "cosine", "qk_norm", "general")
 PARTS: list[dict[str, Any]] = [
     *({"score": name} for name in SCORES),
     {"score": "additive", "coverage": True},
