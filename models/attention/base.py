@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from models.attention.null_slot import NullSlot
 from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
 from models.base.settings import check_limits
@@ -190,12 +191,14 @@ class Attention(nn.Module):
         super().__init__()
         assert config.heads == 1, "models.attention.heads builds several"
         check_limits(config, where="model.attention")
+        kv_heads(config)  # refuses several
         config = with_score(config, RECURRENT_SCORE)
         self.key_size = value_size if key_size is None else key_size
         self.score: Score = find("score", config.score)(query_size, self.key_size, config)
         self.window: Window = find("window", config.window)(query_size, config)
         self.normalise = find("normalise", config.normalise)()
         self.read: Read = find("read", config.read)(config)
+        self.null = NullSlot() if config.null_slot else None
         self.dropout = Dropout(dropout)  # of the weights
         recalling = (self.score, self.window, self.read)
         self.needs_history = any(part.needs_history for part in recalling)
@@ -256,13 +259,17 @@ class Attention(nn.Module):
         if bias is not None:
             scores = scores + bias
         slots, share = self.window(query, mask, past)
+        values = prepared.values
+        if self.null is not None:
+            scores, values = self.null.with_scores(scores), self.null.with_values(values)
+            slots, share = self.null.with_window(slots, share)
         weights = self.normalise(scores, slots)
         if share is not None:
             weights = weights * share
         attended: AttentionOutput = self.read(
-            self.dropout(weights), prepared.values, *recalled(self.read, past)
+            self.dropout(weights), values, *recalled(self.read, past)
         )
-        return attended
+        return attended if self.null is None else self.null.removed(attended)
 
 
 def input_keys(memory: Memory) -> Tensor:
@@ -301,6 +308,18 @@ def rounded_once(values: Tensor) -> Tensor:
 def with_score(config: AttentionConfig, default: str) -> AttentionConfig:
     """Return settings that name a score: the default if they name none."""
     return replace(config, score=config.score or default)
+
+
+def kv_heads(config: AttentionConfig) -> int:
+    """Return the number G of heads of keys and values."""
+    shared = config.kv_heads or max(config.heads, 1)
+    if config.heads % shared:
+        raise ConfigurationError(
+            f"{config.heads} attention heads with {shared} heads of keys and values",
+            "a number that divides the heads evenly",
+            f"kv_heads=1, which all heads share, or kv_heads={config.heads}",
+        )
+    return shared
 
 
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:

@@ -32,6 +32,7 @@ class TransformerHeads(MultiHead):
         size = config.embedding
         composed = replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
         super().__init__(size, size, composed, config.attention_dropout)
+        self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         if self.first.sequential:
             raise ConfigurationError(
                 f"model.{table}.score={composed.score} for a Transformer, which computes all steps "
@@ -85,12 +86,14 @@ class SelfAttention(TransformerHeads):
                 "score scaled_dot, dot, cosine or qk_norm",
                 "or model.position=alibi, which suits every score",
             )
-        self.input = Linear(config.embedding, 3 * config.embedding)  # Q; K; V at once
+        self.sizes = (config.embedding, self.shared_size, self.shared_size)
+        self.input = Linear(config.embedding, sum(self.sizes))  # Q; K; V at once
         self.output = Linear(config.embedding, config.embedding)
 
     def empty(self, values: Tensor) -> KeyValue:
-        """Return keys and values of no slots, for the rows of values (B, H, S, d)."""
-        return self.prepared(values[:, :, :0], values[:, :, :0])
+        """Return keys and values of no slots, for the rows of values (B, any, S, d)."""
+        nothing = values[:, :1, :0].expand(-1, self.shared, -1, -1)
+        return self.prepared(nothing, nothing)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
@@ -101,7 +104,8 @@ class SelfAttention(TransformerHeads):
         directions. With a past, T must be 1.
         """
         start = 0 if past is None else past.keys.shape[2]
-        query, keys, values = map(self.split, self.input(x).chunk(3, -1))
+        asked, *given = self.input(x).split(self.sizes, -1)
+        query, keys, values = self.split(asked), *map(self.split_shared, given)
         query, keys = (self.position.turned(part, start) for part in (query, keys))
         new = self.prepared(keys, values)
         seen = new if past is None else past.followed_by(new)
@@ -117,12 +121,12 @@ class CrossAttention(TransformerHeads):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config, "attention")
         self.query = Linear(config.embedding, config.embedding)
-        self.input = Linear(config.embedding, 2 * config.embedding)  # K; V at once
+        self.input = Linear(config.embedding, 2 * self.shared_size)  # K; V at once
         self.output = Linear(config.embedding, config.embedding)
 
     def prepare(self, values: Tensor) -> KeyValue:
         """Compute keys and values of the memory (B, S, D)."""
-        return self.prepared(*map(self.split, self.input(values).chunk(2, -1)))
+        return self.prepared(*map(self.split_shared, self.input(values).chunk(2, -1)))
 
     def forward(
         self,

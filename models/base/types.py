@@ -152,7 +152,7 @@ class LabelProbability(NamedTuple):
 class WordWeight(NamedTuple):
     """A word and its share of the attention; the weights of all words of a text sum to 1.
 
-    The window local_p is an exception: its weights sum to at most 1.
+    With the window local_p or a null slot, they sum to at most 1.
     """
 
     word: str

@@ -49,6 +49,12 @@ class AttentionConfig:
         least=1,
         at_most=MAX_SIZE,
     )
+    kv_heads: int = option(
+        0,
+        "number of heads of keys and values, each read by an equal share of the heads (Ainslie et "
+        "al. 2023; 1: multi-query, Shazeer 2019; 0: as many as heads)",
+        at_most=MAX_SIZE,
+    )
     size: int = option(
         0,
         "additive, concat, location_aware, ffn: hidden units per head (0: the query's size)",
@@ -101,6 +107,11 @@ class AttentionConfig:
         1.0,
         "hard: temperature of the weights before sampling; below 1 sharper, above 1 flatter",
         above=0,
+    )
+    null_slot: bool = option(
+        False,
+        "add a slot of value 0 and a learned score, so that a step can attend to nothing; the "
+        "weights then sum to at most 1",
     )
     coverage: bool = option(
         False, "additive, concat, location_aware: give the score the sum of earlier weights"

@@ -42,14 +42,20 @@ each_kind = pytest.mark.parametrize(
 
 
 def combinations(score: str, window: str) -> Iterator[AttentionConfig]:
-    """Every normaliser, read and number of heads with a score and a window."""
-    for normalise, read, heads in itertools.product(names("normalise"), names("read"), (1, 2)):
+    """Every normaliser, read and number of heads with a score and a window.
+
+    Every third one has a null slot, every third one head of keys and values for both heads.
+    """
+    every = itertools.product(names("normalise"), names("read"), (1, 2))
+    for number, (normalise, read, heads) in enumerate(every):
         yield AttentionConfig(
             score=score,
             window=window,
             normalise=normalise,
             read=read,
             heads=heads,
+            kv_heads=1 if number % 3 == 2 else 0,
+            null_slot=number % 3 == 1,
             window_size=2,
             filter_width=3,
             read_soft=0.0,

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from models.attention.base import Attention, grouped
 from models.attention.heads import Heads, attention
+from models.attention.multihead import repeated
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
@@ -40,7 +41,9 @@ def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: s
         assert (weights.masked_select(~BATCH.source_mask[:, None]) == 0).all(), config
         assert (weights >= 0).all(), config
         total = weights.sum(-1)
-        if window == "local_p" and config.read == "soft":
+        if config.null_slot:
+            assert (total <= 1 + 1e-5).all() and total.sum() > 0, config
+        elif window == "local_p" and config.read == "soft":
             assert (total <= 1 + 1e-5).all() and (total > 0).all(), config
         else:
             close(total, torch.ones(3, 6), config)
@@ -159,7 +162,7 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
             expected = torch.cat(
                 [
                     head.weights @ values
-                    for head, values in zip(single, prepared.values.unbind(1), strict=True)
+                    for head, values in zip(single, each_head(prepared.values), strict=True)
                 ],
                 -1,
             )
@@ -173,9 +176,14 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
 
 def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[AttentionOutput]:
     queries = asked.query(query).chunk(2, -1)
-    each = zip(prepared.keys.unbind(1), prepared.values.unbind(1), strict=True)
+    each = zip(each_head(prepared.keys), each_head(prepared.values), strict=True)
     memories = [prepared._replace(keys=keys, values=values) for keys, values in each]
     past = grouped(asked.begin(prepared), query)
     pasts = [None if past is None else past.head(number) for number in range(2)]
     parts = zip(asked.each, queries, memories, pasts, strict=True)
     return [head.attend(part, memory, one) for head, part, memory, one in parts]
+
+
+def each_head(part: Tensor) -> tuple[Tensor, ...]:
+    """Return keys or values of 2 heads, which may share them."""
+    return repeated(part, 2).unbind(1)

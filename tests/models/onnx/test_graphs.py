@@ -46,6 +46,7 @@ PARTS: list[dict[str, Any]] = [
     {"score": "additive", "coverage": True},
     {"score": "general", "window": "local_m", "heads": 2},
     {"window": "local_p"},
+    {"heads": 2, "kv_heads": 1, "null_slot": True},
     {"normalise": "sparsemax"},
     {"normalise": "entmax15"},
 ]
