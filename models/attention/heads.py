@@ -73,6 +73,6 @@ class Heads(MultiHead):
             each.mean(2),
             found.log_prob,
             found.entropy,
-            None if past is None else past.after(each),
+            None if past is None else past.after(each, found.position),
             each,
         )

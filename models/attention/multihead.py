@@ -70,6 +70,7 @@ class HeadsOutput(NamedTuple):
     weights: Tensor | None  # (B, H, T, S); can be None if they are not wanted
     log_prob: Tensor | None = None  # (B, T) of the sampled slots of all heads, in training
     entropy: Tensor | None = None  # (B, T) of the distributions they were sampled from
+    position: Tensor | None = None  # (B, T, H, S) where a monotonic normaliser has stopped
 
 
 class MultiHead(nn.Module):
@@ -117,7 +118,7 @@ class MultiHead(nn.Module):
         """Prepare keys and values (B, G, S, d) for every head."""
         if not self.fused:
             pairs = zip(self.each, repeated(keys, self.count).unbind(1), strict=True)
-            keys = torch.stack([head.score.prepare(part) for head, part in pairs], 1)
+            keys = torch.stack([head.keys(part) for head, part in pairs], 1)
         return KeyValue(keys, values)
 
     def attend(
@@ -189,10 +190,11 @@ def plain_weights(query: Tensor, slots: KeyValue, visible: Visible) -> Tensor:
 
 def joined(heads: list[AttentionOutput]) -> HeadsOutput:
     """Join the outputs of all heads; samples of several heads are independent."""
-    context, weights, log_prob, entropy, *_ = zip(*heads, strict=True)
+    context, weights, log_prob, entropy, *_, position = zip(*heads, strict=True)
     return HeadsOutput(
         torch.stack(context, 1),
         torch.stack(weights, 1),
         None if log_prob[0] is None else torch.stack(log_prob).sum(0),
         None if entropy[0] is None else torch.stack(entropy).sum(0),
+        None if position[0] is None else torch.stack(position, 2),
     )

@@ -34,10 +34,13 @@ class TransformerHeads(MultiHead):
         super().__init__(size, size, composed, config.attention_dropout)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         if self.first.sequential:
+            part, nearest = f"score={composed.score}", "score additive without coverage"
+            if self.first.moves:
+                part, nearest = f"normalise={composed.normalise}", "normalise softmax"
             raise ConfigurationError(
-                f"model.{table}.score={composed.score} for a Transformer, which computes all steps "
-                "at once, although this score needs the weights of earlier steps",
-                "score additive without coverage",
+                f"model.{table}.{part} for a Transformer, which computes all steps at once, "
+                "although this part needs the weights of earlier steps",
+                nearest,
                 "or a recurrent family, such as rnnsearch",
             )
         if self.max_slots is not None and self.max_slots < config.max_source:

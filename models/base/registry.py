@@ -55,6 +55,8 @@ TABLES: dict[str, dict[str, str]] = {
         "softmax": "models.attention.normalise:Softmax",
         "sparsemax": "models.attention.sparsemax:Sparsemax",
         "entmax15": "models.attention.entmax15:Entmax15",
+        "monotonic": "models.attention.monotonic:Monotonic",
+        "mocha": "models.attention.mocha:MoChA",
     },
     "pooling": {
         "learned": "models.pooling.learned:LearnedQuery",
@@ -71,6 +73,7 @@ TABLES: dict[str, dict[str, str]] = {
         "alibi": "models.attention.positions.alibi:Alibi",
         "none": "models.attention.positions.base:Position",
     },
+    "copy": {"pointer": "models.decoders.pointer:Pointer"},
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {
         "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",

@@ -22,6 +22,8 @@ MAX_SEED = 2**63 - 1
 RECURRENT_SCORE = "additive"  # where model.attention.score is empty; also of a pooling
 TRANSFORMER_SCORE = "scaled_dot"  # of a Transformer's decoder and self-attention
 
+NO_COPY = "none"
+
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 NO_UTILITY = "none"
@@ -76,6 +78,9 @@ class AttentionConfig:
         "local_m, local_p: slots on either side of the window's centre",
         least=1,
         at_most=MAX_SLOTS,
+    )
+    chunk: int = option(
+        4, "mocha: slots of a chunk, which ends at the slot of the step", least=1, at_most=MAX_SLOTS
     )
     read_decode: str = option(
         "argmax",
@@ -247,6 +252,13 @@ class ModelConfig:
     )
     max_source: int = option(
         512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
+    copy: str = option(
+        NO_COPY,
+        "copying of source tokens: none or pointer (See et al. 2017); needs one vocabulary for "
+        "source and target, and attention",
+        choices=(NO_COPY,),
+        registry="copy",
     )
     gate: bool = option(
         True, "captioner: multiply each context by a scalar gate beta (Xu et al. 2015, 4.2.1)"

@@ -29,6 +29,7 @@ class Transformer(EncoderDecoder):
         "attention",
         "self_attention",
         "max_source",
+        "copy",
         "alignment_layer",
     )
 

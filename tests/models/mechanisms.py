@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import History
+from models.attention.monotonic import Monotonic
 from models.attention.qk_norm import QkNorm
 from models.base.errors import ModelError
 from models.base.registry import find, names
@@ -23,6 +24,7 @@ from models.families.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, pairs, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}
+MONOTONIC = [name for name in names("normalise") if issubclass(find("normalise", name), Monotonic)]
 AT_ONCE = [name for name in names("score") if not find("score", name).sequential]
 BATCH = pairs([4, 7, 2], [5, 3, 6])
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
@@ -41,13 +43,16 @@ each_kind = pytest.mark.parametrize(
 )
 
 
-def combinations(score: str, window: str) -> Iterator[AttentionConfig]:
+def combinations(score: str, window: str, preset: str = "") -> Iterator[AttentionConfig]:
     """Every normaliser, read and number of heads with a score and a window.
 
     Every third one has a null slot, every third one head of keys and values for both heads.
     """
     every = itertools.product(names("normalise"), names("read"), (1, 2))
     for number, (normalise, read, heads) in enumerate(every):
+        moves = normalise in MONOTONIC
+        if cannot_move(window, normalise, read) or (moves and preset == TRANSFORMER):
+            continue
         yield AttentionConfig(
             score=score,
             window=window,
@@ -55,11 +60,17 @@ def combinations(score: str, window: str) -> Iterator[AttentionConfig]:
             read=read,
             heads=heads,
             kv_heads=1 if number % 3 == 2 else 0,
-            null_slot=number % 3 == 1,
+            null_slot=number % 3 == 1 and not moves,
             window_size=2,
             filter_width=3,
+            chunk=2,
             read_soft=0.0,
         )
+
+
+def cannot_move(window: str, normalise: str, read: str) -> bool:
+    """Return True for parts that monotonic attention refuses."""
+    return normalise in MONOTONIC and (window == "local_p" or read == "hard")
 
 
 def configured(preset: str, config: AttentionConfig) -> ModelConfig:
@@ -81,6 +92,9 @@ def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.1)
+            for part in model.modules():
+                if isinstance(part, Monotonic):
+                    part.offset.fill_(0.2)  # so that steps stop at some slot
     return model.eval()
 
 

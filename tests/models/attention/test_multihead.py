@@ -124,7 +124,8 @@ def grouped_by_loops(attention: SelfAttention, x: Tensor) -> Tensor:
             pairs = zip(shares, values[:, of_group], strict=False)
             contexts.append(sum(share * value for share, value in pairs) / sum(shares))
         rows.append(torch.cat(contexts))
-    return attention.output(torch.stack(rows))
+    output: Tensor = attention.output(torch.stack(rows))
+    return output
 
 
 @pytest.mark.parametrize("shared", [1, 2, 4])
