@@ -43,6 +43,11 @@ class KeyValue(NamedTuple):
         """Return some rows, in the given order."""
         return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
+    @property
+    def length(self) -> int:
+        """Number of slots."""
+        return self.keys.shape[2]
+
     def followed_by(self, other: KeyValue) -> KeyValue:
         """Return these slots and then those of another."""
         return KeyValue(*(torch.cat(pair, 2) for pair in zip(self, other, strict=True)))

@@ -70,7 +70,14 @@ class TransformerHeads(MultiHead):
 
 
 class SelfAttention(TransformerHeads):
-    """Self-attention; in stepwise decoding it also attends to the cached prefix."""
+    """Attention: every token reads all others, a decoder's the prefix, by model.self_attention.
+
+    MultiHead(x, x, x)
+    Source: Vaswani et al. 2017, section 3.2.3.
+    In stepwise decoding it also attends to the cached prefix.
+    """
+
+    decodes_only = False
 
     def __init__(self, config: ModelConfig) -> None:
         own = config.self_attention

@@ -73,6 +73,11 @@ TABLES: dict[str, dict[str, str]] = {
         "alibi": "models.attention.positions.alibi:Alibi",
         "none": "models.attention.positions.base:Position",
     },
+    "mixing": {
+        "attention": "models.attention.transformer:SelfAttention",
+        "linear": "models.attention.linear:LinearAttention",
+        "average": "models.attention.average:AverageAttention",
+    },
     "copy": {"pointer": "models.decoders.pointer:Pointer"},
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {

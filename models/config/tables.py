@@ -226,6 +226,11 @@ class ModelConfig:
         "positions of tokens in a Transformer; `attn models` lists them",
         registry="position",
     )
+    mixing: str = option(
+        "attention",
+        "how tokens of a Transformer's encoder and decoder read each other; `attn models` lists it",
+        registry="mixing",
+    )
     cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
     readout: int = option(
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE

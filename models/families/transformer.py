@@ -26,6 +26,7 @@ class Transformer(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "mixing",
         "attention",
         "self_attention",
         "max_source",

@@ -43,6 +43,8 @@ def unsuitable(folder: Path) -> str:
         return f"positions of kind {config.position}"
     if config.copy != NO_COPY:
         return f"copying of kind {config.copy}"
+    if config.mixing != "attention":
+        return f"mixing of kind {config.mixing}"
     for table in ("attention", "self_attention"):
         if getattr(config, table) not in (AttentionConfig(), AttentionConfig(score="scaled_dot")):
             return f"settings of model.{table}"
