@@ -287,15 +287,19 @@ class Attention(nn.Module):
         return History(step, uniform, torch.zeros_like(mask), random, position)
 
     def forward(
-        self, query: Tensor, prepared: PreparedMemory, history: History | None = None
+        self,
+        query: Tensor,
+        prepared: PreparedMemory,
+        history: History | None = None,
+        sentinel: Tensor | None = None,
     ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q); weights (B, T, S) are zero on padding.
 
         history: B * T rows; the default is that of `begin`. The result contains the history after
-        this step.
+        this step. sentinel (B, T, 1): added to the score of the null slot.
         """
         past = grouped(self.begin(prepared) if history is None else history, query)
-        attended = self.attend(query, prepared, past)
+        attended = self.attend(query, prepared, past, sentinel=sentinel)
         if past is None:
             return attended
         return attended._replace(history=past.after(attended.weights, attended.position))
@@ -306,10 +310,11 @@ class Attention(nn.Module):
         prepared: PreparedMemory,
         past: History | None = None,
         bias: Tensor | None = None,
+        sentinel: Tensor | None = None,
     ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q), given the history (B, T, ..) of each.
 
-        bias (B, T, S): added to the scores.
+        bias (B, T, S): added to the scores. sentinel (B, T, 1): to that of the null slot.
         """
         mask = prepared.mask if prepared.mask.dim() == 3 else prepared.mask.unsqueeze(1)
         slots, share = self.window(query, mask, past)
@@ -320,7 +325,7 @@ class Attention(nn.Module):
             scores = scores + bias
         values = prepared.values
         if self.null is not None:
-            scores, values = self.null.with_scores(scores), self.null.with_values(values)
+            scores, values = self.null.with_scores(scores, sentinel), self.null.with_values(values)
             slots, share = self.null.with_window(slots, share)
         weights = self.normalise(scores, slots)
         if share is not None:

@@ -23,19 +23,18 @@ class NullSlot(nn.Module):
         super().__init__()
         self.score = nn.Parameter(torch.zeros(1))  # b
 
-    def with_scores(self, scores: Tensor) -> Tensor:
-        """Add the slot to scores (B, T, S)."""
+    def with_scores(self, scores: Tensor, sentinel: Tensor | None = None) -> Tensor:
+        """Add the slot to scores (B, T, S); sentinel (B, T, 1): addition to its score."""
         own = self.score.to(scores.dtype).expand(*scores.shape[:2], 1)
-        return torch.cat([own, scores], 2)
+        return torch.cat([own if sentinel is None else own + sentinel, scores], 2)
 
     def with_window(self, slots: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Add the slot to those in a window, (B, 1 or T, S), and to the factors of their weights.
 
         It is inside every window, with the factor 1.
         """
-        return pad(slots, (1, 0), value=True), None if share is None else pad(
-            share, (1, 0), value=1.0
-        )
+        with_null = pad(slots, (1, 0), value=True)
+        return with_null, None if share is None else pad(share, (1, 0), value=1.0)
 
     def with_values(self, values: Tensor) -> Tensor:
         """Add the slot to values (B, S, V)."""

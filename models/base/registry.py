@@ -30,6 +30,8 @@ TABLES: dict[str, dict[str, str]] = {
         "luong": "models.families.luong:Luong",
         "transformer": "models.families.transformer:Transformer",
         "captioner": "models.families.captioner:ShowAttendTell",
+        "captioner-adaptive": "models.families.captioner_adaptive:CaptionerAdaptive",
+        "captioner-top-down": "models.families.captioner_top_down:CaptionerTopDown",
         "captioner-transformer": "models.families.captioner_transformer:CaptionerTransformer",
         "classifier": "models.families.classifier:RecurrentClassifier",
         "classifier-transformer": "models.families.classifier:TransformerClassifier",

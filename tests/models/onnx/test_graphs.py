@@ -35,6 +35,8 @@ PRESETS = {
     "luong": "luong-small",
     "transformer": "transformer-nano",
     "captioner": "show-attend-tell-hard-nano",
+    "captioner-adaptive": "adaptive-nano",
+    "captioner-top-down": "top-down-nano",
     "captioner-transformer": "captioner-transformer-nano",
     "classifier": "self-attentive-small",
     "classifier-transformer": "classifier-transformer-small",
@@ -110,6 +112,12 @@ def test_the_functions_to_be_traced_equal_the_model_in_every_family(family: str)
 @pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_graphs_copy_source_tokens(preset: str, trace: bool) -> None:
     check_graphs(dataclasses.replace(small_config(preset), copy="pointer"), trace=trace)
+
+
+@pytest.mark.parametrize("mixing", ["linear", "average"])
+@pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
+def test_graphs_keep_sums_of_the_prefix(mixing: str, trace: bool) -> None:
+    check_graphs(dataclasses.replace(small_config("transformer-nano"), mixing=mixing), trace=trace)
 
 
 @pytest.mark.slow
