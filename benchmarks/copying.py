@@ -1,9 +1,10 @@
 """Share of names and numbers of new sentences that a translator copies, with and without a pointer.
 
 Sentences are drawn from templates; names are random syllables, numbers have up to five digits. No
-name and no number of a test sentence occurs in training, so a model must spell it from the source.
+name and no number of a dev or test sentence occurs in training, and each of their names has a
+syllable that no name in training has, so a model must spell it from the source.
 
-    python benchmarks/copying.py --steps 1200
+    python benchmarks/copying.py --pairs 2000
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ TEMPLATES = (
     ("We did not see {m} in {n}.", "Wir sahen {m} nicht in {n}."),
 )
 SYLLABLES = [first + vowel for first in "bdfgklmnprstvz" for vowel in "aeiou"]
+NEW = SYLLABLES[::6]  # of dev and test alone
+OLD = [syllable for syllable in SYLLABLES if syllable not in NEW]
 SETTINGS = ("tokenizer.size=500", "train.batch_tokens=1500", "train.evaluate_every=300")
 
 
@@ -39,18 +42,20 @@ class Pair(NamedTuple):
     copied: tuple[str, ...]
 
 
-def name(rng: random.Random) -> str:
-    """Return a name of two to four syllables."""
-    stem = "".join(rng.choices(SYLLABLES, k=rng.randint(2, 4)))
+def name(rng: random.Random, *, new: bool) -> str:
+    """Return a name of two to four syllables; the first one is in no name that is not new."""
+    first, *others = rng.choices(OLD, k=rng.randint(2, 4))
+    stem = "".join((rng.choice(NEW) if new else first, *others))
     return stem.capitalize() + rng.choice(("", "n", "r", "s", "x"))
 
 
 def pairs(seed: int, *, but: frozenset[str] = frozenset()) -> Iterator[Pair]:
     """Yield sentence pairs without end, none with a name or number of `but`."""
-    rng = random.Random(seed)
+    rng, new = random.Random(seed), bool(but)
     while True:
         source, target = rng.choice(TEMPLATES)
-        values = {"n": name(rng), "m": name(rng), "k": str(rng.randint(2, 99_999))}
+        names = {key: name(rng, new=new) for key in "nm"}
+        values = {**names, "k": str(rng.randint(2, 99_999))}
         copied = tuple(value for key, value in values.items() if f"{{{key}}}" in source)
         if not but.intersection(copied):
             yield Pair(source.format(**values), target.format(**values), copied)
@@ -87,10 +92,11 @@ def main() -> None:
     """Train a model with each way of copying and print the share of what it copies."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1200, help="updates (1200)")
+    parser.add_argument("--pairs", type=int, default=2000, help="pairs in training (2000)")
     parser.add_argument("--preset", default="rnnsearch-nano", help="preset (rnnsearch-nano)")
     parser.add_argument("--copy", nargs="+", default=["none", "pointer"], help="values compared")
     given = parser.parse_args()
-    train = drawn(20_000, 1)
+    train = drawn(given.pairs, 1)
     seen = frozenset(word for pair in train for word in pair.copied)
     dev, test = (drawn(300, seed, seen) for seed in (2, 3))
     settings = [part for text in SETTINGS for part in ("-s", text)]

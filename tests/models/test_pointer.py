@@ -57,6 +57,7 @@ def test_the_mixture_equals_the_published_equation_in_plain_loops() -> None:
     weights = torch.randn(2, 3, 4).softmax(-1)
     weights[1, :, 3] = 0
     weights[1] /= weights[1].sum(-1, keepdim=True)
+    weights[:, 2] *= 0.6  # as with a null slot
     features, tokens = torch.randn(2, 3, 4), torch.tensor([[2, 5, 8], [2, 4, 4]])
     prepared = pointer.prepare(Memory(values, ids > 0, ids=ids), embedding)
     _, copying = pointer(DecoderOutput(features, None, weights), tokens, prepared, embedding)
@@ -70,7 +71,8 @@ def test_the_mixture_equals_the_published_equation_in_plain_loops() -> None:
             for y in range(9):
                 copied = sum(float(weights[b, t, i]) for i in range(4) if ids[b, i] == y)
                 own = float(logits[b, t].softmax(0)[y])
-                expected = generate * own + (1 - generate) * copied
+                rest = 1 - (1 - generate) * float(weights[b, t].sum())  # generate, for a sum of 1
+                expected = rest * own + (1 - generate) * copied
                 assert float(found[b, t, y]) == pytest.approx(expected, abs=1e-6)
 
 
