@@ -20,7 +20,7 @@ SMALLEST = 1e-6  # added to the denominator, as in the authors' program
 
 
 class LinearAttention(nn.Module):
-    """Linear: attention by a feature map; decoding needs the same time and memory at every step.
+    """Linear: attention by a feature map; every decoding step needs the same memory.
 
     v'_t = phi(q_t)^T S_t / (phi(q_t)^T z_t);  S_t = sum phi(k_i) v_i^T, z_t = sum phi(k_i)
     Source: Katharopoulos, Vyas, Pappas, Fleuret 2020, eq. 5, 9 to 12 and 16 to 20.

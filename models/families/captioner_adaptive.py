@@ -11,7 +11,7 @@ from models.layers.blocks import Embedding
 
 
 class CaptionerAdaptive(EncoderDecoder):
-    """Captions by adaptive attention: a step reads image cells, or a sentinel made of its state.
+    """Captions by adaptive attention to image cells, or to a sentinel of the decoder.
 
     context_t = sum_i weights_i v_i + beta s_t;  s_t = sigmoid(W_x x_t + W_h h_{t-1}) * tanh(m_t)
     Source: Lu, Xiong, Parikh, Socher 2017, eq. 6 to 13.

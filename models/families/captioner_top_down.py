@@ -11,7 +11,7 @@ from models.layers.blocks import Embedding
 
 
 class CaptionerTopDown(EncoderDecoder):
-    """Captions by top-down attention: one LSTM attends to image cells, a second writes the words.
+    """Captions by top-down attention: one LSTM attends to cells, a second writes the words.
 
     h1_t = LSTM([h2_{t-1}; mean a; E y_{t-1}]);  z_t = Attention(h1_t, a);  h2_t = LSTM([z_t; h1_t])
     Source: Anderson, He, Buehler, Teney, Johnson, Gould, Zhang 2018, section 3.2.
