@@ -29,6 +29,8 @@ KINDS = {
     "normalise": "normalisers",
     "read": "reads",
     "position": "positions",
+    "mixing": "mixings of tokens",
+    "copy": "ways to copy",
     "pooling": "poolings",
     "image_encoder": "image encoders",
     "source": "kinds of input",

@@ -5,6 +5,7 @@ mean                     a pooling of a classifier
 small-cnn                an image network of a captioner
 dot,local_p              parts joined by commas
 score=cosine,heads=4     settings of model.attention
+pointer                  a way to copy source tokens
 encoder=resnet50         settings of model.image
 train.attention.coverage=see,coverage=true    a name with dots is any setting
 model.heads=4,lr=0.001   settings of other tables; without a section of model, then of train
@@ -39,6 +40,7 @@ PARTS = ("score", "window", "normalise", "read")
 PLACES = {  # kind of the names that are variants alone: the setting that they are values of
     "pooling": "model.pooling",
     "image_encoder": "model.image.encoder",
+    "copy": "model.copy",
     **{part: f"{ATTENTION}.{part}" for part in PARTS},
 }
 TABLES = {  # settings without a section: tables of model, by the setting that a family must read

@@ -90,9 +90,7 @@ def shifted(weights: Tensor, shift: int) -> Tensor:
 def scores(model: EncoderDecoder, found: TeacherForcingOutput, batch: Batch) -> Tensor:
     """Return the mean log-probability (B,) of each target's tokens."""
     real = batch.target_mask
-    _, nll = LossSum(0.0).by_token(
-        found.features[real], batch.target_out[real], model.output.weight, model.output.bias
-    )
+    nll = LossSum(0.0).of_batch(found, batch, model.output).nll
     each = torch.zeros_like(real, dtype=nll.dtype)  # (B, T)
     each[real] = -nll
     return each.sum(1) / real.sum(1)

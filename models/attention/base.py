@@ -7,12 +7,14 @@ the decoder keeps in its state; the parts themselves store nothing between steps
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from models.attention.null_slot import NullSlot
 from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
 from models.base.settings import check_limits
@@ -32,6 +34,7 @@ class History(NamedTuple):
     previous: Tensor  # (R, S) the last weights; uniform before the first query
     total: Tensor  # (R, S) the sum of all weights so far
     random: Tensor  # (R,) random number of the sentence in [0, 1), plus the number of the head
+    position: Tensor | None = None  # (R, S) slot that a monotonic normaliser starts from, as shares
 
     @classmethod
     def at(cls, step: Tensor, random: Tensor) -> History:
@@ -44,7 +47,11 @@ class History(NamedTuple):
 
     def select(self, rows: Tensor) -> History:
         """Return some hypotheses, in the given order."""
-        return History(*(part.index_select(0, rows) for part in self))
+        return self.map(lambda part: part.index_select(0, rows))
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> History:
+        """Return the history with a function applied to every part."""
+        return History(*(None if part is None else change(part) for part in self))  # type: ignore
 
     def for_heads(self, count: int) -> History:
         """Return the histories of several heads, (.., H) and (.., H, S), from that of one.
@@ -52,25 +59,26 @@ class History(NamedTuple):
         Each head adds its number to the random number, so that their samples are independent.
         """
         heads = torch.arange(count, device=self.random.device)
-        previous, total = (
-            part.unsqueeze(-2).expand(*part.shape[:-1], count, -1)
-            for part in (self.previous, self.total)
+        previous, total, position = (
+            None if part is None else part.unsqueeze(-2).expand(*part.shape[:-1], count, -1)
+            for part in (self.previous, self.total, self.position)
         )
         step = self.step.unsqueeze(-1).expand(*self.step.shape, count)
-        return History(step, previous, total, self.random.unsqueeze(-1) + heads)
+        assert previous is not None and total is not None
+        return History(step, previous, total, self.random.unsqueeze(-1) + heads, position)
 
     def head(self, number: int) -> History:
         """Return the history (B, T, ..) of one head, from those of several."""
-        return History(*(part.select(2, number) for part in self))
+        return self.map(lambda part: part.select(2, number))
 
     def grouped(self, sentences: int) -> History:
         """Reshape rows (R, ..) to (B, T, ..): the hypotheses of a sentence become T queries."""
-        return History(*(part.unflatten(0, (sentences, -1)) for part in self))
+        return self.map(lambda part: part.unflatten(0, (sentences, -1)))
 
-    def after(self, weights: Tensor) -> History:
-        """Add one query with weights (B, T, .., S), and flatten (B, T, ..) back to rows."""
-        parts = (self.step + 1, weights, self.total + weights, self.random)
-        return History(*(part.flatten(0, 1) for part in parts))
+    def after(self, weights: Tensor, position: Tensor | None) -> History:
+        """Add one query with weights and position (B, T, .., S), and flatten (B, T, ..) to rows."""
+        parts = (self.step + 1, weights, self.total + weights, self.random, position)
+        return History(*parts).map(lambda part: part.flatten(0, 1))
 
 
 class Score(nn.Module):
@@ -159,6 +167,38 @@ class Read(nn.Module):
         raise NotImplementedError
 
 
+class MonotonicNormaliser(nn.Module):
+    """Normaliser that moves on from the slot of the previous step, which the history holds.
+
+    It is built with the settings of the attention, unlike other normalisers, which have none.
+    """
+
+    needs_chunk_scores = False  # True if a second score, of the same kind, weighs slots of a chunk
+
+    def __init__(self, config: AttentionConfig) -> None:
+        super().__init__()
+        for refused, reason, nearest in (
+            ("window=local_p", "whose weights no later step could exceed", "window global"),
+            ("read=hard", "which stops at one slot already", "read=soft"),
+            ("null_slot=True", "which can stop at no slot already", "null_slot=false"),
+        ):
+            name, _, value = refused.partition("=")
+            if str(getattr(config, name)) == value:
+                raise ConfigurationError(
+                    f"attention.{refused.lower()} with normalise={config.normalise}, {reason}",
+                    nearest,
+                )
+
+    def forward(
+        self, scores: Tensor, slots: Tensor, position: Tensor, chunk_scores: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return weights and the new position (B, T, S), from the position of the last step.
+
+        scores, chunk_scores (B, T, S); slots (B, 1 or T, S).
+        """
+        raise NotImplementedError
+
+
 class PreparedMemory(NamedTuple):
     """Memory prepared for an attention: everything that is computed once per source.
 
@@ -190,16 +230,24 @@ class Attention(nn.Module):
         super().__init__()
         assert config.heads == 1, "models.attention.heads builds several"
         check_limits(config, where="model.attention")
+        kv_heads(config)  # refuses several
         config = with_score(config, RECURRENT_SCORE)
         self.key_size = value_size if key_size is None else key_size
-        self.score: Score = find("score", config.score)(query_size, self.key_size, config)
+        build = find("score", config.score)
+        self.score: Score = build(query_size, self.key_size, config)
         self.window: Window = find("window", config.window)(query_size, config)
-        self.normalise = find("normalise", config.normalise)()
+        normalise = find("normalise", config.normalise)
+        self.moves = issubclass(normalise, MonotonicNormaliser)
+        self.normalise = normalise(config) if self.moves else normalise()
         self.read: Read = find("read", config.read)(config)
+        self.null = NullSlot() if config.null_slot else None
         self.dropout = Dropout(dropout)  # of the weights
+        self.chunk_score: Score | None = None
+        if self.moves and normalise.needs_chunk_scores:
+            self.chunk_score = build(query_size, self.key_size, config)
         recalling = (self.score, self.window, self.read)
-        self.needs_history = any(part.needs_history for part in recalling)
-        self.sequential = any(part.sequential for part in recalling)
+        self.needs_history = self.moves or any(part.needs_history for part in recalling)
+        self.sequential = self.moves or any(part.sequential for part in recalling)
         self.max_slots = self.score.max_slots
 
     @property
@@ -217,7 +265,14 @@ class Attention(nn.Module):
                 "build the attention with that size, or project the keys",
             )
         values, mask = rounded_once(memory.values), memory.mask
-        return PreparedMemory(self.score.prepare(given), values, mask, input_keys(memory))
+        return PreparedMemory(self.keys(given), values, mask, input_keys(memory))
+
+    def keys(self, values: Tensor) -> Tensor:
+        """Prepare the keys (B, S, K) of values (B, S, V), or those of both scores (B, S, 2 K)."""
+        keys = self.score.prepare(values)
+        if self.chunk_score is None:
+            return keys
+        return torch.cat([keys, self.chunk_score.prepare(values)], -1)
 
     def begin(self, prepared: PreparedMemory) -> History | None:
         """Return the history before the first query, one row per sentence; None if unused."""
@@ -226,19 +281,28 @@ class Attention(nn.Module):
         mask = prepared.mask.float()  # (B, S)
         uniform = mask / mask.sum(1, keepdim=True).clamp_min(1)
         step = mask.new_zeros(mask.shape[0])  # (B,)
-        return History(step, uniform, torch.zeros_like(mask), self.read.begin(prepared.key))
+        first = torch.arange(mask.shape[1], device=mask.device) == 0
+        position = first.float().expand(mask.shape) if self.moves else None
+        random = self.read.begin(prepared.key)
+        return History(step, uniform, torch.zeros_like(mask), random, position)
 
     def forward(
-        self, query: Tensor, prepared: PreparedMemory, history: History | None = None
+        self,
+        query: Tensor,
+        prepared: PreparedMemory,
+        history: History | None = None,
+        sentinel: Tensor | None = None,
     ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q); weights (B, T, S) are zero on padding.
 
         history: B * T rows; the default is that of `begin`. The result contains the history after
-        this step.
+        this step. sentinel (B, T, 1): added to the score of the null slot.
         """
         past = grouped(self.begin(prepared) if history is None else history, query)
-        attended = self.attend(query, prepared, past)
-        return attended if past is None else attended._replace(history=past.after(attended.weights))
+        attended = self.attend(query, prepared, past, sentinel=sentinel)
+        if past is None:
+            return attended
+        return attended._replace(history=past.after(attended.weights, attended.position))
 
     def attend(
         self,
@@ -246,23 +310,45 @@ class Attention(nn.Module):
         prepared: PreparedMemory,
         past: History | None = None,
         bias: Tensor | None = None,
+        sentinel: Tensor | None = None,
     ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q), given the history (B, T, ..) of each.
 
-        bias (B, T, S): added to the scores.
+        bias (B, T, S): added to the scores. sentinel (B, T, 1): to that of the null slot.
         """
         mask = prepared.mask if prepared.mask.dim() == 3 else prepared.mask.unsqueeze(1)
+        slots, share = self.window(query, mask, past)
+        if self.moves:
+            return self._moved(query, prepared, slots, past)
         scores = self.score(query, prepared.keys, *recalled(self.score, past))  # (B, T, S)
         if bias is not None:
             scores = scores + bias
-        slots, share = self.window(query, mask, past)
+        values = prepared.values
+        if self.null is not None:
+            scores, values = self.null.with_scores(scores, sentinel), self.null.with_values(values)
+            slots, share = self.null.with_window(slots, share)
         weights = self.normalise(scores, slots)
         if share is not None:
             weights = weights * share
         attended: AttentionOutput = self.read(
-            self.dropout(weights), prepared.values, *recalled(self.read, past)
+            self.dropout(weights), values, *recalled(self.read, past)
         )
-        return attended
+        return attended if self.null is None else self.null.removed(attended)
+
+    def _moved(
+        self, query: Tensor, prepared: PreparedMemory, slots: Tensor, past: History | None
+    ) -> AttentionOutput:
+        """Read the memory from the position of the last step on."""
+        assert past is not None and past.position is not None
+        pairs = [(self.score, prepared.keys)]
+        if self.chunk_score is not None:
+            kinds = (self.score, self.chunk_score)
+            pairs = list(zip(kinds, prepared.keys.chunk(2, -1), strict=True))
+        scores, *others = (score(query, keys, *recalled(score, past)) for score, keys in pairs)
+        chunk_scores = others[0] if others else None
+        weights, position = self.normalise(scores, slots, past.position, chunk_scores)
+        attended: AttentionOutput = self.read(self.dropout(weights), prepared.values)
+        return attended._replace(position=position)
 
 
 def input_keys(memory: Memory) -> Tensor:
@@ -282,7 +368,7 @@ def grouped(history: History | None, query: Tensor) -> History | None:
     sentences, queries, _ = query.shape
     if history.step.shape[0] == sentences * queries:
         return history.grouped(sentences)
-    return History(*(part.unsqueeze(1).expand(-1, queries, *part.shape[1:]) for part in history))
+    return history.map(lambda part: part.unsqueeze(1).expand(-1, queries, *part.shape[1:]))
 
 
 def rounded_once(values: Tensor) -> Tensor:
@@ -301,6 +387,18 @@ def rounded_once(values: Tensor) -> Tensor:
 def with_score(config: AttentionConfig, default: str) -> AttentionConfig:
     """Return settings that name a score: the default if they name none."""
     return replace(config, score=config.score or default)
+
+
+def kv_heads(config: AttentionConfig) -> int:
+    """Return the number G of heads of keys and values."""
+    shared = config.kv_heads or max(config.heads, 1)
+    if config.heads % shared:
+        raise ConfigurationError(
+            f"{config.heads} attention heads with {shared} heads of keys and values",
+            "a number that divides the heads evenly",
+            f"kv_heads=1, which all heads share, or kv_heads={config.heads}",
+        )
+    return shared
 
 
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:

@@ -39,17 +39,18 @@ class Heads(MultiHead):
     ) -> None:
         super().__init__(query_size, value_size, config)
         self.query = DeferredLinear(query_size, query_size, bias=False)
-        self.value = Linear(value_size, value_size, bias=False)
+        value, key = (size // self.count * self.shared for size in (value_size, query_size))
+        self.value = Linear(value_size, value, bias=False)
         uses_keys = self.first.score.uses_keys
-        self.key = Linear(key_size or value_size, query_size, bias=False) if uses_keys else None
+        self.key = Linear(key_size or value_size, key, bias=False) if uses_keys else None
 
     def prepare(self, memory: Memory, keys: Tensor | None = None) -> PreparedMemory:
         """Compute every head's keys and values of a memory; `keys` default to its values."""
-        values = self.split(self.value(memory.values))
+        values = self.split_shared(self.value(memory.values))
         own = (
             values
             if self.key is None
-            else self.split(self.key(memory.values if keys is None else keys))
+            else self.split_shared(self.key(memory.values if keys is None else keys))
         )
         return PreparedMemory(*self.prepared(own, values), memory.mask, input_keys(memory))
 
@@ -72,6 +73,6 @@ class Heads(MultiHead):
             each.mean(2),
             found.log_prob,
             found.entropy,
-            None if past is None else past.after(each),
+            None if past is None else past.after(each, found.position),
             each,
         )

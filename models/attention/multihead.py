@@ -3,6 +3,10 @@
 head_i = Attention_i(Q_i s, K_i h, V_i h),  output = W_O [head_1; ..; head_H]
                                          Vaswani et al. 2017, section 3.2.2
 
+With fewer heads of keys and values than of queries, G < H, head i reads keys and values of head
+floor(i G / H), and a cache holds G heads (grouped queries, Ainslie et al. 2023; G = 1: multi-query,
+Shazeer 2019, section 3). A score that maps its keys, such as general, caches H mapped keys.
+
 A fused kernel computes the composition of scaled dot products, softmax, the global window and the
 soft read. Plain operations compute its weights if they are wanted; a test checks that both agree.
 """
@@ -16,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from models.attention.base import Attention, History, PreparedMemory, masked_softmax
+from models.attention.base import Attention, History, PreparedMemory, kv_heads, masked_softmax
 from models.attention.normalise import Softmax
 from models.attention.read import Soft
 from models.attention.scaled_dot import ScaledDot
@@ -30,14 +34,19 @@ FUSED = (ScaledDot, Global, Softmax, Soft)
 
 
 class KeyValue(NamedTuple):
-    """Prepared keys and values of every head."""
+    """Prepared keys and values of every head; G heads where several heads share them."""
 
-    keys: Tensor  # (B, H, S, K)
-    values: Tensor  # (B, H, S, V)
+    keys: Tensor  # (B, H or G, S, K)
+    values: Tensor  # (B, G, S, V)
 
     def select(self, rows: Tensor) -> KeyValue:
         """Return some rows, in the given order."""
         return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
+
+    @property
+    def length(self) -> int:
+        """Number of slots."""
+        return self.keys.shape[2]
 
     def followed_by(self, other: KeyValue) -> KeyValue:
         """Return these slots and then those of another."""
@@ -66,6 +75,7 @@ class HeadsOutput(NamedTuple):
     weights: Tensor | None  # (B, H, T, S); can be None if they are not wanted
     log_prob: Tensor | None = None  # (B, T) of the sampled slots of all heads, in training
     entropy: Tensor | None = None  # (B, T) of the distributions they were sampled from
+    position: Tensor | None = None  # (B, T, H, S) where a monotonic normaliser has stopped
 
 
 class MultiHead(nn.Module):
@@ -83,12 +93,13 @@ class MultiHead(nn.Module):
                     "a size that the heads divide evenly",
                     "set model.attention.heads, in a Transformer model.heads",
                 )
-        one, size = replace(config, heads=1), query_size // count
+        self.shared = kv_heads(config)
+        one, size = replace(config, heads=1, kv_heads=0), query_size // count
         heads = [Attention(size, size, one, dropout=dropout) for _ in range(count)]
         self.heads = nn.ModuleList(heads)
         self.dropout = Dropout(dropout)
         self.max_slots, self.needs_history = heads[0].max_slots, heads[0].needs_history
-        self.fused = tuple(map(type, heads[0].parts)) == FUSED
+        self.fused = tuple(map(type, heads[0].parts)) == FUSED and not config.null_slot
 
     @property
     def each(self) -> list[Attention]:
@@ -101,15 +112,18 @@ class MultiHead(nn.Module):
         return self.each[0]
 
     def split(self, x: Tensor) -> Tensor:
-        """Split the features of x (B, T, H * d): (B, H, T, d)."""
-        parts: Tensor = x.unflatten(-1, (self.count, -1))
-        return parts.transpose(1, 2)
+        """Split the features of queries x (B, T, H * d): (B, H, T, d)."""
+        return split(x, self.count)
+
+    def split_shared(self, x: Tensor) -> Tensor:
+        """Split the features of keys or values x (B, S, G * d): (B, G, S, d)."""
+        return split(x, self.shared)
 
     def prepared(self, keys: Tensor, values: Tensor) -> KeyValue:
-        """Prepare the keys (B, H, S, d) of every head."""
+        """Prepare keys and values (B, G, S, d) for every head."""
         if not self.fused:
-            pairs = zip(self.each, keys.unbind(1), strict=True)
-            keys = torch.stack([head.score.prepare(part) for head, part in pairs], 1)
+            pairs = zip(self.each, repeated(keys, self.count).unbind(1), strict=True)
+            keys = torch.stack([head.keys(part) for head, part in pairs], 1)
         return KeyValue(keys, values)
 
     def attend(
@@ -122,6 +136,7 @@ class MultiHead(nn.Module):
         want_weights: bool = False,
     ) -> HeadsOutput:
         """Read slots with queries (B, H, T, d); past: (B, T, H, ..), if the heads need it."""
+        slots = KeyValue(*(repeated(part, self.count) for part in slots))
         if self.fused:
             return self._fused(query, slots, visible, want_weights)
         mask, outputs = visible.slots(query, slots.keys), []
@@ -156,6 +171,20 @@ class MultiHead(nn.Module):
         return HeadsOutput(context, plain_weights(query, slots, visible) if want_weights else None)
 
 
+def split(x: Tensor, heads: int) -> Tensor:
+    """Split the features of x (B, T, H * d): (B, H, T, d)."""
+    parts: Tensor = x.unflatten(-1, (heads, -1))
+    return parts.transpose(1, 2)
+
+
+def repeated(x: Tensor, heads: int) -> Tensor:
+    """Repeat each of G heads of x (B, G, S, d) H / G times: (B, H, S, d)."""
+    if x.shape[1] == heads:
+        return x
+    each = x.unsqueeze(2).expand(-1, -1, heads // x.shape[1], -1, -1)
+    return each.flatten(1, 2)
+
+
 def plain_weights(query: Tensor, slots: KeyValue, visible: Visible) -> Tensor:
     """Compute the weights (B, H, T, S) of the fused composition with plain operations."""
     scores = query @ slots.keys.mT * query.shape[-1] ** -0.5
@@ -166,10 +195,11 @@ def plain_weights(query: Tensor, slots: KeyValue, visible: Visible) -> Tensor:
 
 def joined(heads: list[AttentionOutput]) -> HeadsOutput:
     """Join the outputs of all heads; samples of several heads are independent."""
-    context, weights, log_prob, entropy, *_ = zip(*heads, strict=True)
+    context, weights, log_prob, entropy, *_, position = zip(*heads, strict=True)
     return HeadsOutput(
         torch.stack(context, 1),
         torch.stack(weights, 1),
         None if log_prob[0] is None else torch.stack(log_prob).sum(0),
         None if entropy[0] is None else torch.stack(entropy).sum(0),
+        None if position[0] is None else torch.stack(position, 2),
     )

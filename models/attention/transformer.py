@@ -32,11 +32,15 @@ class TransformerHeads(MultiHead):
         size = config.embedding
         composed = replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
         super().__init__(size, size, composed, config.attention_dropout)
+        self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         if self.first.sequential:
+            part, nearest = f"score={composed.score}", "score additive without coverage"
+            if self.first.moves:
+                part, nearest = f"normalise={composed.normalise}", "normalise softmax"
             raise ConfigurationError(
-                f"model.{table}.score={composed.score} for a Transformer, which computes all steps "
-                "at once, although this score needs the weights of earlier steps",
-                "score additive without coverage",
+                f"model.{table}.{part} for a Transformer, which computes all steps at once, "
+                "although this part needs the weights of earlier steps",
+                nearest,
                 "or a recurrent family, such as rnnsearch",
             )
         if self.max_slots is not None and self.max_slots < config.max_source:
@@ -66,7 +70,14 @@ class TransformerHeads(MultiHead):
 
 
 class SelfAttention(TransformerHeads):
-    """Self-attention; in stepwise decoding it also attends to the cached prefix."""
+    """Attention: every token reads all others, a decoder's the prefix, by model.self_attention.
+
+    MultiHead(x, x, x)
+    Source: Vaswani et al. 2017, section 3.2.3.
+    In stepwise decoding it also attends to the cached prefix.
+    """
+
+    decodes_only = False
 
     def __init__(self, config: ModelConfig) -> None:
         own = config.self_attention
@@ -82,15 +93,17 @@ class SelfAttention(TransformerHeads):
             raise ConfigurationError(
                 f"model.position={config.position} with model.self_attention.score={own.score}, "
                 "although a rotation keeps only products of query and key",
-                "score scaled_dot, dot or cosine",
+                "score scaled_dot, dot, cosine or qk_norm",
                 "or model.position=alibi, which suits every score",
             )
-        self.input = Linear(config.embedding, 3 * config.embedding)  # Q; K; V at once
+        self.sizes = (config.embedding, self.shared_size, self.shared_size)
+        self.input = Linear(config.embedding, sum(self.sizes))  # Q; K; V at once
         self.output = Linear(config.embedding, config.embedding)
 
     def empty(self, values: Tensor) -> KeyValue:
-        """Return keys and values of no slots, for the rows of values (B, H, S, d)."""
-        return self.prepared(values[:, :, :0], values[:, :, :0])
+        """Return keys and values of no slots, for the rows of values (B, any, S, d)."""
+        nothing = values[:, :1, :0].expand(-1, self.shared, -1, -1)
+        return self.prepared(nothing, nothing)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
@@ -101,7 +114,8 @@ class SelfAttention(TransformerHeads):
         directions. With a past, T must be 1.
         """
         start = 0 if past is None else past.keys.shape[2]
-        query, keys, values = map(self.split, self.input(x).chunk(3, -1))
+        asked, *given = self.input(x).split(self.sizes, -1)
+        query, keys, values = self.split(asked), *map(self.split_shared, given)
         query, keys = (self.position.turned(part, start) for part in (query, keys))
         new = self.prepared(keys, values)
         seen = new if past is None else past.followed_by(new)
@@ -117,12 +131,12 @@ class CrossAttention(TransformerHeads):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config, "attention")
         self.query = Linear(config.embedding, config.embedding)
-        self.input = Linear(config.embedding, 2 * config.embedding)  # K; V at once
+        self.input = Linear(config.embedding, 2 * self.shared_size)  # K; V at once
         self.output = Linear(config.embedding, config.embedding)
 
     def prepare(self, values: Tensor) -> KeyValue:
         """Compute keys and values of the memory (B, S, D)."""
-        return self.prepared(*map(self.split, self.input(values).chunk(2, -1)))
+        return self.prepared(*map(self.split_shared, self.input(values).chunk(2, -1)))
 
     def forward(
         self,

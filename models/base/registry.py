@@ -30,6 +30,8 @@ TABLES: dict[str, dict[str, str]] = {
         "luong": "models.families.luong:Luong",
         "transformer": "models.families.transformer:Transformer",
         "captioner": "models.families.captioner:ShowAttendTell",
+        "captioner-adaptive": "models.families.captioner_adaptive:CaptionerAdaptive",
+        "captioner-top-down": "models.families.captioner_top_down:CaptionerTopDown",
         "captioner-transformer": "models.families.captioner_transformer:CaptionerTransformer",
         "classifier": "models.families.classifier:RecurrentClassifier",
         "classifier-transformer": "models.families.classifier:TransformerClassifier",
@@ -41,6 +43,7 @@ TABLES: dict[str, dict[str, str]] = {
         "scaled_dot": "models.attention.scaled_dot:ScaledDot",
         "general": "models.attention.general:General",
         "cosine": "models.attention.cosine:Cosine",
+        "qk_norm": "models.attention.qk_norm:QkNorm",
         "location": "models.attention.location:Location",
         "location_aware": "models.attention.location_aware:LocationAware",
         "ffn": "models.attention.ffn:FeedForwardScore",
@@ -54,6 +57,8 @@ TABLES: dict[str, dict[str, str]] = {
         "softmax": "models.attention.normalise:Softmax",
         "sparsemax": "models.attention.sparsemax:Sparsemax",
         "entmax15": "models.attention.entmax15:Entmax15",
+        "monotonic": "models.attention.monotonic:Monotonic",
+        "mocha": "models.attention.mocha:MoChA",
     },
     "pooling": {
         "learned": "models.pooling.learned:LearnedQuery",
@@ -70,6 +75,12 @@ TABLES: dict[str, dict[str, str]] = {
         "alibi": "models.attention.positions.alibi:Alibi",
         "none": "models.attention.positions.base:Position",
     },
+    "mixing": {
+        "attention": "models.attention.transformer:SelfAttention",
+        "linear": "models.attention.linear:LinearAttention",
+        "average": "models.attention.average:AverageAttention",
+    },
+    "copy": {"pointer": "models.decoders.pointer:Pointer"},
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {
         "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",

@@ -66,7 +66,8 @@ class Memory(NamedTuple):
     final: Tensor | None = None  # (B, F) input of the decoder's first state, if it needs one
     grid: tuple[int, int] | None = None  # rows and columns of an image's cells
     key: Tensor | None = None  # (B,) hash of each input, which seeds the samples of hard attention
-    tokens: TokenMemory | None = None  # read after each decoder step; see models/copying.py
+    tokens: TokenMemory | None = None  # read after each decoder step; see decoders/copying.py
+    ids: Tensor | None = None  # (B, S) source tokens, if the decoder can copy them
 
     def select(self, rows: Tensor) -> Memory:
         """Return the memory of some sentences, in the given order."""
@@ -76,6 +77,7 @@ class Memory(NamedTuple):
             final=None if self.final is None else self.final.index_select(0, rows),
             key=None if self.key is None else self.key.index_select(0, rows),
             tokens=None if self.tokens is None else self.tokens.select(rows),
+            ids=None if self.ids is None else self.ids.index_select(0, rows),
         )
 
 
@@ -88,10 +90,11 @@ class AttentionOutput(NamedTuple):
     entropy: Tensor | None = None  # (B, T) in nats, of the distributions they were sampled from
     history: Any = None  # for the next query, with `.select(rows)`; None if unused
     heads: Tensor | None = None  # (B, T, H, S) weights of each head, if there are several
+    position: Tensor | None = None  # (B, T, S) where a monotonic normaliser has stopped
 
     def rows(self) -> AttentionOutput:
         """Flatten B sentences of T queries to B * T rows; the history is in rows already."""
-        context, weights, log_prob, entropy, history, heads = self
+        context, weights, log_prob, entropy, history, heads, _ = self
         return AttentionOutput(
             context.flatten(0, 1),
             weights.flatten(0, 1),
@@ -152,7 +155,7 @@ class LabelProbability(NamedTuple):
 class WordWeight(NamedTuple):
     """A word and its share of the attention; the weights of all words of a text sum to 1.
 
-    The window local_p is an exception: its weights sum to at most 1.
+    With the window local_p or a null slot, they sum to at most 1.
     """
 
     word: str

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.base.errors import DamagedError
+from models.base.errors import ConfigurationError, DamagedError
 from models.base.registry import find, source_name
+from models.base.registry import settings_of as settings_read_by
 from models.base.settings import from_dict, to_dict
 from models.base.types import VocabularySizes
-from models.config.tables import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config.tables import NO_COPY, AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.sources import vocabulary_sizes
 from models.storage.digests import add_digest, check_digests, write_files
@@ -56,8 +57,27 @@ def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
     family = find("family", config.family)
     if family.source != source_name(config.family):  # it was inherited
         raise TypeError(f"{family.__name__} must name its source, as in source = {family.source!r}")
+    check_copying(config, sizes)
     model: EncoderDecoder = family(config, sizes)
     return model
+
+
+def check_copying(config: ModelConfig, sizes: VocabularySizes) -> None:
+    """Raise ConfigurationError for a model that cannot copy the tokens of its source."""
+    if config.copy == NO_COPY:
+        return
+    if "copy" not in settings_read_by(config.family):
+        raise ConfigurationError(
+            f"model.copy={config.copy} for family {config.family}",
+            "a family that reads texts by attention: rnnsearch, luong or transformer",
+            "a captioner copies labels of its image with model.image.labels",
+        )
+    if not sizes.joint:
+        raise ConfigurationError(
+            f"model.copy={config.copy} with two vocabularies, whose tokens differ",
+            "one vocabulary for source and target",
+            "set tokenizer.joint=true",
+        )
 
 
 def sizes_of(tokenizer: Tokenizer, family: str) -> VocabularySizes:

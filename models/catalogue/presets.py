@@ -62,6 +62,8 @@ _SHOW_ATTEND_TELL_NANO = {
     "dropout": 0.1,
     "image": {"encoder": "small-cnn", "weights": "none", "size": 64},
 }
+_ADAPTIVE = {"family": "captioner-adaptive"}
+_TOP_DOWN = {"family": "captioner-top-down", "decoder_layers": 2}
 _CAPTIONER_TRANSFORMER = {
     "family": "captioner-transformer",
     "tied": True,
@@ -268,6 +270,26 @@ PRESETS: dict[str, Preset] = {
         {**_SHOW_ATTEND_TELL_NANO, **_HARD},
         {**_PLATEAU, **_RELEASED, "lr": 0.003, "label_smoothing": 0.0},
     ),
+    "adaptive-small": Preset(
+        "captions, LSTM of 512 over 7 x 7 cells, visual sentinel: thousands of images",
+        {**_SHOW_ATTEND_TELL_SMALL, **_ADAPTIVE},
+        {**_PLATEAU},
+    ),
+    "adaptive-nano": Preset(
+        "captions, LSTM of 64, visual sentinel, own image network: for demonstrations and tests",
+        {**_SHOW_ATTEND_TELL_NANO, **_ADAPTIVE},
+        {**_PLATEAU, "lr": 0.003, "label_smoothing": 0.0},
+    ),
+    "top-down-small": Preset(
+        "captions, 2 LSTMs of 512 over 7 x 7 cells, top-down attention: thousands of images",
+        {**_SHOW_ATTEND_TELL_SMALL, **_TOP_DOWN},
+        {**_PLATEAU},
+    ),
+    "top-down-nano": Preset(
+        "captions, 2 LSTMs of 64 and an image network of its own: for demonstrations and tests",
+        {**_SHOW_ATTEND_TELL_NANO, **_TOP_DOWN},
+        {**_PLATEAU, "lr": 0.003, "label_smoothing": 0.0},
+    ),
     "captioner-transformer": Preset(
         "captions, 6 layers of 512 over 14 x 14 cells",
         _CAPTIONER_TRANSFORMER,
@@ -342,6 +364,8 @@ USUAL = {  # by family: the preset for data of ordinary size
     "seq2seq": "seq2seq-small",
     "luong": "luong-small",
     "captioner": "show-attend-tell-soft-small",
+    "captioner-adaptive": "adaptive-small",
+    "captioner-top-down": "top-down-small",
     "captioner-transformer": "captioner-transformer-small",
     "classifier": "bilstm-attention-small",
     "classifier-transformer": "classifier-transformer-small",

@@ -20,6 +20,7 @@ from models.sources import source_of
 
 SHARED = ("family", "embedding", "hidden", "decoder_layers", "dropout", "tied")  # by every family
 PARTS = ("score", "window", "normalise", "read")  # of the attention
+EVERY = ("heads", "kv_heads", "null_slot")  # with any parts
 
 
 def unused_settings(config: ModelConfig) -> frozenset[str]:
@@ -47,4 +48,4 @@ def _unused_in_attention(config: AttentionConfig, default: str) -> set[str]:
     """Return the unused settings of an attention; default: its score if it names none."""
     named = replace(config, score=config.score or default)
     options = {name for part in PARTS for name in describe(part, getattr(named, part)).options}
-    return set(fields_of(AttentionConfig)) - options - {*PARTS, "heads"}
+    return set(fields_of(AttentionConfig)) - options - {*PARTS, *EVERY}

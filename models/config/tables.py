@@ -22,6 +22,8 @@ MAX_SEED = 2**63 - 1
 RECURRENT_SCORE = "additive"  # where model.attention.score is empty; also of a pooling
 TRANSFORMER_SCORE = "scaled_dot"  # of a Transformer's decoder and self-attention
 
+NO_COPY = "none"
+
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 NO_UTILITY = "none"
@@ -49,6 +51,12 @@ class AttentionConfig:
         least=1,
         at_most=MAX_SIZE,
     )
+    kv_heads: int = option(
+        0,
+        "number of heads of keys and values, each read by an equal share of the heads (Ainslie et "
+        "al. 2023; 1: multi-query, Shazeer 2019; 0: as many as heads)",
+        at_most=MAX_SIZE,
+    )
     size: int = option(
         0,
         "additive, concat, location_aware, ffn: hidden units per head (0: the query's size)",
@@ -70,6 +78,9 @@ class AttentionConfig:
         "local_m, local_p: slots on either side of the window's centre",
         least=1,
         at_most=MAX_SLOTS,
+    )
+    chunk: int = option(
+        4, "mocha: slots of a chunk, which ends at the slot of the step", least=1, at_most=MAX_SLOTS
     )
     read_decode: str = option(
         "argmax",
@@ -101,6 +112,11 @@ class AttentionConfig:
         1.0,
         "hard: temperature of the weights before sampling; below 1 sharper, above 1 flatter",
         above=0,
+    )
+    null_slot: bool = option(
+        False,
+        "add a slot of value 0 and a learned score, so that a step can attend to nothing; the "
+        "weights then sum to at most 1",
     )
     coverage: bool = option(
         False, "additive, concat, location_aware: give the score the sum of earlier weights"
@@ -210,6 +226,11 @@ class ModelConfig:
         "positions of tokens in a Transformer; `attn models` lists them",
         registry="position",
     )
+    mixing: str = option(
+        "attention",
+        "how tokens of a Transformer's encoder and decoder read each other; `attn models` lists it",
+        registry="mixing",
+    )
     cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
     readout: int = option(
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
@@ -236,6 +257,13 @@ class ModelConfig:
     )
     max_source: int = option(
         512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
+    copy: str = option(
+        NO_COPY,
+        "copying of source tokens: none or pointer (See et al. 2017); needs one vocabulary for "
+        "source and target, and attention",
+        choices=(NO_COPY,),
+        registry="copy",
     )
     gate: bool = option(
         True, "captioner: multiply each context by a scalar gate beta (Xu et al. 2015, 4.2.1)"

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.base.types import TokenMemory
+from models.base.types import Memory, TokenMemory
+from models.decoders.base import DecoderOutput
 from models.numerics.linear import Linear, linear
 from models.text.tokenizer import PAD
 
@@ -63,6 +64,8 @@ class TokenReader(nn.Module):
     f are the decoder's features; keys and values are maps of the output embedding.
     """
 
+    needs_weights = False  # True if it reads the weights of the decoder's attention
+
     def __init__(self, size: int) -> None:
         super().__init__()
         self.query = Linear(size, size, bias=False)
@@ -76,19 +79,22 @@ class TokenReader(nn.Module):
         nn.init.zeros_(self.gate.weight)
         nn.init.constant_(self.gate.bias, GATE_BIAS)
 
-    def prepare(self, memory: TokenMemory, embedding: Tensor) -> PreparedTokens:
+    def prepare(self, memory: Memory, embedding: Tensor) -> PreparedTokens:
         """Compute keys and values. embedding (Y, D): of the output tokens."""
-        vectors, before = embedding[memory.ids], embedding[memory.before]  # (B, S, D)
-        return PreparedTokens(self.key(vectors) + self.key_before(before), vectors, memory)
+        slots = memory.tokens
+        assert slots is not None
+        vectors, before = embedding[slots.ids], embedding[slots.before]  # (B, S, D)
+        return PreparedTokens(self.key(vectors) + self.key_before(before), vectors, slots)
 
     def forward(
-        self, features: Tensor, tokens: Tensor, prepared: PreparedTokens
+        self, advanced: DecoderOutput, tokens: Tensor, prepared: PreparedTokens, embedding: Tensor
     ) -> tuple[Tensor, Copying]:
         """Return features (R, T, D) with the context added, and the pointer.
 
         tokens (R, T): those that the decoder read. The hypotheses of an input, R / B rows, share
         its memory.
         """
+        features = advanced.features
         rows = torch.arange(len(prepared.keys), device=features.device)
         prepared = prepared.select(rows.repeat_interleave(len(features) // len(rows)))
         memory = prepared.memory

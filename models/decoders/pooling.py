@@ -70,7 +70,7 @@ class PoolingDecoder(Decoder[Pooled, Rows]):
     ) -> DecoderOutput:
         """Return the same features for each of the tokens (R, T); see Decoder."""
         steps = tokens.shape[1]
-        context, weights, log_prob, entropy, _, heads = prepared.select(state.sentences).found
+        context, weights, log_prob, entropy, _, heads, _ = prepared.select(state.sentences).found
         each = weights.unsqueeze(2) if heads is None else heads  # (R, 1, H, S)
         return DecoderOutput(
             self.dropout(context).expand(-1, steps, -1),

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from models.attention.mixing import Cache, mixing
 from models.attention.multihead import HeadsOutput, KeyValue
 from models.attention.positions.base import position
-from models.attention.transformer import CrossAttention, SelfAttention
+from models.attention.transformer import CrossAttention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
@@ -44,20 +45,20 @@ class TransformerMemory(NamedTuple):
 
 
 class TransformerState(NamedTuple):
-    """Keys and values of the prefix for every layer, without slots before the first token."""
+    """Cache of the prefix for every layer; it is empty before the first token."""
 
-    layers: tuple[KeyValue, ...]
+    layers: tuple[Cache, ...]
 
     @property
     def length(self) -> int:
         """Number of tokens before the next one."""
-        return self.layers[0].keys.shape[2]
+        return self.layers[0].length
 
     def select(self, rows: Tensor) -> TransformerState:
         """Return some hypotheses, in the given order."""
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
-    def pasts(self) -> Sequence[KeyValue | None]:
+    def pasts(self) -> Sequence[Cache | None]:
         """Return what each layer has seen, or None before the first token."""
         return self.layers if self.length else [None] * len(self.layers)
 
@@ -146,7 +147,7 @@ class DecoderLayer(nn.Module):
         super().__init__()
         size = config.embedding
         self.self_norm = nn.LayerNorm(size)
-        self.self_attention = SelfAttention(config)
+        self.self_attention = mixing(config, decodes=True)
         self.cross_norm = nn.LayerNorm(size)
         self.cross_attention = CrossAttention(config)
         self.forward_norm = nn.LayerNorm(size)
@@ -156,16 +157,16 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        past: KeyValue | None,
+        past: Cache | None,
         memory: KeyValue,
         source: TransformerMemory,
         want_weights: bool = False,
-    ) -> tuple[Tensor, KeyValue, HeadsOutput]:
+    ) -> tuple[Tensor, Cache, HeadsOutput]:
         """Return the output (R, T, D), the cache, and what cross-attention read, for K * T queries.
 
         memory: this layer's keys and values.
         """
-        start, steps = 0 if past is None else past.keys.shape[2], x.shape[1]
+        start, steps = 0 if past is None else past.length, x.shape[1]
         attended, seen = self.self_attention(self.self_norm(x), None, past)
         x = x + self.dropout(attended)
         query = self.cross_norm(x).reshape(source.mask.shape[0], -1, x.shape[2])  # (B, K * T, D)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from models.attention.mixing import mixing
 from models.attention.positions.base import position
-from models.attention.transformer import SelfAttention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.layers.blocks import Embedding, FeedForward
@@ -43,7 +43,7 @@ class EncoderLayer(nn.Module):
         super().__init__()
         size = config.embedding
         self.attention_norm = nn.LayerNorm(size)
-        self.attention = SelfAttention(config)
+        self.attention = mixing(config, decodes=False)
         self.forward_norm = nn.LayerNorm(size)
         self.feed_forward = FeedForward(size, config.hidden, config.dropout)
         self.dropout = Dropout(config.dropout)

@@ -27,6 +27,7 @@ class CaptionerTransformer(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "mixing",
         "attention",
         "self_attention",
         "image",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from models.base.errors import ConfigurationError
+from models.base.registry import find
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig
 from models.decoders.pooling import PoolingDecoder
@@ -50,6 +52,7 @@ class TransformerClassifier(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "mixing",
         "self_attention",
         "pooling",
         "attention",
@@ -57,6 +60,11 @@ class TransformerClassifier(EncoderDecoder):
     )
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        if find("mixing", config.mixing).decodes_only:
+            raise ConfigurationError(
+                f"model.mixing={config.mixing} for a classifier, which has no decoder of a prefix",
+                "model.mixing=attention or linear",
+            )
         embedding = source_embedding(config, sizes, scale=config.embedding**0.5)
         decoder = PoolingDecoder(config.embedding, config)
         output = Output(sizes.target, decoder.pooling.pooled_size, None)

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from models.attention.base import Attention
 from models.attention.hard import Hard, described, input_key
 from models.base.errors import ConfigurationError
-from models.base.registry import DEFAULT_SOURCE
+from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory
-from models.config.tables import ModelConfig
+from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.copying import Copying, TokenReader, WithTokens
 from models.layers.blocks import Embedding
@@ -68,12 +68,19 @@ class EncoderDecoder(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
-        copies = getattr(encoder, "labels", None) is not None
-        self.reader = TokenReader(output.weight.shape[1]) if copies else None
+        self.reader: Any = None  # reads tokens that can be copied, after each step
+        size = output.weight.shape[1]
+        if getattr(encoder, "labels", None) is not None:
+            self.reader = TokenReader(size)
+        elif config.copy != NO_COPY:
+            values = getattr(encoder, "value_size", config.embedding)
+            self.reader = find("copy", config.copy)(size, values)
 
     def encode(self, source: Tensor, mask: Tensor) -> Memory:
         """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S)."""
         memory: Memory = self.encoder(source, mask)
+        if self.config.copy != NO_COPY:
+            memory = memory._replace(ids=source)
         if self.read_mode != "hard sample" or self.training:
             return memory
         return memory._replace(key=input_key(source, mask))
@@ -92,8 +99,7 @@ class EncoderDecoder(nn.Module):
         """Return a prepared memory with that of the tokens, if the model reads them."""
         if self.reader is None:
             return prepared
-        assert memory.tokens is not None
-        return WithTokens(prepared, self.reader.prepare(memory.tokens, self.output.weight))
+        return WithTokens(prepared, self.reader.prepare(memory, self.output.weight))
 
     def step(
         self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
@@ -116,13 +122,15 @@ class EncoderDecoder(nn.Module):
     ) -> tuple[DecoderOutput, Copying | None]:
         """Advance the decoder by tokens (R, T); read the token memory if there is one."""
         given = prepared.decoder if isinstance(prepared, WithTokens) else prepared
+        reads = self.reader is not None and self.reader.needs_weights
         advanced = self.decoder.advance(
-            tokens, state, given, want_weights=want_weights, want_heads=want_heads
+            tokens, state, given, want_weights=want_weights or reads, want_heads=want_heads
         )
         if self.reader is None:
             return advanced, None
-        features, copying = self.reader(advanced.features, tokens, prepared.tokens)
-        return advanced._replace(features=features), copying
+        features, copying = self.reader(advanced, tokens, prepared.tokens, self.output.weight)
+        weights = advanced.weights if want_weights else None
+        return advanced._replace(features=features, weights=weights), copying
 
     def log_probs(self, forced: TeacherForcingOutput) -> Tensor:
         """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""

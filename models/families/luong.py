@@ -24,6 +24,7 @@ class Luong(EncoderDecoder):
         "encoder_attention",
         "input_feeding",
         "max_source",
+        "copy",
         "attention",
     )
 

@@ -24,6 +24,7 @@ class RnnSearch(EncoderDecoder):
         "bidirectional",
         "encoder_attention",
         "max_source",
+        "copy",
         "attention",
     )
 

@@ -26,9 +26,11 @@ class Transformer(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "mixing",
         "attention",
         "self_attention",
         "max_source",
+        "copy",
         "alignment_layer",
     )
 

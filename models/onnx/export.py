@@ -22,6 +22,7 @@ from models.base.errors import ConfigurationError
 from models.base.files import check_new_folder, write_new_folder
 from models.base.places import imported
 from models.bundle import Bundle, read
+from models.decoders.copying import TokenReader
 from models.encoders.intra import IntraEncoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.ctranslate2.engines import ComputePrecision
@@ -79,7 +80,7 @@ def inputs_of(model: EncoderDecoder) -> GraphInputs:
             "model.encoder_attention = intra, a loop over the source, for ONNX",
             "model.encoder_attention = none",
         )
-    if model.reader is not None:
+    if isinstance(model.reader, TokenReader):
         raise ConfigurationError(
             "a captioner that copies from labels (model.image.labels), for ONNX",
             "model.image.labels = 0",

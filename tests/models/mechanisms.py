@@ -6,13 +6,15 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.attention.base import History
+from models.attention.monotonic import Monotonic
+from models.attention.qk_norm import QkNorm
 from models.base.errors import ModelError
 from models.base.registry import find, names
 from models.base.types import VocabularySizes
@@ -22,6 +24,7 @@ from models.families.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, pairs, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}
+MONOTONIC = [name for name in names("normalise") if issubclass(find("normalise", name), Monotonic)]
 AT_ONCE = [name for name in names("score") if not find("score", name).sequential]
 BATCH = pairs([4, 7, 2], [5, 3, 6])
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
@@ -29,6 +32,7 @@ SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
 FAMILIES = ("rnnsearch-nano", "luong-nano")
 TRANSFORMER = "transformer-nano"
 Vector = list[float]
+M = TypeVar("M", bound=nn.Module)
 
 each_kind = pytest.mark.parametrize(
     ("preset", "score", "window"),
@@ -39,19 +43,34 @@ each_kind = pytest.mark.parametrize(
 )
 
 
-def combinations(score: str, window: str) -> Iterator[AttentionConfig]:
-    """Every normaliser, read and number of heads with a score and a window."""
-    for normalise, read, heads in itertools.product(names("normalise"), names("read"), (1, 2)):
+def combinations(score: str, window: str, preset: str = "") -> Iterator[AttentionConfig]:
+    """Every normaliser, read and number of heads with a score and a window.
+
+    Every third one has a null slot, every third one head of keys and values for both heads.
+    """
+    every = itertools.product(names("normalise"), names("read"), (1, 2))
+    for number, (normalise, read, heads) in enumerate(every):
+        moves = normalise in MONOTONIC
+        if cannot_move(window, normalise, read) or (moves and preset == TRANSFORMER):
+            continue
         yield AttentionConfig(
             score=score,
             window=window,
             normalise=normalise,
             read=read,
             heads=heads,
+            kv_heads=1 if number % 3 == 2 else 0,
+            null_slot=number % 3 == 1 and not moves,
             window_size=2,
             filter_width=3,
+            chunk=2,
             read_soft=0.0,
         )
+
+
+def cannot_move(window: str, normalise: str, read: str) -> bool:
+    """Return True for parts that monotonic attention refuses."""
+    return normalise in MONOTONIC and (window == "local_p" or read == "hard")
 
 
 def configured(preset: str, config: AttentionConfig) -> ModelConfig:
@@ -73,7 +92,21 @@ def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.1)
+            for part in model.modules():
+                if isinstance(part, Monotonic):
+                    part.offset.fill_(0.2)  # so that steps stop at some slot
     return model.eval()
+
+
+def unsharpened(module: M) -> M:
+    """Return a module with flat scores of normalised queries; sparsemax of sharp ones is constant.
+
+    Its scale is changed, where there is one.
+    """
+    for part in module.modules():
+        if isinstance(part, QkNorm):
+            torch.nn.init.ones_(part.scale)
+    return module
 
 
 def close(one: Tensor, other: Tensor, config: AttentionConfig) -> None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.attention.null_slot import NullSlot
 from models.base.types import Batch
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -203,7 +204,11 @@ def test_asking_for_weights_changes_nothing_else(preset: str) -> None:
         assert telling.weights is None and asked.weights is None
         return
     assert telling.weights is not None and asked.weights is not None
-    torch.testing.assert_close(telling.weights.sum(-1), torch.ones(3, 6))
+    total = telling.weights.sum(-1)
+    if any(isinstance(part, NullSlot) for part in model.modules()):
+        assert (total < 1).all() and (total > 0).all()
+    else:
+        torch.testing.assert_close(total, torch.ones(3, 6))
     padding = ~batch.source_mask[:, None].expand(-1, 6, -1)
     assert (telling.weights[padding] == 0).all()
     close(asked.weights, telling.weights[:, 0])

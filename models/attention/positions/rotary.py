@@ -17,7 +17,7 @@ class Rotary(Position):
 
     (R_t q)^T (R_i k) = q^T R_(i - t) k;  R_t turns features j and j + d/2 by t 10000^(-2j / d)
     Source: Su, Lu, Pan, Murtadha, Wen, Liu 2021, eq. 34; features are paired as in GPT-NeoX.
-    The score must be a product of query and key: dot, scaled_dot or cosine.
+    The score must be a product of query and key: dot, scaled_dot, cosine or qk_norm.
     """
 
     in_attention = True

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from models.base.settings import from_dict
-from models.config.tables import AttentionConfig, ModelConfig, SearchConfig
+from models.config.tables import NO_COPY, AttentionConfig, ModelConfig, SearchConfig
 from models.inference.ctranslate2.translator import MOST_POSITIONS
 from models.storage.settings import family_of, read_settings
 
@@ -41,6 +41,10 @@ def unsuitable(folder: Path) -> str:
     config = from_dict(ModelConfig, settings["model"], where="model")
     if config.position != "sinusoidal":
         return f"positions of kind {config.position}"
+    if config.copy != NO_COPY:
+        return f"copying of kind {config.copy}"
+    if config.mixing != "attention":
+        return f"mixing of kind {config.mixing}"
     for table in ("attention", "self_attention"):
         if getattr(config, table) not in (AttentionConfig(), AttentionConfig(score="scaled_dot")):
             return f"settings of model.{table}"

@@ -47,6 +47,10 @@ def cosine(s: Vector, h: Vector, i: int, previous: Vector, score: Any) -> float:
     return math.log1p(math.exp(sharpness)) * angle
 
 
+def qk_norm(s: Vector, h: Vector, i: int, previous: Vector, score: Any) -> float:
+    return float(score.scale) * dot(s, h) / math.sqrt(dot(s, s) * dot(h, h))
+
+
 def location(s: Vector, h: Vector, i: int, previous: Vector, score: Any) -> float:
     return times(score.logits.weight, s)[i]
 
@@ -92,6 +96,7 @@ FORMULAS: dict[str, Formula] = {
     "scaled_dot": lambda s, h, i, previous, score: dot(s, h) / math.sqrt(len(h)),
     "general": lambda s, h, i, previous, score: dot(s, times(score.key.weight, h)),
     "cosine": cosine,
+    "qk_norm": qk_norm,
     "location": location,
     "location_aware": location_aware,
     "ffn": ffn,

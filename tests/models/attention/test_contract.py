@@ -13,6 +13,7 @@ from torch import Tensor
 
 from models.attention.base import Attention, grouped
 from models.attention.heads import Heads, attention
+from models.attention.multihead import repeated
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
@@ -20,12 +21,14 @@ from models.bundle import build, load_weights, weights_of
 from models.config.tables import ModelConfig
 from tests.models.mechanisms import (
     BATCH,
+    MONOTONIC,
     SIZES,
     close,
     combinations,
     configured,
     each_kind,
     model_of,
+    unsharpened,
 )
 from tests.models.small import VOCABULARY
 
@@ -33,13 +36,16 @@ from tests.models.small import VOCABULARY
 @each_kind
 @torch.no_grad()
 def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: str) -> None:
-    for config in combinations(score, window):
+    for config in combinations(score, window, preset):
         weights = model_of(preset, config).teacher_force(BATCH, want_weights=True).weights
         assert weights is not None and weights.shape == (3, 6, 7), config
         assert (weights.masked_select(~BATCH.source_mask[:, None]) == 0).all(), config
         assert (weights >= 0).all(), config
         total = weights.sum(-1)
-        if window == "local_p" and config.read == "soft":
+        if config.null_slot or config.normalise in MONOTONIC:
+            assert (total <= 1 + 1e-5).all(), config
+            assert total.sum() > 0 or config.read == "hard", config
+        elif window == "local_p" and config.read == "soft":
             assert (total <= 1 + 1e-5).all() and (total > 0).all(), config
         else:
             close(total, torch.ones(3, 6), config)
@@ -50,7 +56,7 @@ def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: s
 @each_kind
 @torch.no_grad()
 def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -> None:
-    for config in combinations(score, window):
+    for config in combinations(score, window, preset):
         model = model_of(preset, config)
         forced = model.teacher_force(BATCH, want_weights=True)
         prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
@@ -66,7 +72,7 @@ def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -
 @each_kind
 @torch.no_grad()
 def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str, score: str, window: str) -> None:
-    for config in combinations(score, window):
+    for config in combinations(score, window, preset):
         model = model_of(preset, config)
         together = model.teacher_force(BATCH, want_weights=True)
         slots = int(BATCH.source_mask[0].sum())
@@ -83,7 +89,7 @@ def test_hypotheses_that_change_places_take_their_history_along(
     preset: str, score: str, window: str
 ) -> None:
     """Two hypotheses a sentence; the second is dropped, the first goes on twice, and so on."""
-    for config in combinations(score, window):
+    for config in combinations(score, window, preset):
         model = model_of(preset, config)
         prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
         rows, said = torch.tensor([0, 0, 1, 1, 2, 2]), torch.empty(6, 0, dtype=torch.long)
@@ -101,9 +107,9 @@ def test_hypotheses_that_change_places_take_their_history_along(
 
 @each_kind
 def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -> None:
-    for config in combinations(score, window):
+    for config in combinations(score, window, preset):
         torch.manual_seed(3)
-        model = build(configured(preset, config), SIZES).train()
+        model = unsharpened(build(configured(preset, config), SIZES).train())
         forced = model.teacher_force(BATCH)
         loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
         if config.read == "hard":
@@ -122,8 +128,8 @@ def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -
 def test_what_is_saved_is_what_is_loaded(
     preset: str, score: str, window: str, tmp_path: Path
 ) -> None:
-    for config in combinations(score, window):
-        if config.normalise != "softmax":  # no normaliser has parameters
+    for config in combinations(score, window, preset):
+        if config.normalise not in ("softmax", *MONOTONIC):  # others have no parameters
             continue
         model = model_of(preset, config)
         path = tmp_path / "model.safetensors"
@@ -142,7 +148,7 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
     mask = BATCH.source_mask
     for config, training in itertools.product(combinations(score, window), (True, False)):
         torch.manual_seed(1)
-        asked = attention(6, 6, config).train(training)
+        asked = unsharpened(attention(6, 6, config).train(training))
         query, memory = torch.randn(3, 2, 6, requires_grad=True), Memory(torch.randn(3, 7, 6), mask)
         prepared = asked.prepare(memory)
         if isinstance(asked, Attention):
@@ -158,23 +164,28 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
             expected = torch.cat(
                 [
                     head.weights @ values
-                    for head, values in zip(single, prepared.values.unbind(1), strict=True)
+                    for head, values in zip(single, each_head(prepared.values), strict=True)
                 ],
                 -1,
             )
             weights = (single[0].weights + single[1].weights) / 2
         close(contexts, expected, config)
         close(attended.weights, weights, config)
-        if config.read == "soft" or training:
+        if training or (config.read == "soft" and config.normalise not in MONOTONIC):
             (contexts.sum() if attended.log_prob is None else attended.log_prob.sum()).backward()
             assert query.grad is not None and query.grad.abs().sum() > 0, config
 
 
 def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[AttentionOutput]:
     queries = asked.query(query).chunk(2, -1)
-    each = zip(prepared.keys.unbind(1), prepared.values.unbind(1), strict=True)
+    each = zip(each_head(prepared.keys), each_head(prepared.values), strict=True)
     memories = [prepared._replace(keys=keys, values=values) for keys, values in each]
     past = grouped(asked.begin(prepared), query)
     pasts = [None if past is None else past.head(number) for number in range(2)]
     parts = zip(asked.each, queries, memories, pasts, strict=True)
     return [head.attend(part, memory, one) for head, part, memory, one in parts]
+
+
+def each_head(part: Tensor) -> tuple[Tensor, ...]:
+    """Return keys or values of 2 heads, which may share them."""
+    return repeated(part, 2).unbind(1)

@@ -8,9 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from models.attention.heads import Heads
+from models.attention.heads import attention as build_heads
 from models.attention.transformer import CrossAttention, SelfAttention
 from models.base.errors import ModelError
-from models.config.tables import ModelConfig
+from models.base.types import Memory
+from models.config.tables import AttentionConfig, ModelConfig
 
 
 def of(size: int, heads: int, dropout: float = 0.0) -> ModelConfig:
@@ -103,3 +106,77 @@ def test_heads_that_do_not_divide_the_size_are_refused_in_one_line() -> None:
     with pytest.raises(ModelError, match="5 attention heads over a query of 12") as refused:
         SelfAttention(of(12, 5))
     assert "\n" not in str(refused.value)
+
+
+def grouped_by_loops(attention: SelfAttention, x: Tensor) -> Tensor:
+    """Return causal self-attention of one sentence (T, D): one query, head and slot at a time."""
+    size = attention.split(x[None]).shape[-1]
+    asked, keys, values = attention.input(x).split(attention.sizes, -1)
+    rows = []
+    for t in range(len(x)):
+        contexts = []
+        for head in range(attention.count):
+            of_query = slice(head * size, head * size + size)
+            group = head * attention.shared // attention.count
+            of_group = slice(group * size, group * size + size)
+            products = [asked[t, of_query] @ keys[i, of_group] for i in range(t + 1)]
+            shares = [math.exp(float(product) / math.sqrt(size)) for product in products]
+            pairs = zip(shares, values[:, of_group], strict=False)
+            contexts.append(sum(share * value for share, value in pairs) / sum(shares))
+        rows.append(torch.cat(contexts))
+    output: Tensor = attention.output(torch.stack(rows))
+    return output
+
+
+@pytest.mark.parametrize("shared", [1, 2, 4])
+@pytest.mark.parametrize("score", ["", "general"])
+@torch.no_grad()
+def test_grouped_heads_share_keys_and_values_and_cache_only_those(shared: int, score: str) -> None:
+    torch.manual_seed(1)
+    own = AttentionConfig(kv_heads=shared, score=score)
+    attention = SelfAttention(ModelConfig(embedding=12, heads=4, self_attention=own)).eval()
+    x = torch.randn(2, 5, 12)
+    whole, seen = attention(x)
+    if not score:
+        for found, row in zip(whole, x, strict=True):
+            torch.testing.assert_close(found, grouped_by_loops(attention, row))
+        assert seen.keys.shape == (2, shared, 5, 3)
+    assert seen.values.shape == (2, shared, 5, 3)
+    past, steps = attention.empty(torch.randn(2, 4, 7, 3)), []
+    for t in range(5):
+        output, past = attention(x[:, t : t + 1], None, past)
+        steps.append(output)
+    torch.testing.assert_close(torch.cat(steps, 1), whole)
+
+
+@torch.no_grad()
+def test_grouped_heads_equal_pytorchs_own() -> None:
+    torch.manual_seed(1)
+    own = AttentionConfig(kv_heads=2)
+    attention = CrossAttention(ModelConfig(embedding=12, heads=4, attention=own)).eval()
+    x, memory = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
+    slots = attention.prepare(memory)
+    query = attention.split(attention.query(x))
+    expected = nn.functional.scaled_dot_product_attention(query, *slots, enable_gqa=True)
+    found, _ = attention(x, slots, torch.ones(2, 5).bool())
+    torch.testing.assert_close(found, attention.merged(expected))
+
+
+@torch.no_grad()
+def test_recurrent_heads_that_share_equal_heads_with_the_same_keys_and_values() -> None:
+    torch.manual_seed(1)
+    one, all_ = (Heads(8, 12, AttentionConfig(heads=4, kv_heads=n)) for n in (2, 0))
+    state = one.state_dict()
+    for name, count in (("key.weight", 2), ("value.weight", 3)):
+        state[name] = state[name].unflatten(0, (-1, count)).repeat_interleave(2, 0).flatten(0, 1)
+    all_.load_state_dict(state)
+    memory, query = Memory(torch.randn(2, 5, 12), torch.ones(2, 5).bool()), torch.randn(2, 3, 8)
+    found, expected = (part(query, part.prepare(memory)) for part in (one, all_))
+    torch.testing.assert_close(found.context, expected.context)
+
+
+def test_heads_of_keys_that_do_not_divide_the_heads_are_refused_in_one_line() -> None:
+    for own, heads in ((AttentionConfig(heads=4, kv_heads=3), 4), (AttentionConfig(kv_heads=2), 1)):
+        with pytest.raises(ModelError, match=rf"{heads} attention heads.*kv_heads=1") as refused:
+            build_heads(8, 8, own)
+        assert "\n" not in str(refused.value)

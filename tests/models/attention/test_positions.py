@@ -35,7 +35,7 @@ def model_with(name: str, score: str = "") -> EncoderDecoder:
 
 
 @every_position
-@pytest.mark.parametrize("score", ["", "cosine"])
+@pytest.mark.parametrize("score", ["", "cosine", "qk_norm"])
 @torch.no_grad()
 def test_step_by_step_equals_all_at_once_and_alone_equals_in_a_batch(name: str, score: str) -> None:
     model = model_with(name, score)

@@ -35,19 +35,24 @@ PRESETS = {
     "luong": "luong-small",
     "transformer": "transformer-nano",
     "captioner": "show-attend-tell-hard-nano",
+    "captioner-adaptive": "adaptive-nano",
+    "captioner-top-down": "top-down-nano",
     "captioner-transformer": "captioner-transformer-nano",
     "classifier": "self-attentive-small",
     "classifier-transformer": "classifier-transformer-small",
 }
 SHAPES = ((1, 1), (4, 11))  # sentences and tokens, none of them those of the trace
-SCORES = ("additive", "location", "location_aware", "ffn", "cosine", "general")
+SCORES = ("additive", "location", "location_aware", "ffn", "cosine", "qk_norm", "general")
 PARTS: list[dict[str, Any]] = [
     *({"score": name} for name in SCORES),
     {"score": "additive", "coverage": True},
     {"score": "general", "window": "local_m", "heads": 2},
     {"window": "local_p"},
+    {"heads": 2, "kv_heads": 1, "null_slot": True},
     {"normalise": "sparsemax"},
     {"normalise": "entmax15"},
+    {"normalise": "monotonic"},
+    {"normalise": "mocha", "score": "general", "heads": 2},
 ]
 
 
@@ -80,7 +85,7 @@ def untraced(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Graph]:
 
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
-    model = build(config, VocabularySizes(VOCABULARY, VOCABULARY, False))
+    model = build(config, VocabularySizes(VOCABULARY, VOCABULARY, config.copy != "none"))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.2)
@@ -101,6 +106,18 @@ def test_graphs_of_a_family_equal_torch_for_other_sizes(family: str) -> None:
 @pytest.mark.parametrize("family", names("family"))
 def test_the_functions_to_be_traced_equal_the_model_in_every_family(family: str) -> None:
     check_graphs(small_config(PRESETS[family]), trace=False)
+
+
+@pytest.mark.parametrize("preset", ["luong-small", "transformer-nano"])
+@pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
+def test_graphs_copy_source_tokens(preset: str, trace: bool) -> None:
+    check_graphs(dataclasses.replace(small_config(preset), copy="pointer"), trace=trace)
+
+
+@pytest.mark.parametrize("mixing", ["linear", "average"])
+@pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
+def test_graphs_keep_sums_of_the_prefix(mixing: str, trace: bool) -> None:
+    check_graphs(dataclasses.replace(small_config("transformer-nano"), mixing=mixing), trace=trace)
 
 
 @pytest.mark.slow

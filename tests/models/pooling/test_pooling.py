@@ -17,6 +17,7 @@ from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig, ModelConfig
 from models.pooling.base import Pooling, final_state
 from tests.models.attention.formulas import FORMULAS, times
+from tests.models.mechanisms import cannot_move
 
 SIZE = 4
 LENGTHS = (3, 5, 1)
@@ -123,6 +124,7 @@ def settings() -> list[dict[str, Any]]:
         for score, window, normalise, read, heads in itertools.product(
             names("score"), names("window"), names("normalise"), names("read"), (1, 2)
         )
+        if not cannot_move(window, normalise, read)
     ]
 
 

@@ -1,0 +1,120 @@
+"""Every mixing of tokens equals its equation, and a Transformer decodes the same with each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+from torch.nn.functional import elu
+
+from models.attention.average import AverageAttention
+from models.attention.linear import SMALLEST, LinearAttention
+from models.base.registry import names
+from models.bundle import build
+from models.config.tables import AttentionConfig, ModelConfig
+from models.families.encoder_decoder import EncoderDecoder
+from tests.models.mechanisms import BATCH, CLOSE, SIZES, TRANSFORMER, refused
+from tests.models.small import small_config
+
+CONFIG = ModelConfig(embedding=12, heads=3, hidden=16, dropout=0.0)
+every_mixing = pytest.mark.parametrize("name", names("mixing"))
+
+
+@cache
+def model(name: str) -> EncoderDecoder:
+    """Return a model with random weights. Not to be changed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        made = build(replace(small_config(TRANSFORMER), mixing=name), SIZES)
+        with torch.no_grad():
+            for parameter in made.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+    return made.eval()
+
+
+@every_mixing
+@torch.no_grad()
+def test_steps_in_any_order_of_hypotheses_equal_teacher_forcing(name: str) -> None:
+    made = model(name)
+    expected = made.output(made.teacher_force(BATCH).features)
+    prepared, state = made.start(made.encode(BATCH.source, BATCH.source_mask))
+    rows, order = torch.arange(3).repeat_interleave(2), torch.tensor([1, 0, 3, 2, 5, 4])
+    state = state.select(rows)
+    for t, tokens in enumerate(BATCH.target_in[rows].unbind(1)):
+        step = made.step(tokens, state, prepared)
+        state = step.state.select(order)  # the two hypotheses of a sentence are equal
+        torch.testing.assert_close(step.logits, expected[rows, t], **CLOSE)
+
+
+@every_mixing
+@torch.no_grad()
+def test_a_sentence_alone_equals_the_same_in_a_batch(name: str) -> None:
+    made = model(name)
+    together = made.encode(BATCH.source, BATCH.source_mask).values[:1, :4]
+    alone = made.encode(BATCH.source[:1, :4], BATCH.source_mask[:1, :4]).values
+    torch.testing.assert_close(together, alone, **CLOSE)
+
+
+@every_mixing
+def test_gradients_reach_every_parameter(name: str) -> None:
+    made = build(model(name).config, SIZES).train()
+    made.load_state_dict(model(name).state_dict())
+    made.teacher_force(BATCH).features.square().sum().backward()
+    for key, parameter in made.named_parameters():
+        if key != "output.bias":
+            assert parameter.grad is not None and parameter.grad.abs().sum() > 0, key
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@torch.no_grad()
+def test_linear_attention_equals_its_equation_in_plain_loops(causal: bool) -> None:
+    torch.manual_seed(1)
+    attention, x = LinearAttention(CONFIG), torch.randn(1, 5, 12)
+    mask = None if causal else torch.tensor([[True] * 4 + [False]])
+    query, keys, values = (part[0].view(5, 3, 4) for part in attention.input(x).chunk(3, -1))
+    rows = []
+    for t in range(5):
+        heads = []
+        for h in range(3):
+            sums, total = torch.zeros(4), torch.tensor(SMALLEST)
+            for i in range(t + 1 if causal else 4):
+                weight = (elu(query[t, h]) + 1) @ (elu(keys[i, h]) + 1)
+                sums, total = sums + weight * values[i, h], total + weight
+            heads.append(sums / total)
+        rows.append(torch.cat(heads))
+    expected = attention.output(torch.stack(rows))
+    torch.testing.assert_close(attention(x, mask)[0][0], expected)
+
+
+@torch.no_grad()
+def test_the_average_network_equals_its_equations_in_plain_loops() -> None:
+    torch.manual_seed(1)
+    average, x = AverageAttention(CONFIG).eval(), torch.randn(1, 5, 12)
+    found, seen = average(x)
+    for j in range(1, 6):
+        y = x[0, j - 1]
+        g = average.feed_forward(sum(x[0, k] for k in range(j)) / j)
+        i, f = average.gates(torch.cat([y, g])).sigmoid().chunk(2)
+        torch.testing.assert_close(found[0, j - 1], i * y + f * g)
+    assert seen.length == 5 and seen.parts[0].shape == (1, 12)
+
+
+def test_the_encoder_keeps_its_attention_with_the_average_network() -> None:
+    made, other = model("average"), model("attention")
+    encoders = (part.encoder.state_dict().keys() for part in (made, other))
+    assert [*next(encoders)] == [*next(encoders)]
+
+
+def test_settings_that_a_mixing_cannot_read_are_refused_with_the_nearest() -> None:
+    linear = replace(small_config(TRANSFORMER), mixing="linear")
+    refused(lambda: build(replace(linear, position="alibi"), SIZES), "alibi", "sinusoidal")
+    own = AttentionConfig(score="dot")
+    refused(lambda: build(replace(linear, self_attention=own), SIZES), "its own score", "defaults")
+    labels = replace(small_config("classifier-transformer-small"), mixing="average")
+    refused(lambda: build(labels, SIZES), "average", "attention or linear")
+
+
+def test_heads_that_do_not_divide_the_size_are_refused() -> None:
+    refused(lambda: LinearAttention(replace(CONFIG, heads=5)), "5 attention heads", "model.heads")

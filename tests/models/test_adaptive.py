@@ -1,0 +1,74 @@
+"""The adaptive decoder computes the equations of its paper, step by step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from models.base.types import VocabularySizes
+from models.bundle import build
+from models.config.tables import AttentionConfig
+from tests.models.attention.formulas import FORMULAS
+from tests.models.mechanisms import BATCH, refused
+from tests.models.small import VOCABULARY, imaged, small_config, small_model
+
+SIZES = VocabularySizes(0, VOCABULARY, False)
+
+
+@torch.no_grad()
+def test_the_sentinel_shares_one_softmax_with_the_cells() -> None:
+    model: Any = small_model("adaptive-nano")
+    decoder, batch = model.decoder, BATCH._replace(source=imaged(BATCH.source))
+    memory = model.encode(batch.source, batch.source_mask)
+    cells = decoder.cells(memory.values).relu()
+    image = decoder.image_gates(decoder.image(memory.final).relu())
+    state, size = decoder.prepare(memory).start, cells.shape[2]
+    forced = model.teacher_force(batch, want_weights=True)
+    for t, tokens in enumerate(batch.target_in.unbind(1)):
+        gates = decoder.token_gates(decoder.embedding(tokens)) + image
+        own = (gates[:, -size:] + decoder.state_gate(state[:, 0, 0])).sigmoid()
+        state = decoder.recurrence(gates[:, :-size], state)
+        sentinel = own * state[:, 0, 1].tanh()
+        for b, slots in enumerate(batch.source_mask.sum(1).tolist()):
+            query = state[b, 0, 0].tolist()
+            slot_keys = [*cells[b, :slots].tolist(), decoder.sentinel_key(sentinel[b]).tolist()]
+            score = decoder.attention.score
+            scores = [FORMULAS["additive"](query, key, 0, [], score) for key in slot_keys]
+            scores[-1] += float(decoder.attention.null.score)
+            powers = [math.exp(one) for one in scores]
+            *weights, beta = (power / sum(powers) for power in powers)
+            assert forced.weights[b, t, :slots].tolist() == pytest.approx(weights, abs=1e-5)
+            assert float(forced.gates[b, t]) == pytest.approx(1 - beta, abs=1e-5)
+            context = torch.tensor(weights) @ cells[b, :slots] + beta * sentinel[b]
+            expected = context + state[b, 0, 0]
+            torch.testing.assert_close(forced.features[b, t], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_gradients_reach_every_parameter_of_the_decoder() -> None:
+    torch.manual_seed(1)
+    made = build(small_config("adaptive-nano"), SIZES).train()
+    forced = made.teacher_force(BATCH._replace(source=imaged(BATCH.source)))
+    (forced.features * torch.randn_like(forced.features)).sum().backward()
+    for name, parameter in made.decoder.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize(
+    ("attention", "cell", "nearest"),
+    [
+        (AttentionConfig(), "gru", "model.cell=lstm"),
+        (AttentionConfig(heads=2), "lstm", "model.attention.heads=1"),
+        (AttentionConfig(score="location"), "lstm", "additive or general"),
+        (AttentionConfig(score="location_aware"), "lstm", "additive or general"),
+        (AttentionConfig(normalise="monotonic"), "lstm", "null_slot=false"),
+    ],
+)
+def test_what_has_no_place_for_a_sentinel_is_refused_with_the_nearest(
+    attention: AttentionConfig, cell: str, nearest: str
+) -> None:
+    config = replace(small_config("adaptive-nano"), attention=attention, cell=cell)
+    refused(lambda: build(config, SIZES), nearest)

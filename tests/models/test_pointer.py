@@ -1,0 +1,129 @@
+"""A pointer-generator equals its equation and copies source tokens in every family."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from operator import itemgetter
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.base.registry import names
+from models.base.types import Memory, VocabularySizes
+from models.bundle import build
+from models.catalogue.presets import PRESETS, model_config
+from models.config.tables import AttentionConfig, ModelConfig
+from models.decoders.base import DecoderOutput
+from models.decoders.pointer import Pointer
+from models.families.encoder_decoder import EncoderDecoder
+from models.losses.losses import LossSum
+from models.text.tokenizer import PAD
+from tests.models.mechanisms import BATCH, FAMILIES, SIZES, TRANSFORMER, refused
+from tests.models.small import VOCABULARY, small_config
+
+CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+every_preset = pytest.mark.parametrize("preset", [*FAMILIES, TRANSFORMER])
+
+
+def config(preset: str) -> ModelConfig:
+    """Return settings with a pointer over attention whose weights can sum to less than 1."""
+    return replace(small_config(preset), copy="pointer", attention=AttentionConfig(null_slot=True))
+
+
+@cache
+def model(preset: str) -> EncoderDecoder:
+    """Return a model with random weights. Not to be changed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        made = build(config(preset), SIZES)
+        with torch.no_grad():
+            for parameter in made.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+    return made.eval()
+
+
+def sigmoid(x: Tensor) -> float:
+    return float(1 / (1 + (-x).exp()))
+
+
+@torch.no_grad()
+def test_the_mixture_equals_the_published_equation_in_plain_loops() -> None:
+    torch.manual_seed(1)
+    pointer, embedding, logits = Pointer(4, 6), torch.randn(9, 4), torch.randn(2, 3, 9)
+    torch.nn.init.normal_(pointer.gate.weight)
+    ids, values = torch.tensor([[5, 7, 5, 3], [8, 4, 3, 0]]), torch.randn(2, 4, 6)
+    weights = torch.randn(2, 3, 4).softmax(-1)
+    weights[1, :, 3] = 0
+    weights[1] /= weights[1].sum(-1, keepdim=True)
+    weights[:, 2] *= 0.6  # as with a null slot
+    features, tokens = torch.randn(2, 3, 4), torch.tensor([[2, 5, 8], [2, 4, 4]])
+    prepared = pointer.prepare(Memory(values, ids > 0, ids=ids), embedding)
+    _, copying = pointer(DecoderOutput(features, None, weights), tokens, prepared, embedding)
+    found = copying.mixed(logits).exp()
+    w_c, w_s, w_x = pointer.gate.weight[0].split([6, 4, 4])
+    for b in range(2):
+        for t in range(3):
+            context = sum(weights[b, t, i] * values[b, i] for i in range(4))
+            inputs = w_c @ context + w_s @ features[b, t] + w_x @ embedding[tokens[b, t]]
+            generate = sigmoid(inputs + pointer.gate.bias[0])
+            for y in range(9):
+                copied = sum(float(weights[b, t, i]) for i in range(4) if ids[b, i] == y)
+                own = float(logits[b, t].softmax(0)[y])
+                rest = 1 - (1 - generate) * float(weights[b, t].sum())  # generate, for a sum of 1
+                expected = rest * own + (1 - generate) * copied
+                assert float(found[b, t, y]) == pytest.approx(expected, abs=1e-6)
+
+
+@every_preset
+@torch.no_grad()
+def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str) -> None:
+    made = model(preset)
+    expected = made.log_probs(made.teacher_force(BATCH))
+    torch.testing.assert_close(expected.exp().sum(-1), torch.ones(3, 6))
+    alone = BATCH.map(itemgetter(slice(0, 1)))
+    alone = alone._replace(source=alone.source[:, :4], source_mask=alone.source_mask[:, :4])
+    found = made.log_probs(made.teacher_force(alone))
+    torch.testing.assert_close(found, expected[:1], **CLOSE)  # type: ignore[arg-type]
+    prepared, state = made.start(made.encode(BATCH.source, BATCH.source_mask))
+    state = state.select(torch.arange(3).repeat_interleave(2))  # two equal hypotheses
+    for t, tokens in enumerate(BATCH.target_in.unbind(1)):
+        step = made.step(tokens.repeat_interleave(2), state, prepared)
+        state = step.state
+        each = expected[:, t].repeat_interleave(2, 0)
+        torch.testing.assert_close(step.log_probs, each, **CLOSE)  # type: ignore[arg-type]
+        assert step.weights is None
+
+
+@every_preset
+def test_the_loss_is_the_negative_logarithm_and_reaches_the_gate(preset: str) -> None:
+    made = build(config(preset), SIZES)
+    made.load_state_dict(model(preset).state_dict())
+    forced = made.teacher_force(BATCH)
+    found = LossSum(0.0).of_batch(forced, BATCH, made.output)
+    chosen = made.log_probs(forced).gather(-1, BATCH.target_out[..., None]).squeeze(-1)
+    torch.testing.assert_close(found.nll, -chosen[BATCH.target_mask])
+    found.loss.backward()
+    for name, parameter in made.reader.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+@every_preset
+@torch.no_grad()
+def test_a_closed_generator_outputs_source_tokens_alone(preset: str) -> None:
+    made = build(replace(config(preset), attention=AttentionConfig()), SIZES).eval()
+    made.reader.gate.bias.fill_(-50.0)
+    shares = made.log_probs(made.teacher_force(BATCH)).exp()  # (B, T, Y)
+    for row, found in zip(BATCH.source.tolist(), shares, strict=True):
+        torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))
+
+
+def test_models_that_cannot_copy_are_refused_with_the_nearest() -> None:
+    apart = VocabularySizes(VOCABULARY, VOCABULARY, False)
+    refused(lambda: build(config(FAMILIES[0]), apart), "two vocabularies", "tokenizer.joint=true")
+    copying = {"rnnsearch", "luong", "transformer"}
+    presets = {model_config(name).family: name for name in PRESETS}
+    for family in set(names("family")) - copying:
+        other = replace(small_config(presets[family]), copy="pointer")
+        refused(lambda other=other: build(other, SIZES), f"family {family}", "rnnsearch, luong")  # type: ignore[misc]
