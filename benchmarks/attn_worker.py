@@ -126,8 +126,12 @@ def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
     from attncli.tasks.translate.training.data import prepare
+    from attncli.tasks.translate.training.variation import variation_of
+    from attncli.training.settings.preparation import preparation
 
-    return prepare(config, config.data, work / "data", lambda what, done, total: None)
+    settings = preparation(config)
+    variation = variation_of(settings, config.train.subword_sampling)
+    return prepare(settings, variation, work / "data", lambda what, done, total: None)
 
 
 def _contents(config: RunConfig, prepared: Prepared, warm_up: int, steps: int) -> Figures:

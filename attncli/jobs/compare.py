@@ -36,6 +36,12 @@ class Planned(NamedTuple):
     folder: Path
     first: bool  # True for the first seed of the variant
 
+    @property
+    def files_key(self) -> Hashable:
+        """A key that is equal for runs that tokenise the same data in the same way."""
+        model, source = self.config.model, compared_source(self.config.model.family)
+        return source.files_key(self.config.data, self.config.tokenizer, model.max_source)
+
 
 class Begun(NamedTuple):
     """Start of a run that is not measured yet."""
@@ -209,7 +215,7 @@ def share_data(run: Planned, runs: Sequence[Planned]) -> None:
         return
     for other in runs:
         source = RunFolder(other.folder).data
-        if source.exists() and files_key(other.config) == files_key(run.config):
+        if source.exists() and other.files_key == run.files_key:
             with locked(run.folder):
                 write_folder(
                     place,
@@ -220,8 +226,3 @@ def share_data(run: Planned, runs: Sequence[Planned]) -> None:
 
 def _copy(source: Path, part: Path) -> None:
     shutil.copytree(source, part, dirs_exist_ok=True)
-
-
-def files_key(config: RunConfig) -> Hashable:
-    """Return a key that is equal for runs that tokenise the same data in the same way."""
-    return compared_source(config.model.family).files_key(config)

@@ -10,8 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
+from attncli.training.sources.base import TrainingSource
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.lock import NAME as LOCK
 from attncli.training.storage.lock import locked
@@ -202,15 +203,15 @@ def _about(folder: RunFolder, config: RunConfig) -> tuple[str, str, str, int]:
         score = "" if value is None else described(value, "bleu" if metric == "auto" else metric)
     if is_bundle(folder.path):
         score = read_about(read_settings(folder.path)).score or score
-    return ", ".join(names) or source.embedded, _languages(config), score, step
+    languages = _languages(source, config.tokenizer.languages, config.data)
+    return ", ".join(names) or source.embedded, languages, score, step
 
 
-def _languages(config: RunConfig) -> str:
+def _languages(source: TrainingSource, languages: tuple[str, ...], data: DataConfig) -> str:
     """Return the languages of a run, from the settings or else the suffixes of its files."""
-    if config.tokenizer.languages:
-        return " ".join(config.tokenizer.languages)
-    data = config.data
-    if training_source(config.model.family).demo_name != "demo":  # images, or labelled texts
+    if languages:
+        return " ".join(languages)
+    if source.demo_name != "demo":  # images, or labelled texts
         return ""
     if not data.train:
         return f"{data.demo_source}-{data.demo_target}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -90,19 +91,21 @@ def lead(
     folder, existed = RunFolder(path), path.exists()
     with locked(path):
         with removed_if_refused(folder, existed=existed):
-            config = with_shards(folder, config, meeting.rank.size)
+            config = replace(config, train=with_shards(folder, config.train, meeting.rank.size))
             claim(folder, config, fingerprints(config))
-            config = with_stored_choices(folder, config)
+            stored = with_stored_choices(folder, config.preset, config.train)
+            config = replace(config, train=stored)
             finished = finished_run(folder)
-            if finished and not can_continue(folder, config.train):
+            if finished and not can_continue(folder, stored):
                 yield finished
                 return
             data = training_source(config.model.family).load(config, path, progress)
         hardware.retain_freed_memory()
         hardware.limit_kernel_caches()
-        config = with_precision(folder, config, torch.device(device))
+        home = torch.device(device)
+        chosen = with_precision(folder, config.model, stored, home)
         data = data.remarking(reordered(folder, data.prepared.examples.count))
-        run = open_run(folder, config, data, torch.device(device))
+        run = open_run(folder, replace(config, train=chosen), data, home)
         world = assemble(run, meeting, progress, stop_requested)
         share_state(run.state, world)
         yield started(run, world.size)
@@ -143,10 +146,11 @@ def dry_run(
 
 def fingerprints(config: RunConfig) -> dict[str, str]:
     """Return a hash of each input of a run: its files, and the initial model."""
-    found = training_source(config.model.family).fingerprints(config)
+    source = training_source(config.model.family)
+    found = source.fingerprints(config.data)
     if config.start_from:
-        found[START] = weights_hash(Path(config.start_from))
-    return found
+        return {**found, START: weights_hash(Path(config.start_from))}
+    return {**found, **source.shipped_weights(config.model)}
 
 
 def events(
@@ -193,13 +197,13 @@ def updates(
 
 def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
     """Return the function that scores the current weights; None without a dev set."""
-    dev, tokenizer = run.data.dev, run.data.prepared.tokenizer
+    dev = run.data.dev
     if dev is None:
         return None
 
     def evaluate(state: State) -> Scores:
         with state.evaluated() as model:
-            evaluation = DividedEvaluation(model, tokenizer, dev, run.config)
+            evaluation = DividedEvaluation(run.bundle(model), dev, run.config.train)
             return lead_evaluation(evaluation, report, world)
 
     return evaluate

@@ -90,7 +90,7 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
         start, called = replace(base, model=model), [first]
     else:
         start, called, parts = base, [], [first, *parts]
-    settings = [setting(part, family_in(parts, start.model.family), start) for part in parts]
+    settings = [setting(part, family_in(parts, start.model.family), start.preset) for part in parts]
     config = with_network(start, [f"{place}={value}" for place, value in settings])
     variant = Variant(",".join([*called, *canonical(settings)]), config)
     check_task(name, config, base)
@@ -155,8 +155,8 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
     return replace(config, train=replace(config.train, **budget))
 
 
-def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
-    """Return the setting and the value for one part of a variant's name.
+def setting(part: str, family: str, preset: str) -> tuple[str, str]:
+    """Return the setting and the value for one part of a variant's name. preset: for messages.
 
     A setting without a section belongs to model if the family states it, else to model.attention or
     model.image if the family reads them, else to model, else to train.
@@ -164,10 +164,10 @@ def setting(part: str, family: str, base: RunConfig) -> tuple[str, str]:
     key, equals, value = (word.strip() for word in part.partition("="))
     if equals and key not in ("attention", ATTENTION):
         return _place(key, family), value
-    return _named(value or key, family, base)
+    return _named(value or key, family, preset)
 
 
-def _named(name: str, family: str, base: RunConfig) -> tuple[str, str]:
+def _named(name: str, family: str, preset: str) -> tuple[str, str]:
     """Return the setting and the value for the name of a part of a model."""
     kinds = {kind: names_of(kind) for kind in PLACES}
     own = [kind for kind in kinds if family_reads(family, kind)]
@@ -177,7 +177,7 @@ def _named(name: str, family: str, base: RunConfig) -> tuple[str, str]:
     for kind in PARTS:
         if name in kinds[kind]:
             raise ConfigurationError(
-                f"variant '{name}' in preset {base.preset} of family {family}",
+                f"variant '{name}' in preset {preset} of family {family}",
                 f"a family whose attention can be chosen, {' or '.join(attending(family))}",
                 "choose another --preset",
             )

@@ -1,11 +1,49 @@
-"""Rows of lines: the part that the writers of translations and of labels have in common."""
+"""Rows of results as text, TSV or JSON lines, written once for all tasks.
+
+- ``text``: the best output of each input; with scores, the score and a tab precede it. If an input
+  may have several outputs, n-best lists as in Moses: ``index ||| output ||| score``, from index 0.
+- ``tsv``: input, output, score and further columns of each output.
+- ``jsonl``: the record of each input.
+
+A task states the cells and the record of a result. A line break or a tab in a cell becomes a space
+where it would break the format.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from attncli.data.lines import Line
+from attncli.render.json import as_json_line
+from attncli.terminal.escapes import one_cell, one_line
+
+if TYPE_CHECKING:
+    from models.base.types import Hypothesis
+
+    RowFormat = str
+else:  # for the command line
+    RowFormat = Literal["text", "tsv", "jsonl"]
+
+
+class RowLayout(Protocol):
+    """Layout of the output."""
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        ...
+
+    @property
+    def nbest(self) -> bool:
+        """True if an input may have several outputs."""
+        ...
+
+    @property
+    def scores(self) -> bool:
+        """True if plain text has scores."""
+        ...
 
 
 class LineResult(Protocol):
@@ -17,22 +55,76 @@ class LineResult(Protocol):
         ...
 
 
-class RowLayout(Protocol):
-    """Layout of the output."""
+class OutputCells(NamedTuple):
+    """One output of an input."""
 
-    @property
-    def format(self) -> str:
-        """Name of the writer."""
-        ...
+    text: str = ""
+    score: str = ""
+    columns: tuple[str, ...] = ()  # further columns of TSV
+    suffix: str = ""  # of a row of text
 
 
-R = TypeVar("R", bound=LineResult)
+class InputCells(NamedTuple):
+    """An input with its outputs, best first; an empty one if there is none."""
+
+    text: str
+    outputs: Sequence[OutputCells]
+    number: int = 0  # of a line, from 1: for n-best lists
+
+
+R = TypeVar("R")
+T = TypeVar("T", bound=LineResult)
 L = TypeVar("L", bound=RowLayout)
-Writers = Mapping[str, Callable[[R, L], Iterable[str]]]  # by format
+WriteRows = Callable[[R, L], Iterable[str]]
 
 
-def encoded_rows(results: Sequence[R], layout: L, writers: Writers[R, L]) -> bytes:
+@dataclass(frozen=True)
+class RowWriter(Generic[R, L]):
+    """Rows of the results of one task."""
+
+    cells: Callable[[R, L], InputCells]
+    record: Callable[[R, L], dict[str, object]]
+    own: Mapping[str, WriteRows[R, L]] = field(default_factory=dict)  # of this task, by format
+
+    def rows(self, result: R, layout: L) -> Iterable[str]:
+        """Return the rows of a result, without line ends."""
+        if layout.format in self.own:
+            return self.own[layout.format](result, layout)
+        if layout.format == "jsonl":
+            return [as_json_line(self.record(result, layout))]
+        cells = self.cells(result, layout)
+        return tsv_rows(cells) if layout.format == "tsv" else text_rows(cells, layout)
+
+
+def encoded_rows(results: Sequence[T], layout: L, writer: RowWriter[T, L]) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its source."""
-    write = writers[layout.format]
-    rows = [row + result.line.ending for result in results for row in write(result, layout)]
+    rows = [row + each.line.ending for each in results for row in writer.rows(each, layout)]
     return "".join(rows).encode("utf-8", "replace")
+
+
+def text_rows(cells: InputCells, layout: RowLayout) -> Iterator[str]:
+    """Yield the best output; all outputs with index and score for n-best lists."""
+    if layout.nbest:
+        for text, score, _, suffix in cells.outputs:
+            yield f"{cells.number - 1} ||| {one_line(text)} ||| {score}{suffix}"
+        return
+    best = cells.outputs[0]
+    score = f"{best.score if cells.text.strip() else ''}\t" if layout.scores else ""
+    yield f"{score}{one_line(best.text)}{best.suffix}"
+
+
+def tsv_rows(cells: InputCells) -> Iterator[str]:
+    """Yield input, output, score and further columns of each output."""
+    for text, score, columns, _ in cells.outputs:
+        yield "\t".join((one_cell(cells.text), one_cell(text), score, *columns))
+
+
+def hypothesis_record(hypothesis: Hypothesis) -> dict[str, object]:
+    """Return an output of a search as written to JSON."""
+    return {
+        "text": hypothesis.text,
+        "score": hypothesis.score,
+        "log_prob": hypothesis.log_prob,
+        "tokens": hypothesis.tokens,
+        "truncated": hypothesis.truncated,
+    }

@@ -51,7 +51,8 @@ def prepare(
     from attncli.jobs import compare as job  # imports torch
 
     job.check_all(found)
-    data, sets = compared_source(base.model.family).prepare(base, files, data_folder or output)
+    kind, folder = compared_source(base.model.family), data_folder or output
+    data, sets = kind.prepare(base.data, base.train.seed, files, folder)
     return Work(job.plan(found, data, seeds, output), sets)
 
 

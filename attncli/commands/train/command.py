@@ -151,7 +151,8 @@ def _train(config: RunConfig, folder: Path, device: str, rank: Rank) -> None:
             console.say(f"stopped; {saved}the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
     if not isinstance(event, AlreadyFinished):
-        example = training_source(config.model.family).example(config, folder)
+        source, languages = training_source(config.model.family), config.tokenizer.languages
+        example = source.example(config.data, languages, folder)
         page = RunFolder(folder).samples_page
         if page.exists():
             console.say(f"samples of the dev set: {page}")

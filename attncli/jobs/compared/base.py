@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from attncli.training.events import FinalModel
     from attncli.training.interfaces import Progress, Report
     from attncli.training.settings.config import DataConfig, RunConfig
+    from models.config.tables import TokenizerConfig
 
 
 class ComparedFiles(NamedTuple):
@@ -92,7 +93,9 @@ class ComparedSource:
         """Return True if options of the command line are for this kind."""
         raise NotImplementedError
 
-    def prepare(self, base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+    def prepare(
+        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
+    ) -> ComparedData:
         """Return the data that all runs share; write what no file contains to the folder."""
         raise NotImplementedError
 
@@ -100,9 +103,9 @@ class ComparedSource:
         """Return the scores of a trained model."""
         raise NotImplementedError
 
-    def files_key(self, config: RunConfig) -> Hashable:
+    def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key that is equal for runs whose prepared files are equal.
 
         Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.
         """
-        return config.data, config.tokenizer, config.model.max_source
+        return data, tokenizer, max_source

@@ -32,8 +32,8 @@ from attncli.tasks.caption.images import CaptionStatistics, caption_images
 from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import (
     CaptionedImage,
+    CaptionFormat,
     CaptionLayout,
-    Format,
     closing,
     opening,
     rendered,
@@ -76,7 +76,7 @@ def caption(
     model: Models = None,
     recursive: Recursive = False,
     output: Output = None,
-    format: Annotated[Format, typer.Option(help="How to write the captions.")] = "text",
+    format: Annotated[CaptionFormat, typer.Option(help="How to write the captions.")] = "text",
     scores: Scores = False,
     beam: Beam = None,
     nbest: Nbest = None,
@@ -158,7 +158,7 @@ class Sinks(NamedTuple):
 
 
 def _check(
-    names: Sequence[str], tables: CaptionTables, format: Format, *, sidecar: bool, show: bool
+    names: Sequence[str], tables: CaptionTables, format: CaptionFormat, *, sidecar: bool, show: bool
 ) -> None:
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")

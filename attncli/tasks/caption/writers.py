@@ -1,4 +1,4 @@
-"""Captions as text, TSV, JSON lines or one HTML page: one writer for each format.
+"""Captions as text, TSV, JSON lines or one HTML page: their cells and records.
 
 - ``text``: the caption alone for one image, ``image <TAB> caption`` for several; with scores,
   the score and a tab precede the caption. With ``--nbest`` above 1, one row with score per output.
@@ -15,11 +15,17 @@ or tab inside a caption or a name becomes a space where it would break the forma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.images.named import ImageFile
-from attncli.render.json import as_json_line
+from attncli.render.rows import (
+    InputCells,
+    OutputCells,
+    RowFormat,
+    RowWriter,
+    hypothesis_record,
+)
 from attncli.terminal.escapes import one_cell, printable
 from models.base.types import Hypothesis
 
@@ -44,7 +50,7 @@ class CaptionedImage(NamedTuple):
 class CaptionLayout(NamedTuple):
     """Layout of the output."""
 
-    format: str = "text"  # a key of WRITERS
+    format: str = "text"  # of CaptionFormat
     alone: bool = False  # True if there is exactly one image
     nbest: bool = False  # True if an image may have several captions
     scores: bool = False  # True if plain text has scores
@@ -62,8 +68,7 @@ def opening(layout: CaptionLayout) -> bytes:
 
 def rendered(outcomes: Sequence[CaptionedImage], layout: CaptionLayout) -> bytes:
     """Return the rows of some results; file names that are not valid UTF-8 keep their bytes."""
-    write = WRITERS[layout.format]
-    rows = "".join(f"{row}\n" for outcome in outcomes for row in write(outcome, layout))
+    rows = "".join(f"{row}\n" for each in outcomes for row in WRITER.rows(each, layout))
     named = layout.format in ("text", "tsv")
     return rows.encode("utf-8", "surrogateescape" if named else "replace")
 
@@ -91,26 +96,23 @@ def _text(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
         yield name + ("\t" if layout.scores or layout.nbest else "")
 
 
-def _tsv(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
-    name = _name(outcome)
-    read = f"\t{layout.read}" if layout.read.startswith("hard") else ""
-    for hypothesis in outcome.hypotheses:
-        yield f"{name}\t{one_cell(hypothesis.text)}\t{hypothesis.score:.4f}{read}"
-    if not outcome.hypotheses:
-        yield f"{name}\t\t{read}"
+def _cells(outcome: CaptionedImage, layout: CaptionLayout) -> InputCells:
+    read = (layout.read,) if layout.read.startswith("hard") else ()
+    outputs = [OutputCells(each.text, f"{each.score:.4f}", read) for each in outcome.hypotheses]
+    return InputCells(_name(outcome), outputs or [OutputCells(columns=read)])
 
 
-def _jsonl(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
+def _record(outcome: CaptionedImage, layout: CaptionLayout) -> dict[str, object]:
     record: dict[str, object] = {
         "image": outcome.file.name,
         "caption": outcome.hypotheses[0].text if outcome.hypotheses else None,
-        "hypotheses": [_record(hypothesis) for hypothesis in outcome.hypotheses],
+        "hypotheses": [hypothesis_record(hypothesis) for hypothesis in outcome.hypotheses],
     }
     if layout.read:
         record["read"] = layout.read
     if outcome.note:
         record["error"] = outcome.note
-    yield as_json_line(record)
+    return record
 
 
 def _html(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
@@ -123,24 +125,9 @@ def _html(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
         yield fault(outcome.file.name, outcome.note)
 
 
-WRITERS: dict[str, Callable[[CaptionedImage, CaptionLayout], Iterator[str]]] = {
-    "text": _text,
-    "tsv": _tsv,
-    "jsonl": _jsonl,
-    "html": _html,
-}
+WRITER = RowWriter(_cells, _record, {"text": _text, "html": _html})
 
 if TYPE_CHECKING:
-    Format = str
+    CaptionFormat = str
 else:  # for the command line
-    Format = Literal[tuple(WRITERS)]
-
-
-def _record(hypothesis: Hypothesis) -> dict[str, object]:
-    return {
-        "text": hypothesis.text,
-        "score": hypothesis.score,
-        "log_prob": hypothesis.log_prob,
-        "tokens": hypothesis.tokens,
-        "truncated": hypothesis.truncated,
-    }
+    CaptionFormat = Literal[RowFormat, "html"]

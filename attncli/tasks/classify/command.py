@@ -28,10 +28,11 @@ from attncli.options.line_streams import (
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, Threads
+from attncli.render.rows import RowFormat
 from attncli.render.weighted_text.terminal import words_in_colour
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.settings import ClassifyTables
-from attncli.tasks.classify.writers import Format, LabelLayout, rendered
+from attncli.tasks.classify.writers import LabelLayout, rendered
 from attncli.terminal.screen import Screen, current_screen
 
 Text = Annotated[
@@ -63,7 +64,7 @@ def classify(
     model: Models = None,
     input: Input = None,
     output: Output = None,
-    format: Annotated[Format, typer.Option(help="How to write the labels.")] = "text",
+    format: Annotated[RowFormat, typer.Option(help="How to write the labels.")] = "text",
     nbest: Nbest = 1,
     scores: Scores = False,
     show: Show = False,

@@ -21,7 +21,7 @@ from attncli.scoring.comparison import QualityScore
 from models.base.registry import TABLES
 
 if TYPE_CHECKING:
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig
 
 
 class ComparedLabels(ComparedSource):
@@ -36,18 +36,17 @@ class ComparedLabels(ComparedSource):
         """Return True if labelled texts are given."""
         return any(files.labels)
 
-    def prepare(self, base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+    def prepare(
+        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
+    ) -> ComparedData:
         """Write labelled texts for training and evaluation to files that all runs share.
 
         Without a file they are sentences of the embedded grammar, a test set included.
         """
         from attncli.tasks.classify.training import data as label_data
 
-        data, parts = base.data, None
-        if data.labels:
-            parts = label_data.read_rows(data, base.train.seed)._asdict()
-        else:
-            parts = label_data.demo_rows(data, base.train.seed)._asdict()
+        read = label_data.read_rows if data.labels else label_data.demo_rows
+        parts = read(data, seed)._asdict()
         tables = {name: label_data.as_table(rows) for name, rows in parts.items()}
         train, dev, *test = write_tables(folder, tables)
         named = replace(data, labels=str(train), dev_labels=str(dev))

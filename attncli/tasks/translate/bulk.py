@@ -11,10 +11,11 @@ from attncli.bulk.tasks import RecordResult, settings_of
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
+from attncli.render.rows import RowFormat
 from attncli.tasks.translate.command import AUTO, translate_options, translate_settings
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.output.checks import OutputReport
-from attncli.tasks.translate.output.writers import Format, TranslationLayout, rendered
+from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.tasks.translate.run import (
     TranslateWork,
     line_languages,
@@ -31,7 +32,7 @@ class TranslateSettings:
 
     to: str
     source: str
-    format: Format
+    format: RowFormat
     scores: bool
     beam: int | None
     nbest: int | None

@@ -20,6 +20,7 @@ from attncli.options.pictures import Picture, check_drawing
 from attncli.options.search import Beam, Nbest, check_search
 from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import Device, Models, Threads, To
+from attncli.render.rows import RowFormat
 from attncli.tasks.translate.document_run import (
     Columns,
     Fields,
@@ -29,7 +30,7 @@ from attncli.tasks.translate.document_run import (
     translate_document,
 )
 from attncli.tasks.translate.engine import Precision
-from attncli.tasks.translate.output.writers import Format, TranslationLayout
+from attncli.tasks.translate.output.writers import TranslationLayout
 from attncli.tasks.translate.remote import translate_remotely
 from attncli.tasks.translate.run import (
     ShownLines,
@@ -104,7 +105,7 @@ def translate(
     output: Output = None,
     column: Columns = None,
     field: Fields = None,
-    format: Annotated[Format, typer.Option(help="How to write the outputs.")] = "text",
+    format: Annotated[RowFormat, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
     beam: Beam = None,
     nbest: Nbest = None,

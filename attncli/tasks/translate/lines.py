@@ -62,9 +62,7 @@ def translate_lines(
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
-            LinePlan(line, [], copied=True)
-            if source and source == translator.to
-            else plan_line(line, translator, options, tags=bool(aligner))
+            _planned(line, source, translator, options, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
         texts = [part for plan in plans for part in plan.parts]
@@ -81,6 +79,15 @@ def translate_lines(
         unknown = [translator.unknown_characters("".join(plan.parts)) for plan in plans]
         outcomes = [_outcome(*each) for each in zip(plans, parts, unknown, strict=True)]
         yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
+
+
+def _planned(
+    line: Line, source: str, translator: Translates, options: LineOptions, *, tags: bool
+) -> LinePlan:
+    """Return the plan of a line; one in the target language passes unchanged."""
+    if source and source == translator.to:
+        return LinePlan(line, [], copied=True)
+    return plan_line(line, translator, options, tags=tags)
 
 
 def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:

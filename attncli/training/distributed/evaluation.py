@@ -20,12 +20,10 @@ from attncli.training.distributed.order import EVALUATE, RECEIVE, ROUND, Order
 from attncli.training.distributed.world import World
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.tensor_file import to_bytes
 from attncli.training.updates.evaluation import batch_loss, dev_scores, device_of
 from models.bundle import Bundle
-from models.families.encoder_decoder import EncoderDecoder
-from models.text.tokenizer import Tokenizer
 
 UNIT = 128  # sources that a process decodes in a round
 
@@ -35,10 +33,9 @@ Rounds = Generator[float, None, Scores]  # yields the share done before each rou
 class DividedEvaluation(NamedTuple):
     """Model and dev set of an evaluation; every process has its own copy of the model."""
 
-    model: EncoderDecoder
-    tokenizer: Tokenizer
+    bundle: Bundle
     dev: DevSet
-    config: RunConfig
+    config: TrainConfig
 
     def rounds(self, world: World, report: Report = lambda share: None) -> Rounds:
         """Yield before each round; return the scores in process 0, and the loss in the others.
@@ -46,35 +43,34 @@ class DividedEvaluation(NamedTuple):
         report: is called while the dev set is encoded. A round is computed by all processes
         together, so nothing may interrupt one of them inside it.
         """
-        one = self._replace(dev=self.dev.encoded_by(self.model, report))
+        one = self._replace(dev=self.dev.encoded_by(self.bundle.model, report))
         loss = yield from one._loss(world)
-        if self.config.train.metric == "loss":
+        if self.config.metric == "loss":
             return Scores(loss, None)
         outputs = yield from one._outputs(world)
         if world.number:
             return Scores(loss, None)
-        return one.dev.scores(loss, outputs, self.config.train)
+        return one.dev.scores(loss, outputs, self.config)
 
     def _loss(self, world: World) -> Generator[float, None, float]:
         total, tokens = 0.0, 0
-        batches = iter(self.dev.batches(self.tokenizer, self.model))
+        batches = iter(self.dev.batches(self.bundle.tokenizer, self.bundle.model))
         while group := list(islice(batches, world.size)):
             yield 0.0
             found = torch.zeros(2, dtype=torch.float64)
             if world.number < len(group):
-                found[:] = torch.tensor(batch_loss(self.model, group[world.number]))
+                found[:] = torch.tensor(batch_loss(self.bundle.model, group[world.number]))
             for nll, count in world.collect(found).view(-1, 2)[: len(group)].tolist():
                 total, tokens = total + nll, tokens + int(count)
         return total / max(1, tokens)
 
     def _outputs(self, world: World) -> Generator[float, None, list[str]]:
-        bundle = Bundle(self.model, self.tokenizer, self.config.tokenizer, self.config.search)
-        device, outputs = str(device_of(self.model)), [""] * len(self.dev)
+        device, outputs = str(device_of(self.bundle.model)), [""] * len(self.dev)
         for start in range(0, len(outputs), UNIT * world.size):
             yield start / len(outputs)
             end = min(start + UNIT * world.size, len(outputs))
             numbers = list(range(start + world.number, end, world.size))
-            found = self.dev.some(numbers).outputs(bundle, device, lambda share: None)
+            found = self.dev.some(numbers).outputs(self.bundle, device, lambda share: None)
             for number, content in enumerate(world.gather(json.dumps(found).encode())):
                 outputs[start + number : end : world.size] = json.loads(content)
         return outputs

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attncli.training.distributed.shards import usual_shards
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ConfigurationError
 
 
-def with_shards(folder: RunFolder, config: RunConfig, processes: int) -> RunConfig:
+def with_shards(folder: RunFolder, config: TrainConfig, processes: int) -> TrainConfig:
     """Return the settings with a number of shards: as given, as the run was started, or the usual.
 
     A single process needs none.
@@ -21,13 +21,13 @@ def with_shards(folder: RunFolder, config: RunConfig, processes: int) -> RunConf
     return divided(config, processes, stored)
 
 
-def divided(config: RunConfig, processes: int, stored: int = 0) -> RunConfig:
+def divided(config: TrainConfig, processes: int, stored: int = 0) -> TrainConfig:
     """Return the settings of several processes with a number of shards: given, stored or usual."""
-    shards = config.train.shards or stored or usual_shards(processes)
+    shards = config.shards or stored or usual_shards(processes)
     if shards < processes:
         raise ConfigurationError(
             f"{processes} processes for train.shards={shards}",
             f"at most {shards} processes",
             f"to use more, start another run with -s train.shards={usual_shards(processes)}",
         )
-    return replace(config, train=replace(config.train, shards=shards))
+    return replace(config, shards=shards)

@@ -23,7 +23,7 @@ def card(config: RunConfig, state: State, weights: str) -> str:
         "- Licence: not stated; add it before sharing the model\n\n"
         "## Recipe\n\n"
         "- Command: `attn train config.toml -o NEW_FOLDER`, with the config.toml of the run\n"
-        f"{_initial_model(config)}"
+        f"{_initial_model(config.start_from)}"
         f"- Weights: {weights}\n"
         f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n\n"
         "## Scores\n\n"
@@ -31,14 +31,14 @@ def card(config: RunConfig, state: State, weights: str) -> str:
     )
 
 
-def about(config: RunConfig, counters: Counters) -> About:
+def about(languages: tuple[str, ...], metric: str, counters: Counters) -> About:
     """Return the facts for `attn models`: best dev score, and the languages if they are known."""
-    score = "" if counters.best is None else f"{config.train.metric} {counters.best:.2f} (dev)"
-    return About(languages=config.tokenizer.languages, score=score)
+    score = "" if counters.best is None else f"{metric} {counters.best:.2f} (dev)"
+    return About(languages=languages, score=score)
 
 
-def _initial_model(config: RunConfig) -> str:
-    return f"- Initial model: {Path(config.start_from).name}\n" if config.start_from else ""
+def _initial_model(start_from: str) -> str:
+    return f"- Initial model: {Path(start_from).name}\n" if start_from else ""
 
 
 def _best(counters: Counters) -> str:

@@ -27,6 +27,7 @@ from models.base.errors import ModelError, unknown_name
 from models.base.settings import merged, overridden, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
+from models.config.tables import TokenizerConfig
 
 DATA = (  # settings of data that are one path each
     *("images", "captions", "dev_captions"),
@@ -81,13 +82,14 @@ def settings(
         _no_preset(preset, start)
         values = _begun(values, find_model(start))
     values["train"] = with_time_limit(_table(values, "train"), assignments)
-    chosen = _preset(values, preset, assignments)
-    values["preset"] = chosen
+    values["preset"] = chosen = _preset(values, preset, assignments)
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = run_config(chosen, values, [*brought, *assignments])
     if start:
-        _check_languages(config, start)
-    return with_languages(absolute(config))
+        _check_languages(config.tokenizer.languages, config.data, start)
+    config = absolute(config)
+    tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
+    return replace(config, tokenizer=tokenizer)
 
 
 def _files(
@@ -102,33 +104,34 @@ def _files(
     }
 
 
-def with_languages(config: RunConfig) -> RunConfig:
-    """Return the settings with the languages and directions of the corpora in [tokenizer].
+def with_languages(
+    tokenizer: TokenizerConfig, data: DataConfig, start_from: str
+) -> TokenizerConfig:
+    """Return the settings with the languages and directions of the corpora.
 
     An initial model keeps its languages; raise a ModelError if a corpus has another one.
     """
-    corpora, tokenizer = config.data.corpora, config.tokenizer
-    if not corpora:
-        return config
-    languages = languages_of(corpora)
-    if config.start_from:
+    if not data.corpora:
+        return tokenizer
+    languages = languages_of(data.corpora)
+    if start_from:
         for language in languages:
             if language not in tokenizer.languages:
                 raise unknown_name("language of a corpus", language, tokenizer.languages)
         languages = tokenizer.languages  # in the order of that model
     else:
         languages = tuple(sorted({*languages, *tokenizer.languages}))
-    for language in languages_of(config.data.dev_corpora):
+    for language in languages_of(data.dev_corpora):
         if language not in languages:
             raise unknown_name("language of a dev corpus", language, languages)
-    directions = tuple(sorted({*directions_of(corpora), *tokenizer.directions}))
-    return replace(config, tokenizer=replace(tokenizer, languages=languages, directions=directions))
+    directions = tuple(sorted({*directions_of(data.corpora), *tokenizer.directions}))
+    return replace(tokenizer, languages=languages, directions=directions)
 
 
-def _check_languages(config: RunConfig, start: Path) -> None:
+def _check_languages(languages: tuple[str, ...], data: DataConfig, start: Path) -> None:
     """Raise a ModelError for files without languages if the initial model is multilingual."""
-    languages, files = config.tokenizer.languages, config.data.train
-    if not languages or config.data.corpora:
+    files = data.train
+    if not languages or data.corpora:
         return
     example = "-".join(languages[:2])
     corpus = shlex.quote(f"{example}={','.join(files) or 'FILE'}")

@@ -36,8 +36,9 @@ def image_settings(preset: str, values: Mapping[str, Any]) -> ImageConfig:
 def check(config: RunConfig) -> None:
     """Raise ConfigurationError for settings out of range or in conflict with each other."""
     check_limits(config)
-    training_source(config.model.family).check(config)
-    train, data = config.train, config.data
+    train, data, family = config.train, config.data, config.model.family
+    named = f"preset {config.preset} (family {family})"
+    training_source(family).check(data, train, config.tokenizer, named)
     stops_early = train.patience and (data.has_dev or not data.is_given)
     if not (train.steps or train.epochs or train.minutes or stops_early):
         seen = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attncli.training.settings.config import RunConfig
 from models.catalogue.installed import BOX, DEFAULTS
 from models.config.tables import ImageConfig
 
@@ -31,17 +30,15 @@ def _names_encoder(assignment: str) -> bool:
     return assignment.strip().startswith(SETTING)
 
 
-def uses_shipped_network(config: RunConfig) -> bool:
-    """Return True if a new captioner starts from the image network of the shipped captioner."""
-    image = config.model.image
-    is_default = (image.encoder, image.weights) == (ImageConfig.encoder, ImageConfig.weights)
-    return is_default and not config.start_from
+def names_shipped_network(image: ImageConfig) -> bool:
+    """Return True if the image network is that of the shipped captioner."""
+    return (image.encoder, image.weights) == (ImageConfig.encoder, ImageConfig.weights)
 
 
-def start_advice(config: RunConfig) -> tuple[str, ...]:
+def start_advice(image: ImageConfig, start_from: str) -> tuple[str, ...]:
     """Return a line that names the shipped captioner as a start, if only its network is used."""
     name = DEFAULTS["caption"]
-    if not uses_shipped_network(config) or not (BOX / name).exists():
+    if start_from or not names_shipped_network(image) or not (BOX / name).exists():
         return ()
     return (
         f"image network: that of the shipped model {name}; with few images, "

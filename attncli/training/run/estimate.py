@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,14 +56,14 @@ def estimate(
     processes: number of processes that the run would have.
     """
     if processes > 1:
-        config = divided(config, processes)
+        config = replace(config, train=divided(config.train, processes))
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
         prepared = source.load(config, Path(name), progress).prepared
         sizes = sizes_of(prepared.tokenizer, config.model.family)
         state = fresh_state(config, prepared, device)
         plan = batches_of(prepared.examples, config.train)
-        dtype = DTYPES[chosen_precision(config, device)]
+        dtype = DTYPES[chosen_precision(config.model, config.train, device)]
         shared, shards = prepared.examples.shared, max(1, config.train.shards)
         largest = [max(split(numbers, shards, shared), key=len) for numbers in _extremes(plan)]
         batches = [gather(prepared.examples, numbers, device) for numbers in largest]

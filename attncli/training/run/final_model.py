@@ -59,8 +59,7 @@ def save_average(run: Run, report: Report, world: World) -> FinalModel | None:
     mean = averaged([run.folder.snapshot(step) for step in steps])
     send_weights(mean, world)
     with run.state.with_weights(mean) as model:
-        tokenizer = run.data.prepared.tokenizer
-        evaluation = DividedEvaluation(model, tokenizer, dev, run.config)
+        evaluation = DividedEvaluation(run.bundle(model), dev, run.config.train)
         scores = lead_evaluation(evaluation, report, world)
         run.log.write("average", {"of": steps, **scores.as_record()})
         value = value_of(scores, run.config.train.metric)

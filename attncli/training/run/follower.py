@@ -23,6 +23,7 @@ from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.tensor_file import from_bytes
 from attncli.training.updates import hardware
 from attncli.training.updates.epoch import Epoch, start_epoch
+from models.bundle import Bundle
 from models.families.encoder_decoder import EncoderDecoder
 
 
@@ -118,4 +119,6 @@ class Follower:
     def evaluation(self, model: EncoderDecoder) -> DividedEvaluation:
         """Return the evaluation of a model; its weights are replaced for each round."""
         assert self.data.dev is not None
-        return DividedEvaluation(model, self.data.prepared.tokenizer, self.data.dev, self.config)
+        config, tokenizer = self.config, self.data.prepared.tokenizer
+        bundle = Bundle(model, tokenizer, config.tokenizer, config.search)
+        return DividedEvaluation(bundle, self.data.dev, config.train)

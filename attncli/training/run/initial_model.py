@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
@@ -26,30 +25,30 @@ from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer
 
 
-def initial_tokenizer(config: RunConfig, learn: Callable[[], Tokenizer]) -> Tokenizer:
+def initial_tokenizer(start_from: str, learn: Callable[[], Tokenizer]) -> Tokenizer:
     """Return the tokenizer of the initial model, or a newly learned one."""
-    return read_tokenizer(Path(config.start_from)) if config.start_from else learn()
+    return read_tokenizer(Path(start_from)) if start_from else learn()
 
 
-def check_initial_model(config: RunConfig) -> None:
+def check_initial_model(start_from: str, config: ModelConfig, tokenizer: TokenizerConfig) -> None:
     """Raise ModelError for settings that do not fit the initial model, before data are read."""
-    folder = Path(config.start_from)
+    folder = Path(start_from)
     settings = read_settings(folder)
     stored = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
-    if replace(config.tokenizer, directions=stored.directions) != stored:
+    if replace(tokenizer, directions=stored.directions) != stored:
         raise ModelError(
             f"[tokenizer] settings that differ from those of the initial model {folder}",
             "no such settings: the vocabulary comes from that model",
         )
     weights = from_dict(ModelConfig, settings["model"], where="model").image.weights
-    if config.model.image.weights != weights:
+    if config.image.weights != weights:
         raise ModelError(
-            f"model.image.weights={config.model.image.weights} with the initial model {folder}",
+            f"model.image.weights={config.image.weights} with the initial model {folder}",
             "no such setting: the image network comes from that model",
             "unfreeze it with -s train.encoder_from=1",
         )
     with torch.device("meta"):  # compares names and shapes; allocates nothing
-        model = build(config.model, VocabularySizes(**settings["vocabulary"]))
+        model = build(config, VocabularySizes(**settings["vocabulary"]))
         fill_from(model, folder)
 
 
@@ -64,10 +63,10 @@ def weights_hash(folder: Path) -> str:
         ) from None
 
 
-def load_initial_weights(model: EncoderDecoder, config: RunConfig, tokenizer: Tokenizer) -> None:
+def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Tokenizer) -> None:
     """Fill a new model with the initial weights: of a trained model, or of a pretrained encoder."""
-    if config.start_from:
-        fill_from(model, Path(config.start_from))
+    if start_from:
+        fill_from(model, Path(start_from))
     elif encoder := pretrained_encoder(model):
         encoder.load_pretrained()
         labels = getattr(encoder, "labels", None)  # of an image network that names its images
@@ -75,11 +74,11 @@ def load_initial_weights(model: EncoderDecoder, config: RunConfig, tokenizer: To
             labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
 
 
-def load_initial_encoder(encoder: PretrainedEncoder, config: RunConfig) -> None:
+def load_initial_encoder(encoder: PretrainedEncoder, start_from: str) -> None:
     """Fill an encoder alone with the weights that `load_initial_weights` would give it."""
-    if config.start_from:
+    if start_from:
         whole = nn.Module()
         whole.encoder = encoder
-        fill_from(whole, Path(config.start_from), others=True)
+        fill_from(whole, Path(start_from), others=True)
     else:
         encoder.load_pretrained()

@@ -24,8 +24,9 @@ from attncli.training.storage.state import State
 from attncli.training.updates.hardware import DTYPES
 from attncli.version import __version__
 from models.base.settings import to_dict
-from models.bundle import build, sizes_of
+from models.bundle import Bundle, build, sizes_of
 from models.encoders.pretrained import pretrained_encoder
+from models.families.encoder_decoder import EncoderDecoder
 
 
 class Run(NamedTuple):
@@ -46,6 +47,11 @@ class Run(NamedTuple):
         """The device of the model."""
         return next(self.state.model.parameters()).device
 
+    def bundle(self, model: EncoderDecoder) -> Bundle:
+        """Return a model with the tokenizer, the settings and the word aligner of the run."""
+        config, tokenizer = self.config, self.data.prepared.tokenizer
+        return Bundle(model, tokenizer, config.tokenizer, config.search, *self.aligner)
+
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
     """Return the run of a folder, restored from its checkpoint; a new run if there is none.
@@ -62,28 +68,25 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
     loggers = open_loggers(config.train.loggers, logged)
     log = Log(folder.log, counters.log_bytes, loggers)
-    return Run(folder, config, data, state, dtype, log, word_aligner(config), is_auto, warning)
+    aligner = word_aligner(config.start_from)
+    return Run(folder, config, data, state, dtype, log, aligner, is_auto, warning)
 
 
 def completed(config: RunConfig, data: Data) -> RunConfig:
     """Return the settings with the metric and the search that are chosen by the data."""
     if config.train.metric == "auto":
-        config = with_metric(config, data.dev.default_metric() if data.dev else "bleu")
+        metric = data.dev.default_metric() if data.dev else "bleu"
+        config = replace(config, train=replace(config.train, metric=metric))
     source = training_source(config.model.family)
     search = source.search_settings(config.search, data.prepared.examples)
     return replace(config, search=search)
-
-
-def with_metric(config: RunConfig, metric: str) -> RunConfig:
-    """Return the settings with another metric of early stopping."""
-    return replace(config, train=replace(config.train, metric=metric))
 
 
 def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
     """Return the state before the first update: a model initialised from the run's seed."""
     torch.manual_seed(config.train.seed)
     model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
-    load_initial_weights(model, config, prepared.tokenizer)
+    load_initial_weights(model, config.start_from, prepared.tokenizer)
     if config.train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
     torch.manual_seed(config.train.seed)

@@ -22,7 +22,6 @@ from attncli.training.events import Evaluated
 from attncli.training.run.run import Run
 from attncli.training.updates.metrics import described, value_of
 from models.base.files import write_errors, write_text
-from models.bundle import Bundle
 
 KEPT = 30  # evaluations on the page
 LETTERS = 1000  # of a text on the page
@@ -36,11 +35,9 @@ def save_samples(run: Run, event: Evaluated) -> None:
     count, dev = run.config.train.samples, run.data.dev
     if not count or dev is None:
         return
-    config, devices = run.config, [run.device] if run.device.type == "cuda" else []
+    devices = [run.device] if run.device.type == "cuda" else []
     with torch.random.fork_rng(devices), run.state.evaluated() as model:
-        tokenizer = run.data.prepared.tokenizer
-        bundle = Bundle(model, tokenizer, config.tokenizer, config.search, *run.aligner)
-        samples = dev.samples(bundle, str(run.device), count)
+        samples = dev.samples(run.bundle(model), str(run.device), count)
     metric = run.config.train.metric
     score = described(value_of(event.scores, metric), metric)
     evaluation = SampledEvaluation(event.step, score, tuple(map(shortened, samples)))

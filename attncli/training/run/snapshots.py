@@ -9,7 +9,6 @@ from attncli.training.storage import state as checkpoint
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.tensor_file import to_bytes
 from models.base.files import write_bytes, write_errors
-from models.bundle import Bundle
 from models.bundle import save as save_bundle
 from models.families.encoder_decoder import EncoderDecoder
 
@@ -64,11 +63,10 @@ def save_weights(run: Run, description: str) -> None:
 
 def save_model(run: Run, model: EncoderDecoder, description: str) -> None:
     """Write a model as the bundle of the run folder."""
-    config, tokenizer = run.config, run.data.prepared.tokenizer
-    bundle = Bundle(model, tokenizer, config.tokenizer, config.search, *run.aligner)
+    config, counters = run.config, run.state.counters
     save_bundle(
-        bundle,
+        run.bundle(model),
         run.folder.path,
         card=card(config, run.state, description),
-        about=about(config, run.state.counters).to_dict(),
+        about=about(config.tokenizer.languages, config.train.metric, counters).to_dict(),
     )

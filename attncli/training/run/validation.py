@@ -23,7 +23,7 @@ def check_buildable(config: RunConfig) -> None:
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(config.train.attention, model)
     if config.start_from:
-        check_initial_model(config)
+        check_initial_model(config.start_from, config.model, config.tokenizer)
 
 
 def check_schedule(config: TrainConfig) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.training.settings.config import RunConfig
 from models.base.settings import from_dict
 from models.bundle import read_settings
 from models.config.tables import AlignConfig
@@ -23,10 +22,10 @@ class WordAligner(NamedTuple):
     statistical: StatisticalTables | None = None
 
 
-def word_aligner(config: RunConfig) -> WordAligner:
+def word_aligner(start_from: str) -> WordAligner:
     """Return the aligner of an initial model made by `attn align train`; else the defaults."""
-    folder = Path(config.start_from)
-    statistical = read_statistical(folder) if config.start_from else None
+    folder = Path(start_from)
+    statistical = read_statistical(folder) if start_from else None
     if statistical is None:
         return WordAligner()
     stored = read_settings(folder).get("alignment", {})

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import SearchConfig
+    from models.config.tables import ModelConfig, SearchConfig, TokenizerConfig
 
 CAPTION_SETTINGS = ("encoder_from", "self_critical_from")  # of [train], for captioners only
 LABEL_METRICS = ("accuracy", "macro_f1")  # of classifiers
@@ -42,19 +42,31 @@ class TrainingSource:
         """Return the settings with what the named files imply."""
         return data
 
-    def check(self, config: RunConfig) -> None:
-        """Raise ModelError for settings that do not apply to this kind of input."""
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
+        """Raise ModelError for settings that do not apply to this kind of input.
 
-    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+        named: preset and family, for messages.
+        """
+
+    def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of each input file, by name."""
         raise NotImplementedError
+
+    def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
+        """Return a hash, by name, of the shipped weights that a new model starts from."""
+        return {}
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return the run's data; prepare them in the run folder the first time."""
         raise NotImplementedError
 
-    def example(self, config: RunConfig, folder: Path) -> str:
-        """Return a shell command, up to `-m MODEL`, that uses the model of a run as printed."""
+    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
+        """Return a shell command, up to `-m MODEL`, that uses the model of a run as printed.
+
+        languages: of a multilingual tokenizer. folder: of the run.
+        """
         return self.example_input
 
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:

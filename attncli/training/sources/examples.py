@@ -11,19 +11,18 @@ from attncli.data.images.index import open_images
 from attncli.data.images.named import SUFFIXES
 from attncli.data.text.corpus import read_pairs
 from attncli.data.text.text_files import open_text
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
 
 READ = 50  # pairs among which a short one is chosen
 SHORT = 60  # characters
 FALLBACK = "A dog runs."
 
 
-def text_example(config: RunConfig, folder: Path) -> str:
+def text_example(data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
     """Return `echo SENTENCE | attn translate`, with `--to LANGUAGE` for a multilingual model.
 
-    folder: of the run, where sentences of the embedded grammar are.
+    languages: of the model. folder: of the run, where sentences of the embedded grammar are.
     """
-    data, languages = config.data, config.tokenizer.languages
     if data.corpora:
         corpus = next((corpus for corpus in data.corpora if not corpus.tagged), data.corpora[0])
         return f"{_echo(corpus.files)} --to {corpus.sides[1]}"

@@ -127,9 +127,10 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
                 "choose another -o",
             )
     elif begun:
-        _check_same(folder, config, fingerprint)
+        train = with_stored_choices(folder, config.preset, config.train)
+        _check_same(folder, replace(config, train=train), fingerprint)
         _tidy(folder)
-        _update_config(folder, config)
+        _update_config(folder, train)
         return
     _tidy(folder)
     write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
@@ -150,8 +151,8 @@ def read_config(folder: RunFolder) -> RunConfig:
     return from_dict(RunConfig, values)
 
 
-def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
-    """Return the settings with the choices that a run was started with.
+def with_stored_choices(folder: RunFolder, name: str, config: TrainConfig) -> TrainConfig:
+    """Return the settings with the choices that a run was started with. name: of the preset.
 
     The defaults of batch order and metric have changed; a run of an earlier version continues with
     its own. The precision was chosen when the run started, if train.precision is auto. A run of
@@ -160,12 +161,12 @@ def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
     """
     stored = read_config(folder)
     names = ("sort", "metric", "precision", "shards")
-    train = with_stored(config.train, stored.train, names, TrainConfig())
-    recipe = preset(config.preset).train
+    train = with_stored(config, stored.train, names, TrainConfig())
+    recipe = preset(name).train
     usual = merged(TrainConfig(), recipe)
-    if config.preset == stored.preset and stored.train.optimiser != usual.optimiser:
+    if name == stored.preset and stored.train.optimiser != usual.optimiser:
         train = with_stored(train, stored.train, recipe, usual)
-    return replace(config, train=train)
+    return train
 
 
 def reordered(folder: RunFolder, pairs: int) -> str:
@@ -207,7 +208,6 @@ def _tidy(folder: RunFolder) -> None:
 
 def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
     stored, inputs = read_config(folder), _read_inputs(folder)
-    config = with_stored_choices(folder, config)
     found = differences(config, stored)
     found += [
         "the initial model has changed" if part == START else f"the {part} data have changed"
@@ -239,10 +239,10 @@ def _from_model(folder: RunFolder) -> str:
     return f" (with --start-from {shlex.quote(str(folder.path))}, to start from its weights)"
 
 
-def _update_config(folder: RunFolder, config: RunConfig) -> None:
+def _update_config(folder: RunFolder, train: TrainConfig) -> None:
     """Store raised limits, and settings that do not affect the weights."""
     stored = read_config(folder)
-    updated = replace(stored, train=with_stored_choices(folder, config).train)
+    updated = replace(stored, train=train)
     if updated != stored:
         write_text(folder.config, to_toml(updated))
 

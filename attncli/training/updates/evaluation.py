@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.tensor_file import read_tensors
 from models.base.errors import DamagedError
 from models.base.types import Batch
@@ -19,17 +19,14 @@ from models.losses.losses import LossSum
 from models.text.tokenizer import Tokenizer
 
 
-def dev_scores(
-    model: EncoderDecoder, tokenizer: Tokenizer, dev: DevSet, config: RunConfig, report: Report
-) -> Scores:
+def dev_scores(bundle: Bundle, dev: DevSet, config: TrainConfig, report: Report) -> Scores:
     """Return the dev loss per token and, unless train.metric is loss, the scores of decoding."""
-    dev = dev.encoded_by(model, report)
-    loss = dev_loss(model, tokenizer, dev, report)
-    if config.train.metric == "loss":
+    dev = dev.encoded_by(bundle.model, report)
+    loss = dev_loss(bundle.model, bundle.tokenizer, dev, report)
+    if config.metric == "loss":
         return Scores(loss, None)
-    bundle = Bundle(model, tokenizer, config.tokenizer, config.search)
-    outputs = dev.outputs(bundle, str(device_of(model)), report)
-    return dev.scores(loss, outputs, config.train)
+    outputs = dev.outputs(bundle, str(device_of(bundle.model)), report)
+    return dev.scores(loss, outputs, config)
 
 
 def dev_loss(

@@ -15,37 +15,42 @@ from dataclasses import replace
 
 import torch
 
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.folder import RunFolder, store_precision
 from attncli.training.updates.hardware import computes_bf16
+from models.config.tables import ModelConfig
 
 LARGE = 2**25  # multiplications from which on bf16 is used on a CPU
 
 
-def chosen_precision(config: RunConfig, device: torch.device, *, least: int = LARGE) -> str:
+def chosen_precision(
+    model: ModelConfig, train: TrainConfig, device: torch.device, *, least: int = LARGE
+) -> str:
     """Return fp32 or bf16: that of the settings; for auto, by hardware and size.
 
     least: multiplications of a layer from which on a CPU uses bf16.
     """
-    if config.train.precision != "auto":
-        return config.train.precision
-    is_large = device.type != "cpu" or products(config) >= least
+    if train.precision != "auto":
+        return train.precision
+    is_large = device.type != "cpu" or products(model, train) >= least
     return "bf16" if is_large and computes_bf16(device) else "fp32"
 
 
-def products(config: RunConfig) -> int:
+def products(model: ModelConfig, train: TrainConfig) -> int:
     """Return the multiplications of a layer from the embedding's size to `hidden` for a batch."""
-    positions = config.train.batch_tokens // max(1, config.train.shards)
-    return positions * config.model.embedding * config.model.hidden
+    positions = train.batch_tokens // max(1, train.shards)
+    return positions * model.embedding * model.hidden
 
 
-def with_precision(folder: RunFolder, config: RunConfig, device: torch.device) -> RunConfig:
+def with_precision(
+    folder: RunFolder, model: ModelConfig, train: TrainConfig, device: torch.device
+) -> TrainConfig:
     """Return the settings with fp32 or bf16 in place of auto, and store the choice in the run.
 
     A resumed run therefore keeps it on any machine. Only the first versions stored auto in a run
     that has a checkpoint; they used bf16 for every size.
     """
     begun = folder.checkpoint.exists() or folder.previous.exists()
-    precision = chosen_precision(config, device, least=0 if begun else LARGE)
+    precision = chosen_precision(model, train, device, least=0 if begun else LARGE)
     store_precision(folder, precision)
-    return replace(config, train=replace(config.train, precision=precision))
+    return replace(train, precision=precision)

@@ -35,7 +35,7 @@ def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     named, held = split_dev(data, 1, tmp_path)
     dev = list(read_pairs(named.dev))
     assert {pair.source for pair in dev} == held and len(dev) == len(held) == 15
-    source, _, total = sampled_lines(data, 1000, 1, held)
+    source, _, total = sampled_lines(data.train, 1000, 1, held)
     assert not held & set(source) and total == len(source)
     assert total == sum(row.split("\t")[0] not in held for row in rows)
     (tmp_path / "data").mkdir()

@@ -12,12 +12,12 @@ from attncli.jobs import runs as job
 from attncli.render.columns import size
 from attncli.shell import app
 from attncli.training.events import AlreadyFinished
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import DataConfig
+from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.lock import locked
 from models import load_translator
 from models.base.errors import ModelError
-from models.base.settings import from_dict
 from models.catalogue import installed
 from tests.attncli.training.small import SMALL, run, small_config, write_texts
 from tests.fixtures.before_restructuring import make
@@ -67,7 +67,7 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
 
 def test_only_pairs_of_texts_have_two_languages() -> None:
     for family, expected in (("rnnsearch", "en-de"), ("classifier", ""), ("captioner", "")):
-        assert job._languages(from_dict(RunConfig, {"model": {"family": family}})) == expected
+        assert job._languages(training_source(family), (), DataConfig()) == expected
 
 
 def test_the_table_json_and_an_empty_folder(

@@ -15,6 +15,7 @@ from attncli.training.events import Scores
 from attncli.training.run.run import completed, fresh_state
 from attncli.training.sources import training_source
 from attncli.training.updates.evaluation import dev_scores
+from models.bundle import Bundle
 from tests.attncli.training.small import small_config, write_texts
 
 
@@ -26,7 +27,8 @@ def test_the_scores_are_those_of_the_whole(metric: str, tmp_path: Path) -> None:
     config = completed(config, data)
     model = fresh_state(config, data.prepared, torch.device("cpu")).model
     assert data.dev is not None
-    parts = model, data.prepared.tokenizer, data.dev, config
+    bundle = Bundle(model, data.prepared.tokenizer, config.tokenizer, config.search)
+    parts = bundle, data.dev, config.train
     rounds, shares = DividedEvaluation(*parts).rounds(ALONE), []
     scores: Scores | None = None
     while scores is None:

@@ -37,9 +37,9 @@ def rows_of(folder: Path, known: dict[str, bytes], *portions: int) -> np.ndarray
     keys = list(known)
     for count in portions:
         cache = FeatureCache(folder, RowKind((3,), "float32", "a test"))
-        store = FeatureStore(cache, make, 1, "")
+        store = FeatureStore(cache, CONFIG, make, 1, "")
         names = dict.fromkeys(keys[:count], "an image")
-        assert add_missing(store, names, known.__getitem__, CONFIG, lambda *_: None) == {}
+        assert add_missing(store, names, known.__getitem__, lambda *_: None) == {}
     return np.array(cache.table()[cache.rows(keys)])
 
 

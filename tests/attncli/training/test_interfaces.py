@@ -15,7 +15,6 @@ from attncli.data.text import token_writing
 from attncli.data.text.token_writing import write_pairs
 from attncli.data.text.tokens import Side, TokenPairs, read_pairs
 from attncli.tasks.translate.training.data import chosen_size, sampled_lines
-from attncli.training.settings.config import DataConfig
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import END, PAD, START
 
@@ -161,13 +160,13 @@ def test_a_corpus_that_was_cut_off_is_noticed(tmp_path: Path) -> None:
 def test_a_sample_is_drawn_from_the_whole_corpus(tmp_path: Path) -> None:
     path = tmp_path / "table.tsv"
     path.write_text("".join(f"{n}\t-{n}\n" for n in range(1000)))
-    data = DataConfig(train=(str(path),))
-    source, target, total = sampled_lines(data, 100, seed=1)
+    files = [str(path)]
+    source, target, total = sampled_lines(files, 100, seed=1)
     assert total == 1000 and len(source) == 100 == len(set(source))
     assert target == [f"-{text}" for text in source]
     assert 400 < np.mean([int(text) for text in source]) < 600
-    assert sampled_lines(data, 100, seed=1)[0] == source != sampled_lines(data, 100, seed=2)[0]
-    assert sampled_lines(data, 2000, seed=1)[0] == [str(n) for n in range(1000)]
+    assert sampled_lines(files, 100, seed=1)[0] == source != sampled_lines(files, 100, seed=2)[0]
+    assert sampled_lines(files, 2000, seed=1)[0] == [str(n) for n in range(1000)]
 
 
 def test_the_vocabulary_grows_with_the_text_within_bounds() -> None:

@@ -12,7 +12,7 @@ from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.shell import app
-from attncli.tasks.translate.training.corpora import load
+from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.events import Evaluated, Interrupted, Started
 from attncli.training.run.command_line import settings, with_languages
 from attncli.training.settings.config import DataConfig, RunConfig
@@ -128,7 +128,7 @@ def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     assert weighted == replace(config.data.corpora[1], weight=5.0)
     corpora = (config.data.corpora[0], weighted)
     config = replace(config, data=replace(config.data, corpora=corpora))
-    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
+    prepared = TextTraining().load(config, tmp_path / "run", lambda *progress: None).prepared
     assert "en-fr 12 pairs (33 %)" in prepared.remarks[0]  # 5 * 12 of 60 + 60 + 5 * 12
     examples = prepared.examples.at(0)
     assert isinstance(examples, Mixture)
@@ -174,7 +174,7 @@ def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
     ]
     config = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=corpora)
     assert config.tokenizer.directions == ("de-en", "en-de")
-    prepared = load(config, tmp_path, lambda *progress: None).prepared
+    prepared = TextTraining().load(config, tmp_path, lambda *progress: None).prepared
     batch = prepared.examples.batch(np.array([0, 125]))
     pieces = [prepared.tokenizer.source.id_to_piece(row.tolist())[:3] for row in batch.source]
     assert pieces[0][0] == "<2de>" and pieces[0][1] != "<bt>"
@@ -236,5 +236,4 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_an_initial_model_keeps_the_order_of_its_languages() -> None:
     stored = TokenizerConfig(languages=("en", "de", "fr"), directions=("en-de",))
     data = DataConfig(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
-    config = RunConfig(start_from="model", data=data, tokenizer=stored)
-    assert with_languages(config).tokenizer.languages == stored.languages
+    assert with_languages(stored, data, "model").languages == stored.languages

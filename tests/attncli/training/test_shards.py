@@ -103,12 +103,13 @@ def test_the_environment_tells_the_rank(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_several_processes_divide_an_update_by_default(tmp_path: Path) -> None:
-    config = small_config(write_texts(tmp_path))
+    config = small_config(write_texts(tmp_path)).train
     folder = RunFolder(tmp_path / "run")
-    assert with_shards(folder, config, 1).train.shards == 0
-    assert [with_shards(folder, config, n).train.shards for n in (2, 4, 5)] == [4, 4, 8]
+    assert with_shards(folder, config, 1).shards == 0
+    assert [with_shards(folder, config, n).shards for n in (2, 4, 5)] == [4, 4, 8]
     assert usual_shards(9) == 16
-    config = small_config(Texts(tmp_path / "train.tsv", tmp_path / "dev.tsv"), "train.shards=2")
+    texts = Texts(tmp_path / "train.tsv", tmp_path / "dev.tsv")
+    config = small_config(texts, "train.shards=2").train
     with pytest.raises(ModelError, match="3 processes for train.shards=2; expected at most 2"):
         with_shards(folder, config, 3)
 

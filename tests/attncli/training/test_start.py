@@ -183,8 +183,12 @@ def test_a_captioner_continues_with_what_its_image_network_learned(
     pixels = torch.rand(2, 3, 32, 32)
     with torch.inference_mode():
         expected = first.features(pixels)
-        assert torch.equal(image_features.first_encoder(config).features(pixels), expected)
-        fresh = image_features.first_encoder(tuned).features(pixels)
+        encoders = [
+            image_features.first_encoder(each.model, each.start_from, each.train.seed)
+            for each in (config, tuned)
+        ]
+        assert torch.equal(encoders[0].features(pixels), expected)
+        fresh = encoders[1].features(pixels)
     assert not torch.allclose(fresh, expected)
     run(config, tmp_path / "second")
     for name, tensor in first.state_dict().items():

@@ -15,35 +15,36 @@ from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
 from attncli.tasks.caption.training.data import read_parts, split_dev
 from attncli.tasks.caption.training.demo import demo_scenes, images_tar, tables
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 
 
-def given(base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+def given(data: DataConfig, seed: int, files: ComparedFiles, folder: Path) -> ComparedData:
     """Return the files of the command line; write a dev set if none is named.
 
     A file of captions with splits is also the test set if it has a test part and no other is named.
     """
-    data = base.data if base.data.dev_captions else with_dev(base, folder)
-    own = base.data.captions
+    own = data.captions
+    if not data.dev_captions:
+        data = with_dev(data, seed, folder)
     test = files.test[0] if files.test else Path(own) if has_part(own, "test") else None
     return compared_captions(data, test)
 
 
-def with_dev(base: RunConfig, folder: Path) -> DataConfig:
+def with_dev(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     """Hold out a dev set that does not depend on the seed of a run; return the data with it."""
-    parts = split_dev(read_parts(base.data), base)
+    parts = split_dev(read_parts(data), data.dev_share, seed)
     if not parts.dev:
         raise ModelError(
-            f"no dev set: data.dev_share = {base.data.dev_share} of "
+            f"no dev set: data.dev_share = {data.dev_share} of "
             f"{len(parts.train):,} captioned images",
             f"{LEAST} images or more, which select the weights",
             f"give --dev FILE{_larger_share(len(parts.train))}",
         )
     written = {name: as_table(images) for name, images in parts._asdict().items()}
     train, dev = write_tables(folder, written)
-    return replace(base.data, captions=str(train), dev_captions=str(dev))
+    return replace(data, captions=str(train), dev_captions=str(dev))
 
 
 def _larger_share(images: int) -> str:
@@ -58,14 +59,14 @@ def as_table(images: Iterable[Captioned]) -> str:
     return "".join(f"{name}\t{text}\n" for name, text in rows)
 
 
-def drawn(base: RunConfig, folder: Path) -> ComparedData:
+def drawn(data: DataConfig, seed: int, folder: Path) -> ComparedData:
     """Draw scenes for training, dev and test to files that all runs share."""
-    parts = demo_scenes(base.data.demo_scenes, base.train.seed)
+    parts = demo_scenes(data.demo_scenes, seed)
     train, dev, test = write_tables(folder, tables(parts))
     images = (folder / "images.tar").absolute()
     if not images.exists():
         write_bytes(images, images_tar(parts))
-    named = replace(base.data, images=str(images), captions=str(train), dev_captions=str(dev))
+    named = replace(data, images=str(images), captions=str(train), dev_captions=str(dev))
     return compared_captions(named, test)
 
 

@@ -16,7 +16,8 @@ from attncli.jobs.compared.base import (
 )
 
 if TYPE_CHECKING:
-    from attncli.training.settings.config import RunConfig
+    from attncli.training.settings.config import DataConfig
+    from models.config.tables import TokenizerConfig
 
 
 class ComparedImages(ComparedSource):
@@ -39,13 +40,15 @@ class ComparedImages(ComparedSource):
         """Return True if images, captions or an image network are given."""
         return any(files.images)
 
-    def prepare(self, base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+    def prepare(
+        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
+    ) -> ComparedData:
         """Return the named files, with a dev set held out if none is named, or drawn scenes."""
         from attncli.tasks.caption.comparison import data as image_data
 
-        if base.data.captions:
-            return image_data.given(base, files, folder)
-        return image_data.drawn(base, folder)
+        if data.captions:
+            return image_data.given(data, seed, files, folder)
+        return image_data.drawn(data, seed, folder)
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return CIDEr-D, BLEU-4, ROUGE-L, METEOR if it is installed, and the dev loss."""
@@ -53,6 +56,6 @@ class ComparedImages(ComparedSource):
 
         return image_scores(trained, sets)
 
-    def files_key(self, config: RunConfig) -> Hashable:
+    def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key of the captions; features of the images are stored elsewhere."""
-        return config.data, config.tokenizer
+        return data, tokenizer

@@ -8,6 +8,7 @@ from attncli.scoring.captions import caption_scores
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.caption.training.data import evaluation_set
 from attncli.tasks.caption.training.dev import DevCaptions
+from attncli.tasks.caption.training.features import feature_stores
 from attncli.terminal.plurals import counted
 from attncli.training.updates.evaluation import dev_loss
 from models.base.errors import ModelError
@@ -27,7 +28,8 @@ def image_scores(trained: Trained, sets: Sets) -> ModelScores:
 
 def encoded(trained: Trained, captions: list[Captioned]) -> DevCaptions:
     """Return captioned images with features of the model's image network."""
-    found = evaluation_set(captions, trained.config, trained.progress)
+    store = feature_stores(trained.config)[-1]
+    found = evaluation_set(captions, store, trained.config.data, trained.progress)
     return found.encoded_by(trained.model.model, trained.report)
 
 

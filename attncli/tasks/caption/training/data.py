@@ -16,7 +16,6 @@ from attncli.data.images.augment import Augmentation
 from attncli.data.images.caption_examples import CaptionExamples, CaptionStages
 from attncli.data.images.captions import Captioned, read_captions, styled
 from attncli.data.images.index import ImageIndex, content_hash, open_images
-from attncli.data.text import corpus
 from attncli.data.text.tokens import Dropped
 from attncli.tasks.caption.training import demo as image_demo
 from attncli.tasks.caption.training.dev import DevCaptions
@@ -37,15 +36,15 @@ from attncli.tasks.caption.training.files import (
 from attncli.tasks.caption.training.self_critical import RewardSettings, SelfCritical
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.run.encoder_choice import start_advice, uses_shipped_network
-from attncli.training.run.initial_model import initial_tokenizer, weights_hash
+from attncli.training.run.encoder_choice import start_advice
+from attncli.training.run.initial_model import initial_tokenizer
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.settings.preparation import Preparation, preparation
 from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
 from attncli.training.storage.prepared_folder import prepare_folder
 from models.base.errors import ModelError
 from models.base.files import write_bytes
-from models.config.tables import TokenizerConfig
-from models.encoders.shipped import shipped_captioner
+from models.config.tables import SearchConfig, TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
 
@@ -67,24 +66,29 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     stores = feature_stores(config)  # first: weights that are missing or do not fit are reported
     captions, prepared_folder = read_parts(config.data), folder / "data"
     if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
-        captions = split_dev(captions, config)
-    prepare_folder(prepared_folder, lambda part: prepare(config, captions, stores, part, progress))
+        captions = split_dev(captions, config.data.dev_share, config.train.seed)
+    settings = preparation(config)
+    prepare_folder(
+        prepared_folder, lambda part: prepare(settings, captions, stores, part, progress)
+    )
     manifest, tokenizer = read_manifest(prepared_folder), Tokenizer.read(prepared_folder)
-    broken = compute_features(stores, config, {**manifest.train, **manifest.dev}, progress)
+    hashes = {**manifest.train, **manifest.dev}
+    broken = compute_features(stores, config.data.images, hashes, progress)
     if broken:
         raise ModelError(abbreviate(broken.values()), "the images that the run started with")
-    remarks = start_advice(config)
+    remarks = start_advice(config.model.image, config.start_from)
     if captions.dev and not config.data.dev_captions:
         remarks += (described(len(captions.dev), "images", "--dev"),)
     examples = caption_examples(prepared_folder, manifest, stores, config.train)
-    prepared = Prepared(
-        tokenizer,
-        examples,
-        Dropped(manifest.empty, manifest.long),
-        notes(manifest),
-        reward_loss(config, captions.train, manifest, prepared_folder, tokenizer),
-        remarks,
-    )
+    rewards = None
+    if config.train.self_critical_from:
+        images = read_prepared_captions(prepared_folder).images
+        references = {image.image: image.captions for image in captions.train}
+        named = [references[name] for name in manifest.train]
+        chosen = reward_settings(config.train, config.search)
+        rewards = SelfCritical(named, images, tokenizer, chosen)
+    dropped = Dropped(manifest.empty, manifest.long)
+    prepared = Prepared(tokenizer, examples, dropped, notes(manifest), rewards, remarks)
     return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], config.data))
 
 
@@ -110,40 +114,14 @@ def caption_examples(
     return CaptionStages(first, last, turn, together_from=min(sharing))
 
 
-def reward_loss(
-    config: RunConfig,
-    captions: list[Captioned],
-    manifest: Manifest,
-    folder: Path,
-    tokenizer: Tokenizer,
-) -> SelfCritical | None:
-    """Return the loss of self-critical training, if the settings ask for it."""
-    if not config.train.self_critical_from:
-        return None
-    references = {image.image: image.captions for image in captions}
-    images = read_prepared_captions(folder).images
-    train, limit = config.train, config.search.max_caption
-    settings = RewardSettings(
+def reward_settings(train: TrainConfig, search: SearchConfig) -> RewardSettings:
+    """Return the settings of self-critical training."""
+    return RewardSettings(
         train.self_critical_samples,
-        limit,
+        search.max_caption,
         train.self_critical_bleu,
         train.self_critical_likelihood,
     )
-    return SelfCritical((references[name] for name in manifest.train), images, tokenizer, settings)
-
-
-def fingerprints(config: RunConfig) -> dict[str, str]:
-    """Return a hash of each file of captions, and of the image network if it is the shipped one.
-
-    Images are hashed one by one in `made.json`.
-    """
-    parts = {"train": config.data.captions, "dev": config.data.dev_captions}
-    found = {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
-    if config.data.regions:
-        found["regions"] = corpus.fingerprint([config.data.regions])
-    if uses_shipped_network(config):
-        found["image network"] = weights_hash(shipped_captioner())
-    return found
 
 
 def read_parts(data: DataConfig) -> Captions:
@@ -152,10 +130,10 @@ def read_parts(data: DataConfig) -> Captions:
     return Captions(read_captions(data.captions, part="train"), dev)
 
 
-def split_dev(captions: Captions, config: RunConfig) -> Captions:
-    """Hold out some of the images for evaluation."""
+def split_dev(captions: Captions, share: float, seed: int) -> Captions:
+    """Hold out a share of the images for evaluation."""
     names = (image.image for image in captions.train)
-    held = held_out(names, config.data.dev_share, config.train.seed)
+    held = held_out(names, share, seed)
     return Captions(
         [image for image in captions.train if image.image not in held],
         [image for image in captions.train if image.image in held],
@@ -163,26 +141,29 @@ def split_dev(captions: Captions, config: RunConfig) -> Captions:
 
 
 def prepare(
-    config: RunConfig,
+    settings: Preparation,
     captions: Captions,
     stores: list[FeatureStore],
     folder: Path,
     progress: Progress,
 ) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
-    located = locate(captions, open_images(config.data.images), progress)
-    faults = compute_features(stores, config, located.hashes, progress)
+    data = settings.data
+    located = locate(captions, open_images(data.images), progress)
+    faults = compute_features(stores, data.images, located.hashes, progress)
     broken = {name: faults[key] for name, key in located.hashes.items() if key in faults}
     usable = {name: key for name, key in located.hashes.items() if name not in broken}
     train = [image for image in captions.train if image.image in usable]
     if not train:
         raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
-    texts = [styled(text, config.data.caption_style) for image in train for text in image.captions]
-    tokenizer = initial_tokenizer(config, lambda: learn_tokens(texts, config.tokenizer, progress))
+    texts = [styled(text, data.caption_style) for image in train for text in image.captions]
+    tokenizer = initial_tokenizer(
+        settings.start_from, lambda: learn_tokens(texts, settings.tokenizer, progress)
+    )
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
-    regions = read_regions(config.data, stores[-1].slots)
-    dropped = write_captions(train, tokenizer, folder, config.data, regions)
+    regions = read_regions(data, stores[-1].slots)
+    dropped = write_captions(train, tokenizer, folder, data, regions)
     manifest = Manifest(
         {image.image: usable[image.image] for image in train},
         {image.image: usable[image.image] for image in captions.dev if image.image in usable},
@@ -222,15 +203,18 @@ def locate(captions: Captions, images: ImageIndex, progress: Progress) -> Locate
 
 
 def compute_features(
-    stores: list[FeatureStore], config: RunConfig, hashes: Mapping[str, str], progress: Progress
+    stores: list[FeatureStore], path: str, hashes: Mapping[str, str], progress: Progress
 ) -> Broken:
-    """Add rows for the images, given as name: content hash; return those that cannot be decoded."""
+    """Add rows for the images, given as name: content hash; return those that cannot be decoded.
+
+    path: folder or TAR file of the images.
+    """
     names = {key: name for name, key in hashes.items()}
     images: list[ImageIndex] = []  # opened only if a row is missing
 
     def read(key: str) -> bytes:
         if not images:
-            images.append(open_images(config.data.images))
+            images.append(open_images(path))
         place = images[0].find(names[key])
         content = place.read() if place else b""
         if content_hash(content) != key:
@@ -239,7 +223,7 @@ def compute_features(
 
     broken = Broken()
     for store in stores:
-        broken |= add_missing(store, names, read, config.model.image, progress)
+        broken |= add_missing(store, names, read, progress)
     return broken
 
 
@@ -268,16 +252,17 @@ def dev_set(
     )
 
 
-def evaluation_set(captions: list[Captioned], config: RunConfig, progress: Progress) -> DevCaptions:
-    """Return captioned images to score a model of a run on; compute features that are missing.
+def evaluation_set(
+    captions: list[Captioned], store: FeatureStore, data: DataConfig, progress: Progress
+) -> DevCaptions:
+    """Return captioned images to score a model of a run on; compute rows that the store lacks.
 
     Images that cannot be found or decoded are excluded, as from the dev set of the run.
     """
-    store = feature_stores(config)[-1]
-    located = locate(Captions([], captions), open_images(config.data.images), progress)
-    broken = compute_features([store], config, located.hashes, progress)
+    located = locate(Captions([], captions), open_images(data.images), progress)
+    broken = compute_features([store], data.images, located.hashes, progress)
     usable = {name: key for name, key in located.hashes.items() if key not in broken}
-    found = dev_set(captions, usable, store, config.data)
+    found = dev_set(captions, usable, store, data)
     if found is None:
         raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
     return found

@@ -19,7 +19,7 @@ from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import load_initial_encoder
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
-from models.config.tables import ImageConfig
+from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.image import PREPROCESSING, ImageEncoder, identity
 from models.images.opening import open_image, to_tensor
 
@@ -34,6 +34,7 @@ class FeatureStore(NamedTuple):
     """A cache of one kind of rows, and the function that computes them."""
 
     cache: FeatureCache
+    image: ImageConfig
     compute: Callable[[Tensor], np.ndarray]  # (B, 3, h, w) from 0 to 1, to rows (B, ...)
     slots: int
     label: str  # for the progress display
@@ -44,17 +45,18 @@ class FeatureStore(NamedTuple):
         return ImageInputs(self.cache.table(), self.slots)
 
 
-def first_encoder(config: RunConfig) -> ImageEncoder:
-    """Return the encoder that the run starts with, with pretrained weights if there are any."""
-    torch.manual_seed(config.train.seed)
-    encoder = ImageEncoder(config.model)
-    load_initial_encoder(encoder, config)
+def first_encoder(config: ModelConfig, start_from: str, seed: int) -> ImageEncoder:
+    """Return the encoder that a run starts with, with pretrained weights if there are any."""
+    torch.manual_seed(seed)
+    encoder = ImageEncoder(config)
+    load_initial_encoder(encoder, start_from)
     return encoder.eval()
 
 
 def feature_stores(config: RunConfig) -> list[FeatureStore]:
     """Return the stores a run needs: features while its encoder is frozen, pixels when trained."""
-    encoder, image = first_encoder(config), config.model.image
+    encoder = first_encoder(config.model, config.start_from, config.train.seed)
+    image = config.model.image
     folder = Path(config.data.features) if config.data.features else cache_folder() / "features"
     found = []
     if encoder.frozen and config.train.encoder_from != 1:
@@ -76,7 +78,7 @@ def features(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> Featur
     def compute(images: Tensor) -> np.ndarray:
         return half(encoder.features(images))
 
-    return FeatureStore(cache, compute, rows * columns, "computing features")
+    return FeatureStore(cache, config, compute, rows * columns, "computing features")
 
 
 def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureStore:
@@ -88,14 +90,13 @@ def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureS
     def compute(images: Tensor) -> np.ndarray:
         return (images * 255).round().byte().numpy()
 
-    return FeatureStore(cache, compute, rows * columns, "decoding images")
+    return FeatureStore(cache, config, compute, rows * columns, "decoding images")
 
 
 def add_missing(
     store: FeatureStore,
     names: Mapping[str, str],
     read: ReadImage,
-    config: ImageConfig,
     progress: Progress,
 ) -> Broken:
     """Compute the rows of images that the store does not have.
@@ -105,7 +106,7 @@ def add_missing(
     if not missing(store, list(names), progress):
         return {}
     with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
-        return _compute(store, names, read, config, progress)
+        return _compute(store, names, read, progress)
 
 
 def missing(store: FeatureStore, keys: list[str], progress: Progress) -> list[str]:
@@ -122,7 +123,6 @@ def _compute(
     store: FeatureStore,
     names: Mapping[str, str],
     read: ReadImage,
-    config: ImageConfig,
     progress: Progress,
 ) -> Broken:
     """Compute and store the missing rows, a chunk at a time.
@@ -137,8 +137,8 @@ def _compute(
         for key in needed[start : start + CHUNK]:
             try:
                 # reduced as when it is captioned
-                image = open_image(read(key), name=names[key], least=config.size)
-                rows[key] = store.compute(to_tensor(image, config)[None])
+                image = open_image(read(key), name=names[key], least=store.image.size)
+                rows[key] = store.compute(to_tensor(image, store.image)[None])
             except ModelError as error:
                 broken[key] = "; ".join(filter(None, [error.found, error.hint]))
         if rows:

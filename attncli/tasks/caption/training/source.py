@@ -11,7 +11,8 @@ from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from models.config.tables import ModelConfig, TokenizerConfig
 
 
 class ImageTraining(TrainingSource):
@@ -44,9 +45,10 @@ class ImageTraining(TrainingSource):
             return replace(data, dev_captions=data.captions)
         return data
 
-    def check(self, config: RunConfig) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Refuse sentence pairs, and images without captions or captions without images."""
-        data, named = config.data, f"preset {config.preset} (family {config.model.family})"
         corpora = (path for corpus in data.corpora for path in corpus.files)
         if files := [*data.train, *data.dev, *corpora]:
             name = Path(files[0]).name
@@ -55,7 +57,7 @@ class ImageTraining(TrainingSource):
                 "images and captions",
                 "give --images and --captions, or choose a preset for texts",
             )
-        if data.labels or data.dev_labels or config.train.metric in LABEL_METRICS:
+        if data.labels or data.dev_labels or train.metric in LABEL_METRICS:
             raise ModelError(
                 f"labelled texts, or a metric of labels, for {named}",
                 "images and captions",
@@ -66,29 +68,40 @@ class ImageTraining(TrainingSource):
             raise ModelError(
                 f"data.{found} without data.{missing}", "both", f"give --{missing} too"
             )
-        train = config.train
         if data.noise or data.concatenate or train.subword_sampling or train.r_drop:
             raise ModelError(
                 f"data.noise, data.concatenate, train.subword_sampling or train.r_drop for {named}",
                 "0: these are for sentence pairs",
             )
-        if bool(data.regions) != bool(config.train.attention.regions):
+        if bool(data.regions) != bool(train.attention.regions):
             raise ModelError("one of data.regions and train.attention.regions", "both")
         for name in ("dev_captions", "regions"):
             if getattr(data, name) and not data.captions:
                 raise ModelError(f"data.{name} without data.captions", "both")
 
-    def example(self, config: RunConfig, folder: Path) -> str:
+    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
         """Return a command that captions an image of the training data."""
         from attncli.training.sources.examples import image_example
 
-        return image_example(config.data, folder)
+        return image_example(data, folder)
 
-    def fingerprints(self, config: RunConfig) -> dict[str, str]:
-        """Return a hash of the files of captions, and of the image network if it is shipped."""
-        from attncli.tasks.caption.training import data as image_data
+    def fingerprints(self, data: DataConfig) -> dict[str, str]:
+        """Return a hash of the files of captions; images are hashed one by one in `made.json`."""
+        from attncli.data.text.corpus import fingerprint
 
-        return image_data.fingerprints(config)
+        parts = {"train": data.captions, "dev": data.dev_captions}
+        found = {name: fingerprint([path]) if path else "" for name, path in parts.items()}
+        return {**found, "regions": fingerprint([data.regions])} if data.regions else found
+
+    def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
+        """Return a hash of the image network if it is the shipped one."""
+        from attncli.training.run.encoder_choice import names_shipped_network
+        from attncli.training.run.initial_model import weights_hash
+        from models.encoders.shipped import shipped_captioner
+
+        if not names_shipped_network(config.image):
+            return {}
+        return {"image network": weights_hash(shipped_captioner())}
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return captions with image features or pixels, and the dev set."""

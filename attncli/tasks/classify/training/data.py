@@ -16,7 +16,8 @@ from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import initial_tokenizer
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
+from attncli.training.settings.preparation import Preparation
 from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
 from attncli.training.storage.prepared_folder import damaged
 from models.base.errors import ModelError
@@ -37,14 +38,14 @@ class LabelSplits(NamedTuple):
     dev: list[LabelledText]
 
 
-def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
-    data = config.data
+    data, seed = settings.data, settings.seed
     if not data.labels:
-        data = demonstration(data, config.train.seed, folder)
-    rows, place = read_rows(data, config.train.seed), folder / "data"
+        data = demonstration(data, seed, folder)
+    rows, place = read_rows(data, seed), folder / "data"
     if not place.exists():
-        write_folder(place, lambda part: prepare(config, rows, part, progress))
+        write_folder(place, lambda part: prepare(settings, rows, part, progress))
     try:
         made = parse_json((place / "made.json").read_text("utf-8"))
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(place)
@@ -101,21 +102,20 @@ def read_rows(data: DataConfig, seed: int) -> LabelSplits:
     return LabelSplits(rows, dev)
 
 
-def prepare(config: RunConfig, rows: LabelSplits, folder: Path, progress: Progress) -> None:
+def prepare(settings: Preparation, rows: LabelSplits, folder: Path, progress: Progress) -> None:
     """Learn a vocabulary, and write the texts and labels as ids."""
     tokenizer = initial_tokenizer(
-        config,
+        settings.start_from,
         lambda: learned_vocabulary(
-            lambda: learn(rows, config.tokenizer, config.train.seed), progress
+            lambda: learn(rows, settings.tokenizer, settings.seed), progress
         ),
     )
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
-    longest = min(config.data.max_length, config.model.max_source)
-    dropped = write_rows(rows.train, cast(LabelTokenizer, tokenizer), folder, longest)
+    dropped = write_rows(rows.train, cast(LabelTokenizer, tokenizer), folder, settings.longest)
     if sum(dropped) == len(rows.train):
         raise ModelError(
-            f"no usable text in {config.data.labels}: {dropped.empty:,} are empty, "
+            f"no usable text in {settings.data.labels}: {dropped.empty:,} are empty, "
             f"{dropped.long:,} are longer than data.max_length",
             "texts of that length",
         )

@@ -10,8 +10,9 @@ from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
+    from models.config.tables import TokenizerConfig
 
 
 class LabelTraining(TrainingSource):
@@ -36,10 +37,10 @@ class LabelTraining(TrainingSource):
         """Return the path of the labelled texts."""
         return (data.labels,) if data.labels else ()
 
-    def check(self, config: RunConfig) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Refuse other data, and settings that have no effect on labels."""
-        data, train = config.data, config.train
-        named = f"preset {config.preset} (family {config.model.family})"
         if data.train or data.dev or data.corpora or data.images or data.captions:
             raise ModelError(
                 f"sentence pairs or images for {named}",
@@ -67,23 +68,24 @@ class LabelTraining(TrainingSource):
             if value := getattr(train, name):
                 raise ModelError(f"train.{name} = {value} for {named}", "0")
 
-    def example(self, config: RunConfig, folder: Path) -> str:
+    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
         """Return a command that classifies a text of the training data."""
         from attncli.training.sources.examples import label_example
 
-        return label_example(config.data, folder)
+        return label_example(data, folder)
 
-    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+    def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of both tables."""
         from attncli.tasks.classify.training import data as label_data
 
-        return label_data.fingerprints(config.data)
+        return label_data.fingerprints(data)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""
         from attncli.tasks.classify.training import data as label_data
+        from attncli.training.settings.preparation import preparation
 
-        return label_data.load(config, folder, progress)
+        return label_data.load(preparation(config), folder, progress)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the numbers of tokens and of labels."""

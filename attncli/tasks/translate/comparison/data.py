@@ -12,21 +12,21 @@ from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
 from attncli.tasks.translate.training.data import as_tsv, read_dev, sample_grammar
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
 from models.base.errors import ModelError
 
 
-def given(base: RunConfig, files: ComparedFiles) -> ComparedData:
+def given(data: DataConfig, files: ComparedFiles) -> ComparedData:
     """Return the files of the command line."""
-    return compared_texts(base.data, files.test, files.gold, files.gold_index)
+    return compared_texts(data, files.test, files.gold, files.gold_index)
 
 
-def embedded(base: RunConfig, folder: Path) -> ComparedData:
+def embedded(data: DataConfig, seed: int, folder: Path) -> ComparedData:
     """Write sentences of the embedded grammar to files that all runs share."""
-    parts = sample_grammar(base.data, base.train.seed)
+    parts = sample_grammar(data, seed)
     tables = {name: as_tsv(pairs) for name, pairs in parts._asdict().items()}
     train, dev, test = write_tables(folder, tables)
-    named = replace(base.data, train=(str(train),), dev=(str(dev),))
+    named = replace(data, train=(str(train),), dev=(str(dev),))
     links = [frozenset(pair.links) for pair in parts.test]
     return compared_texts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
 

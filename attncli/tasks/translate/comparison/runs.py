@@ -15,7 +15,7 @@ from attncli.jobs.compared.base import (
 )
 
 if TYPE_CHECKING:
-    from attncli.training.settings.config import RunConfig
+    from attncli.training.settings.config import DataConfig
 
 ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine need keys of the query's size
 
@@ -42,13 +42,15 @@ class ComparedTexts(ComparedSource):
         """Return True if training files are given."""
         return bool(files.train)
 
-    def prepare(self, base: RunConfig, files: ComparedFiles, folder: Path) -> ComparedData:
+    def prepare(
+        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
+    ) -> ComparedData:
         """Return the named files, or sentences of the embedded grammar with their links."""
         from attncli.tasks.translate.comparison import data as text_data
 
-        if base.data.train:
-            return text_data.given(base, files)
-        return text_data.embedded(base, folder)
+        if data.train:
+            return text_data.given(data, files)
+        return text_data.embedded(data, seed, folder)
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return BLEU, AER and the dev loss."""

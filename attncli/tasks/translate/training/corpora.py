@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from attncli.data.text import corpus, tokens
-from attncli.data.text.mixture import Direction, Mixture, shares_of
+from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.tasks.translate.training.data import (
     sampled_lines,
     write_corpus,
@@ -17,11 +16,11 @@ from attncli.tasks.translate.training.data import (
 )
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
-from attncli.tasks.translate.training.variation import variation_of
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig
+from attncli.training.settings.preparation import Preparation
 from attncli.training.storage.prepared_folder import damaged, prepare_folder
 from models.base.files import write_text
 from models.base.parsing import parse_json
@@ -31,10 +30,10 @@ from models.text.tokenizer import Tokenizer
 PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
 
-def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+def load(settings: Preparation, variation: Variation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; it is prepared in the run folder the first time."""
-    dev = read_dev(config.data.dev_corpora)  # first, so that a mistake in it shows early
-    return Data(prepare(config, folder / "data", progress), dev)
+    dev = read_dev(settings.data.dev_corpora)  # first, so that a mistake in it shows early
+    return Data(prepare(settings, variation, folder / "data", progress), dev)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:
@@ -67,9 +66,11 @@ def _dev_of(config: CorpusConfig) -> Iterator[DevTexts]:
         yield DevTexts(texts, references, to=target, name=f"{source}-{target}")
 
 
-def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
+def prepare(
+    settings: Preparation, variation: Variation, folder: Path, progress: Progress
+) -> Prepared:
     """Return tokenizer and examples; they are made once, then read."""
-    prepare_folder(folder, lambda part: _make(config, part, progress))
+    prepare_folder(folder, lambda part: _make(settings, part, progress))
     try:
         made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped = [tokens.Dropped(**record) for record in made]
@@ -77,10 +78,10 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> Prepared:
     except (OSError, ValueError, TypeError) as error:
         raise damaged(error, f"the tokenised corpora in {folder} are") from None
     tokenizer = Tokenizer.read(folder)
-    directions = directions_in(config.data.corpora, stored, tokenizer)
+    directions = directions_in(settings.data.corpora, stored, tokenizer)
     empty, long = (sum(column) for column in zip(*dropped, strict=True))
-    examples = Mixture.of(directions, tokenizer, variation_of(config))
-    remarks = (described(config, examples.directions),)
+    examples = Mixture.of(directions, tokenizer, variation)
+    remarks = (described(examples.directions, variation.temperature),)
     return Prepared(tokenizer, examples, tokens.Dropped(empty, long), remarks=remarks)
 
 
@@ -100,42 +101,41 @@ def directions_in(
     return [direction for direction in found if direction.pairs]
 
 
-def described(config: RunConfig, directions: Iterable[Direction]) -> str:
+def described(directions: Iterable[Direction], temperature: float) -> str:
     """Return the directions with their numbers of pairs and their shares of an epoch."""
     directions = list(directions)
-    parts = shares_of(directions, config.data.temperature)
+    parts = shares_of(directions, temperature)
     return "directions: " + ", ".join(
         f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
         for direction, part in zip(directions, parts, strict=True)
     )
 
 
-def _make(config: RunConfig, folder: Path, progress: Progress) -> None:
+def _make(settings: Preparation, folder: Path, progress: Progress) -> None:
     """Train the tokenizer on an equal share of every corpus, and tokenise the corpora."""
-    corpora = config.data.corpora
+    corpora = settings.data.corpora
     progress("reading", 0, 0)
     first: list[str] = []
     second: list[str] = []
     totals = []
     for one in corpora:
-        most = max(1, config.tokenizer.sample // len(corpora))
-        files = replace(config.data, train=one.files)
-        source, target, total = sampled_lines(files, most, config.train.seed)
+        most = max(1, settings.tokenizer.sample // len(corpora))
+        source, target, total = sampled_lines(one.files, most, settings.seed)
         first, second = first + source, second + target
         totals.append(total)
-    tokenizer = write_tokenizer(config, first, second, folder, progress)
+    tokenizer = write_tokenizer(settings, first, second, folder, progress)
     made = [
-        _tokenise(config, one, tokenizer, folder / str(n), total, progress)
+        _tokenise(one, tokenizer, folder / str(n), settings.longest, total, progress)
         for n, (one, total) in enumerate(zip(corpora, totals, strict=True))
     ]
     write_text(folder / "made.json", json.dumps([dropped._asdict() for dropped in made]))
 
 
 def _tokenise(
-    config: RunConfig,
     one: CorpusConfig,
     tokenizer: Tokenizer,
     folder: Path,
+    longest: int,
     total: int,
     progress: Progress,
 ) -> tokens.Dropped:
@@ -144,7 +144,7 @@ def _tokenise(
         one.files,
         tokenizer,
         folder,
-        max_length=min(config.data.max_length, config.model.max_source) - PREFIX,
+        max_length=longest - PREFIX,
         total=total,
         advance=lambda done: progress(f"tokenising {one.languages}", done, total),
     )

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from attncli.data.dev_split import described
 from attncli.data.text import corpus, token_writing, tokens
+from attncli.data.text.mixture import Variation
 from attncli.embedded import grammar
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.split import split_dev
 from attncli.tasks.translate.training.variation import varied
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import initial_tokenizer
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
+from attncli.training.settings.preparation import Preparation
 from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
 from attncli.training.storage.prepared_folder import damaged, prepare_folder
 from models.base.errors import ModelError
@@ -28,20 +30,21 @@ from models.text.tokenizer import train as train_tokenizer
 DEV_PAIRS = 500  # of the embedded grammar, dev and test each
 
 
-def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+def load(settings: Preparation, variation: Variation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time.
 
     The dev set is read first, so that a mistake in it is reported before long work.
     """
-    data, held = config.data, frozenset[str]()
+    data, held = settings.data, frozenset[str]()
     remarks: tuple[str, ...] = ()
     if not data.train:
-        data = demonstration(data, config.train.seed, folder)
+        data = demonstration(data, settings.seed, folder)
     elif not data.dev:
-        data, held = split_dev(data, config.train.seed, folder)
+        data, held = split_dev(data, settings.seed, folder)
     dev = read_dev(data)
-    prepared = prepare(config, data, folder / "data", progress, held)
-    if dev and not config.data.dev and config.data.train:
+    files = settings._replace(data=data)
+    prepared = prepare(files, variation, folder / "data", progress, held)
+    if dev and not settings.data.dev and settings.data.train:
         remarks = (described(len(dev), "sources"),)
     return Data(prepared._replace(remarks=remarks), dev)
 
@@ -94,8 +97,8 @@ def as_links(pairs: Iterable[grammar.Pair]) -> str:
 
 
 def prepare(
-    config: RunConfig,
-    data: DataConfig,
+    settings: Preparation,
+    variation: Variation,
     folder: Path,
     progress: Progress,
     held: frozenset[str] = frozenset(),
@@ -104,14 +107,14 @@ def prepare(
 
     held: sources to leave out, because they are the dev set.
     """
-    prepare_folder(folder, lambda part: _make(config, data, part, progress, held))
+    prepare_folder(folder, lambda part: _make(settings, part, progress, held))
     try:
         made = parse_json((folder / "made.json").read_text("utf-8"))
         dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
     except (OSError, ValueError, TypeError) as error:
         raise damaged(error, f"the tokenised corpus in {folder} is") from None
     tokenizer = Tokenizer.read(folder)
-    return Prepared(tokenizer, varied(pairs, tokenizer, config), dropped)
+    return Prepared(tokenizer, varied(pairs, tokenizer, variation), dropped)
 
 
 def read_dev(data: DataConfig) -> DevTexts | None:
@@ -122,18 +125,16 @@ def read_dev(data: DataConfig) -> DevTexts | None:
     return DevTexts([pair.source for pair in pairs], corpus.reference_columns(pairs))
 
 
-def _make(
-    config: RunConfig, data: DataConfig, folder: Path, progress: Progress, held: frozenset[str]
-) -> None:
+def _make(settings: Preparation, folder: Path, progress: Progress, held: frozenset[str]) -> None:
     progress("reading", 0, 0)
-    most, seed = config.tokenizer.sample, config.train.seed
-    source, target, total = sampled_lines(data, most, seed, held)
-    tokenizer = write_tokenizer(config, source, target, folder, progress)
+    files, most = settings.data.train, settings.tokenizer.sample
+    source, target, total = sampled_lines(files, most, settings.seed, held)
+    tokenizer = write_tokenizer(settings, source, target, folder, progress)
     dropped = write_corpus(
-        data.train,
+        files,
         tokenizer,
         folder,
-        max_length=min(data.max_length, config.model.max_source),
+        max_length=settings.longest,
         total=total,
         held=held,
         advance=lambda done: progress("tokenising", done, total),
@@ -142,15 +143,14 @@ def _make(
 
 
 def write_tokenizer(
-    config: RunConfig, source: list[str], target: list[str], folder: Path, progress: Progress
+    settings: Preparation, source: list[str], target: list[str], folder: Path, progress: Progress
 ) -> Tokenizer:
     """Train a tokenizer, or take that of the initial model; write and return it."""
-    size = config.tokenizer.size or chosen_size(source, target, config.tokenizer)
+    config = settings.tokenizer
+    size = config.size or chosen_size(source, target, config)
     tokenizer = initial_tokenizer(
-        config,
-        lambda: learned_vocabulary(
-            lambda: train_tokenizer(source, target, size, config.tokenizer), progress
-        ),
+        settings.start_from,
+        lambda: learned_vocabulary(lambda: train_tokenizer(source, target, size, config), progress),
     )
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
@@ -189,7 +189,7 @@ def write_corpus(
 
 
 def sampled_lines(
-    data: DataConfig, most: int, seed: int, held: frozenset[str] = frozenset()
+    files: Sequence[str], most: int, seed: int, held: frozenset[str] = frozenset()
 ) -> tuple[list[str], list[str], int]:
     """Return the sides of up to `most` pairs, sampled uniformly, and the number of all pairs.
 
@@ -199,7 +199,7 @@ def sampled_lines(
     source: list[str] = []
     target: list[str] = []
     rng, total = random.Random(seed), 0
-    for text, translation in corpus.source_target_pairs(data.train):
+    for text, translation in corpus.source_target_pairs(files):
         if text in held:
             continue
         total += 1

@@ -14,9 +14,9 @@ from models.text.tokenizer import check_joint
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import SearchConfig
+    from models.config.tables import SearchConfig, TokenizerConfig
 
 
 class TextTraining(TrainingSource):
@@ -49,9 +49,10 @@ class TextTraining(TrainingSource):
             dev_corpora=with_absolute_paths(data.dev_corpora),
         )
 
-    def check(self, config: RunConfig) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Refuse images, settings of captioners, and incomplete sets of files."""
-        data, named = config.data, f"preset {config.preset} (family {config.model.family})"
         if data.images or data.captions or data.dev_captions:
             raise ModelError(
                 f"images or captions for {named}",
@@ -59,7 +60,7 @@ class TextTraining(TrainingSource):
                 "--preset show-attend-tell-soft-small",
             )
         for name in CAPTION_SETTINGS:
-            if value := getattr(config.train, name):
+            if value := getattr(train, name):
                 raise ModelError(f"train.{name} = {value} for {named}", "0")
         if data.labels or data.dev_labels:
             raise ModelError(
@@ -67,38 +68,40 @@ class TextTraining(TrainingSource):
                 "sentence pairs, or a preset of a classifier",
                 "--preset bilstm-attention-small",
             )
-        if config.train.metric in ("cider", *LABEL_METRICS):
-            raise ModelError(
-                f"train.metric = {config.train.metric!r} for {named}", "another metric"
-            )
+        if train.metric in ("cider", *LABEL_METRICS):
+            raise ModelError(f"train.metric = {train.metric!r} for {named}", "another metric")
         check_files(data)
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
-        check_examples(config)
+        check_examples(data, train, tokenizer)
 
-    def example(self, config: RunConfig, folder: Path) -> str:
+    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
         """Return a command that translates a sentence of the training data."""
         from attncli.training.sources.examples import text_example
 
-        return text_example(config, folder)
+        return text_example(data, languages, folder)
 
-    def fingerprints(self, config: RunConfig) -> dict[str, str]:
+    def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of training and dev files."""
         from attncli.tasks.translate.training import corpora as text_corpora
         from attncli.tasks.translate.training import data as text_data
 
-        if config.data.corpora:
-            return text_corpora.fingerprints(config.data)
-        return text_data.fingerprints(config.data)
+        if data.corpora:
+            return text_corpora.fingerprints(data)
+        return text_data.fingerprints(data)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised sentence pairs and the dev set."""
         from attncli.tasks.translate.training import corpora as text_corpora
         from attncli.tasks.translate.training import data as text_data
+        from attncli.tasks.translate.training.variation import variation_of
+        from attncli.training.settings.preparation import preparation
 
+        settings = preparation(config)
+        variation = variation_of(settings, config.train.subword_sampling)
         if config.data.corpora:
-            return text_corpora.load(config, folder, progress)
-        return text_data.load(config, folder, progress)
+            return text_corpora.load(settings, variation, folder, progress)
+        return text_data.load(settings, variation, folder, progress)
 
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
         """Return the search settings with an output length limit that fits the training pairs."""
@@ -120,9 +123,8 @@ class TextTraining(TrainingSource):
         return f"{sizes.source:,} source and {sizes.target:,} target tokens"
 
 
-def check_examples(config: RunConfig) -> None:
+def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig) -> None:
     """Raise ModelError for corpora, or variations of examples, that do not fit the run."""
-    data, train = config.data, config.train
     if data.corpora and (data.train or data.dev):
         raise ModelError(
             f"corpora and the file {(*data.train, *data.dev)[0]}",
@@ -131,12 +133,12 @@ def check_examples(config: RunConfig) -> None:
         )
     if data.dev_corpora and not data.corpora:
         raise ModelError("data.dev_corpora without data.corpora", "both")
-    if data.corpora and not config.tokenizer.joint:
+    if data.corpora and not tokenizer.joint:
         raise ModelError(
             "tokenizer.joint = false for several languages", "true: one vocabulary for all"
         )
-    check_joint(config.tokenizer)
-    kinds = {config.tokenizer.kind, config.tokenizer.target_kind or config.tokenizer.kind}
+    check_joint(tokenizer)
+    kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
     if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
         raise ModelError(
             f"train.subword_sampling with tokens of kind {' and '.join(sorted(kinds))}",

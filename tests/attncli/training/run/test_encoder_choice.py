@@ -78,9 +78,11 @@ def test_explicit_settings_override_those_of_the_network(files: Files) -> None:
 
 
 def test_the_shipped_model_is_named_where_only_its_network_is_used(files: Files) -> None:
-    assert not start_advice(small_config(files))
+    small = small_config(files)
+    assert not start_advice(small.model.image, small.start_from)
     config = chosen(files, "show-attend-tell-soft-small")
-    assert ("--start-from photos" in " ".join(start_advice(config))) == SHIPPED.exists()
+    advice = start_advice(config.model.image, config.start_from)
+    assert ("--start-from photos" in " ".join(advice)) == SHIPPED.exists()
 
 
 def test_missing_weights_are_reported_before_images_are_read(

@@ -10,11 +10,12 @@ import torch
 
 from attncli.training.events import Interrupted, Started
 from attncli.training.run.configuration import run_config
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.updates import precision
 from attncli.training.updates.hardware import computes_bf16
 from attncli.training.updates.precision import chosen_precision, products
+from models.config.tables import ModelConfig
 from tests.attncli.training.small import after, outcome, run, small_config, write_texts
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -24,6 +25,12 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 def hardware(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every device compute bf16."""
     monkeypatch.setattr(precision, "computes_bf16", lambda device: True)
+
+
+def tables(preset: str, *changes: str) -> tuple[ModelConfig, TrainConfig]:
+    """Return the settings of a preset's model and training."""
+    config = run_config(preset, assignments=changes)
+    return config.model, config.train
 
 
 @pytest.mark.parametrize(
@@ -41,21 +48,21 @@ def hardware(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_processor_computes_large_products_in_bf16(
     preset: str, changes: list[str], expected: str
 ) -> None:
-    assert chosen_precision(run_config(preset, assignments=changes), CPU) == expected
+    assert chosen_precision(*tables(preset, *changes), CPU) == expected
 
 
 def test_products_are_counted_for_a_shard_of_a_batch() -> None:
     sizes = ["train.batch_tokens=1000", "model.embedding=8", "model.hidden=4"]
-    assert products(run_config("transformer-nano", assignments=sizes)) == 32_000
+    assert products(*tables("transformer-nano", *sizes)) == 32_000
     parts = [*sizes, "train.shards=4"]
-    assert products(run_config("transformer-nano", assignments=parts)) == 8_000
+    assert products(*tables("transformer-nano", *parts)) == 8_000
 
 
 def test_a_gpu_computes_products_of_any_size_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert chosen_precision(run_config("rnnsearch-nano"), GPU) == "bf16"
+    assert chosen_precision(*tables("rnnsearch-nano"), GPU) == "bf16"
     monkeypatch.setattr(precision, "computes_bf16", lambda device: False)
     for device in (CPU, GPU):
-        assert chosen_precision(run_config("transformer-base"), device) == "fp32"
+        assert chosen_precision(*tables("transformer-base"), device) == "fp32"
 
 
 def few(config: RunConfig) -> RunConfig:
