@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attncli.jobs.device import choose_device, use_threads
 from attncli.options.overrides import SearchOverrides
-from attncli.terminal import console
+from attncli.terminal.messages import Messages, Silent
 from models.base.errors import ModelError
 from models.catalogue.installed import chosen_model, find_model
 
@@ -40,6 +40,7 @@ class OpenOptions:
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
+    messages: Messages = Silent()  # receives remarks about the models, and what a job reports
 
 
 def open_translator(model: Path | None, options: OpenOptions | None = None) -> Translator:
@@ -49,7 +50,7 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
     Raises ModelError if the folder holds no text model, the machine lacks the device, or
     `read_mode` is given for a model without hard attention; also if `to` is unknown or missing for
     a multilingual model, or given for a model of a single direction. A zero-shot direction is
-    reported on stderr.
+    reported to `options.messages`.
     """
     from models import load_translator
 
@@ -68,10 +69,10 @@ def configured(translator: T, options: OpenOptions) -> T:
         translator = translator.for_direction(options.to, options.source)
     if translator.through:
         untrained = f"the training data had no pairs from {options.source} to {translator.to}"
-        console.say(f"translated through {translator.through}, because {untrained}")
+        options.messages.say(f"translated through {translator.through}, because {untrained}")
     elif translator.is_zero_shot(options.source):
         direction = f"{options.source or 'any language'} to {translator.to}"
-        console.say(f"zero-shot: the training data had no pairs from {direction}")
+        options.messages.say(f"zero-shot: the training data had no pairs from {direction}")
     return _configured(translator, options)
 
 
@@ -170,7 +171,7 @@ def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> An
                 f"use `attn {task_of(path)} -m {path}`",
             )
     opened: Any = load_ensemble(paths, device=open_device(options))
-    console.say(f"ensemble of {', '.join(model_names(paths))}")
+    options.messages.say(f"ensemble of {', '.join(model_names(paths))}")
     return configured(opened, options) if task == "translate" else _configured(opened, options)
 
 
@@ -218,10 +219,10 @@ def retain_memory() -> None:
 
 
 def _configured(model: M, options: OpenOptions) -> M:
-    """Apply search settings and read mode; report the read mode of hard attention on stderr."""
+    """Apply search settings and read mode; report the read mode of hard attention."""
     model = model.with_search(options.search.apply(model.search))
     kind, _, saved = model.read_mode.partition(" ")
     if options.read_mode or kind == "hard":
         model = model.with_read_mode(options.read_mode or saved, seed=model.search.seed)
-        console.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
+        options.messages.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
     return model
