@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attncli.jobs.device import choose_device, use_threads
 from attncli.options.overrides import SearchOverrides
 from attncli.terminal.messages import Messages, Silent
+from models import load_captioner, load_classifier, load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.catalogue.installed import chosen_model, find_model
+from models.storage.settings import read_settings, task_of
+from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -52,8 +55,6 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
     a multilingual model, or given for a model of a single direction. A zero-shot direction is
     reported to `options.messages`.
     """
-    from models import load_translator
-
     options = options or OpenOptions()
     path = readable(chosen_model(model, "translate"))
     retain_memory()
@@ -81,9 +82,6 @@ def open_aligner(model: Path | None, options: OpenOptions) -> Translator:
 
     Without --to, a multilingual model aligns the languages that are saved as its default.
     """
-    from models.bundle import read_settings
-    from models.text.languages import parse_direction
-
     path = readable(chosen_model(model, "translate"))
     stored = str(read_settings(path).get("alignment", {}).get("languages", ""))
     if stored and not options.to:
@@ -113,8 +111,6 @@ def open_reverse(path: Path, options: OpenOptions) -> Translator:
 
 def languages_of(path: Path) -> tuple[str, ...]:
     """Return the target languages of a model; empty for a model of one direction."""
-    from models.bundle import read_settings
-
     return tuple(read_settings(find_model(path))["tokenizer"].get("languages", ()))
 
 
@@ -128,8 +124,6 @@ def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Capt
 
 def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
-    from models import load_captioner
-
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
     retain_memory()
@@ -138,8 +132,6 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
 
 def open_classifier(model: Path | None, options: OpenOptions | None = None) -> Classifier:
     """Open a classifier; see `open_translator`."""
-    from models import load_classifier
-
     options = options or OpenOptions()
     path = readable(chosen_model(model, "classify"))
     return _configured(load_classifier(path, device=open_device(options)), options)
@@ -159,9 +151,6 @@ def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> An
     task: translate, caption or classify. Raises ModelError if a model is for another task, or if
     the models have different target vocabularies or labels.
     """
-    from models import load_ensemble
-    from models.bundle import task_of
-
     paths = [find_model(model) for model in models]
     for path in paths:
         if task_of(path) != task:
@@ -194,8 +183,6 @@ def model_names(folders: Sequence[Path]) -> list[str]:
 
 def readable(path: Path) -> Path:
     """Return the folder of a model; raise ModelError before torch is imported if it is none."""
-    from models.storage.settings import read_settings
-
     read_settings(path)
     return path
 

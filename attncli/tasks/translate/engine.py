@@ -14,6 +14,7 @@ from models.base.settings import from_dict
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
 from models.inference.ctranslate2.engines import ComputePrecision, obstacle
+from models.storage.settings import read_settings
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
@@ -83,8 +84,6 @@ def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -
 
 def _reason(path: Path, options: OpenOptions) -> str:
     """Return why CTranslate2 cannot do what the options ask for; "" if it can."""
-    from models.bundle import read_settings
-
     if options.read_mode:
         return "attention.read_decode"
     saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
