@@ -179,6 +179,22 @@ def test_the_library_neither_talks_nor_exits(module: str) -> None:
             assert place not in ("sys.exit", "sys.stdout", "sys.stderr", "torch.load"), module
 
 
+@pytest.mark.parametrize(
+    "module",
+    [
+        name
+        for name in FILES
+        if name.startswith(("attncli.jobs", "attncli.tasks")) and not name.endswith("command")
+    ],
+)
+def test_jobs_report_through_the_object_that_a_command_passes(module: str) -> None:
+    nodes = list(ast.walk(tree(module)))
+    assert "attncli.terminal.console" not in imported(iter(nodes))
+    for node in nodes:
+        assert not (isinstance(node, ast.Name) and node.id == "print")
+        assert not (isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.stderr")
+
+
 def test_no_folder_is_crowded() -> None:
     counts = Counter(str(path.parent.relative_to(ROOT)) for path in FILES.values())
     assert not {

@@ -56,6 +56,21 @@ def test_no_function_is_long_but_lists_of_options() -> None:
     assert not long
 
 
+INNER_IMPORTS = 204  # torch, matplotlib, extras, and modules that one option alone needs
+
+
+def test_imports_inside_functions_do_not_grow_in_number() -> None:
+    inside = {
+        id(node)
+        for tree in TREES.values()
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    assert len(inside) <= INNER_IMPORTS
+
+
 def test_only_the_kinds_of_input_distinguish_kinds_of_input() -> None:
     """No other file compares a source with a kind's name, or asks which encoder a model has."""
     kinds = {repr(kind) for kind in TABLES["source"]}

@@ -7,10 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+import numpy
 from PIL import Image
+from torch import Tensor
 
 from attncli.interface.notebook import framed
 from attncli.interface.ranked import RankedOutputs
+from attncli.render.image_attention.maps import attention_maps
+from attncli.render.image_attention.page import html_page
+from attncli.render.image_attention.terminal import maps_as_text
 from attncli.tasks.caption.image_opener import SIDE
 from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
@@ -41,19 +46,13 @@ class ImageCaption(RankedOutputs, Caption):
     @property
     def picture(self) -> str:
         """The maps for a terminal, a panel for each word."""
-        from attncli.render.image_attention.terminal import maps_as_text
-
         return maps_as_text(self._maps(), current_screen())
 
     def _repr_html_(self) -> str:
         """Return the image whose caption shows the map of the word pointed at, for a notebook."""
-        from attncli.render.image_attention.page import html_page
-
         return framed(html_page(self._maps()), 580)
 
     def _maps(self) -> AttentionMaps:
-        from attncli.render.image_attention.maps import attention_maps
-
         if self.attention is None or self.image is None:
             raise InputError("a caption without maps", "an image, and caption(attention=True)")
         return attention_maps("", self.image, self.attention)
@@ -119,9 +118,6 @@ def _is_one(images: object) -> bool:
 
 def _opened(image: Any) -> CaptionerInput:
     """Return an image as the model takes it. Raises ModelError if it cannot be read."""
-    import numpy
-    from torch import Tensor
-
     if isinstance(image, (Image.Image, Tensor, tuple)):
         return image
     if isinstance(image, (str, Path)):

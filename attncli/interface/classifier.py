@@ -8,6 +8,8 @@ from typing import Any, overload
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.weighted_text import WeightedText, weighted_text
 from attncli.interface.notebook import framed
+from attncli.render.weighted_text.html import html
+from attncli.render.weighted_text.terminal import words_in_colour
 from attncli.terminal.screen import current_screen
 from models.base.types import Classification
 from models.inference.classifier import Classifier as LabelModel
@@ -29,14 +31,10 @@ class ClassifiedText(Classification):
     @property
     def picture(self) -> str:
         """The words for a terminal, on the colour of their weights."""
-        from attncli.render.weighted_text.terminal import words_in_colour
-
         return words_in_colour(self._weighted, current_screen())
 
     def _repr_html_(self) -> str:
         """Return the coloured words, for a notebook."""
-        from attncli.render.weighted_text.html import html
-
         return framed(html([self._weighted]), 110 + 40 * (len(self.text) // 80))
 
     @property

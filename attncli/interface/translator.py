@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -10,6 +11,9 @@ from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair
 from attncli.interface.notebook import HEAD, ROW, framed
 from attncli.interface.ranked import RankedOutputs
+from attncli.render.alignment.html import html
+from attncli.render.alignment.terminal import heat_maps
+from attncli.tasks.align.pairs import drawn
 from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations
 from models.alignment import translation_head_weights as head_weights
@@ -35,8 +39,6 @@ class TranslatedText(RankedOutputs, Translation):
     @cached_property
     def aligned_pair(self) -> AlignedPair:
         """The alignment with the weights of every layer and head, for the writers of pictures."""
-        from attncli.tasks.align.pairs import drawn
-
         [heads] = head_weights(self.model, [self], config=self.model.word_alignment)
         weights = None if heads is None else heads.numpy()
         return drawn(PairLine(1, self.source, self.text), self.alignment, heads=weights)
@@ -44,14 +46,10 @@ class TranslatedText(RankedOutputs, Translation):
     @property
     def picture(self) -> str:
         """The heat map for a terminal: rows are words of the translation."""
-        from attncli.render.alignment.terminal import heat_maps
-
         return heat_maps(self.aligned_pair, current_screen())
 
     def _repr_html_(self) -> str:
         """Return the heat map that can be pointed at, for a notebook."""
-        from attncli.render.alignment.html import html
-
         return framed(html([self.aligned_pair]), HEAD + 90 + ROW * len(self.alignment.target))
 
 
@@ -61,21 +59,15 @@ class AlignedText(Alignment):
     @property
     def aligned_pair(self) -> AlignedPair:
         """The alignment in the form of the writers of pictures."""
-        from attncli.tasks.align.pairs import drawn
-
         return drawn(PairLine(1, " ".join(self.source), " ".join(self.target)), self)
 
     @property
     def picture(self) -> str:
         """The heat map for a terminal."""
-        from attncli.render.alignment.terminal import heat_maps
-
         return heat_maps(self.aligned_pair, current_screen())
 
     def _repr_html_(self) -> str:
         """Return the heat map that can be pointed at, for a notebook."""
-        from attncli.render.alignment.html import html
-
         return framed(html([self.aligned_pair]), HEAD + 90 + ROW * len(self.target))
 
 
@@ -140,8 +132,6 @@ class Translator(TextModel):
     @property
     def word_alignment(self) -> Any:
         """The alignment settings of the model, with words as units."""
-        from dataclasses import replace
-
         return replace(self.alignment, units="word")
 
     def _result(self, translation: Translation) -> TranslatedText:

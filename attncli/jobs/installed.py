@@ -14,6 +14,8 @@ from models.base.files import write_folder
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
 from models.sources import source_of
 from models.storage.about import About, Facts, read_about, read_facts
+from models.storage.archive import extract_archive, write_archive
+from models.storage.digests import check_digests, read_digests
 from models.storage.settings import CARD, WEIGHTS, Precision, Shared, read_settings
 
 if TYPE_CHECKING:
@@ -59,8 +61,6 @@ def pack(model: Path, target: Path, packing: Packing) -> Packed:
         return Packed(target, _size(source), _size(target))
     if packing.share:
         raise ModelError(f"{target} cannot share weights", "a folder", "leave out --share")
-    from models.storage.archive import write_archive
-
     with tempfile.TemporaryDirectory() as folder:
         _save(source, Path(folder), packing)
         write_archive(Path(folder), target)
@@ -103,7 +103,6 @@ def verify(folder: Path) -> str:
     """
     from attncli.training.storage.verify import verify_run
     from models.bundle import read
-    from models.storage.digests import check_digests, read_digests
 
     read(folder)
     digests = read_digests(folder)
@@ -179,7 +178,6 @@ def _card(path: Path, required: bool) -> str:
 
 def _install(path: Path, folder: Path) -> None:
     from models.bundle import read
-    from models.storage.archive import extract_archive
 
     if not path.exists():
         raise ModelError(f"no file {path}", "a file made by `attn models pack`")

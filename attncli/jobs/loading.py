@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attncli.jobs.device import choose_device, use_threads
 from attncli.options.overrides import SearchOverrides
-from attncli.terminal import console
+from attncli.terminal.messages import Messages, Silent
+from models import load_captioner, load_classifier, load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.catalogue.installed import chosen_model, find_model
+from models.storage.settings import read_settings, task_of
+from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -40,6 +43,7 @@ class OpenOptions:
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
+    messages: Messages = Silent()  # receives remarks about the models, and what a job reports
 
 
 def open_translator(model: Path | None, options: OpenOptions | None = None) -> Translator:
@@ -49,10 +53,8 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
     Raises ModelError if the folder holds no text model, the machine lacks the device, or
     `read_mode` is given for a model without hard attention; also if `to` is unknown or missing for
     a multilingual model, or given for a model of a single direction. A zero-shot direction is
-    reported on stderr.
+    reported to `options.messages`.
     """
-    from models import load_translator
-
     options = options or OpenOptions()
     path = readable(chosen_model(model, "translate"))
     retain_memory()
@@ -68,10 +70,10 @@ def configured(translator: T, options: OpenOptions) -> T:
         translator = translator.for_direction(options.to, options.source)
     if translator.through:
         untrained = f"the training data had no pairs from {options.source} to {translator.to}"
-        console.say(f"translated through {translator.through}, because {untrained}")
+        options.messages.say(f"translated through {translator.through}, because {untrained}")
     elif translator.is_zero_shot(options.source):
         direction = f"{options.source or 'any language'} to {translator.to}"
-        console.say(f"zero-shot: the training data had no pairs from {direction}")
+        options.messages.say(f"zero-shot: the training data had no pairs from {direction}")
     return _configured(translator, options)
 
 
@@ -80,9 +82,6 @@ def open_aligner(model: Path | None, options: OpenOptions) -> Translator:
 
     Without --to, a multilingual model aligns the languages that are saved as its default.
     """
-    from models.bundle import read_settings
-    from models.text.languages import parse_direction
-
     path = readable(chosen_model(model, "translate"))
     stored = str(read_settings(path).get("alignment", {}).get("languages", ""))
     if stored and not options.to:
@@ -112,8 +111,6 @@ def open_reverse(path: Path, options: OpenOptions) -> Translator:
 
 def languages_of(path: Path) -> tuple[str, ...]:
     """Return the target languages of a model; empty for a model of one direction."""
-    from models.bundle import read_settings
-
     return tuple(read_settings(find_model(path))["tokenizer"].get("languages", ()))
 
 
@@ -127,8 +124,6 @@ def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Capt
 
 def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
     """Open a captioner; see `open_translator`."""
-    from models import load_captioner
-
     options = options or OpenOptions()
     path = readable(chosen_model(model, "caption"))
     retain_memory()
@@ -137,8 +132,6 @@ def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Ca
 
 def open_classifier(model: Path | None, options: OpenOptions | None = None) -> Classifier:
     """Open a classifier; see `open_translator`."""
-    from models import load_classifier
-
     options = options or OpenOptions()
     path = readable(chosen_model(model, "classify"))
     return _configured(load_classifier(path, device=open_device(options)), options)
@@ -158,9 +151,6 @@ def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> An
     task: translate, caption or classify. Raises ModelError if a model is for another task, or if
     the models have different target vocabularies or labels.
     """
-    from models import load_ensemble
-    from models.bundle import task_of
-
     paths = [find_model(model) for model in models]
     for path in paths:
         if task_of(path) != task:
@@ -170,7 +160,7 @@ def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> An
                 f"use `attn {task_of(path)} -m {path}`",
             )
     opened: Any = load_ensemble(paths, device=open_device(options))
-    console.say(f"ensemble of {', '.join(model_names(paths))}")
+    options.messages.say(f"ensemble of {', '.join(model_names(paths))}")
     return configured(opened, options) if task == "translate" else _configured(opened, options)
 
 
@@ -193,8 +183,6 @@ def model_names(folders: Sequence[Path]) -> list[str]:
 
 def readable(path: Path) -> Path:
     """Return the folder of a model; raise ModelError before torch is imported if it is none."""
-    from models.storage.settings import read_settings
-
     read_settings(path)
     return path
 
@@ -218,10 +206,10 @@ def retain_memory() -> None:
 
 
 def _configured(model: M, options: OpenOptions) -> M:
-    """Apply search settings and read mode; report the read mode of hard attention on stderr."""
+    """Apply search settings and read mode; report the read mode of hard attention."""
     model = model.with_search(options.search.apply(model.search))
     kind, _, saved = model.read_mode.partition(" ")
     if options.read_mode or kind == "hard":
         model = model.with_read_mode(options.read_mode or saved, seed=model.search.seed)
-        console.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
+        options.messages.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
     return model

@@ -13,12 +13,14 @@ from attncli.training.settings.toml import to_toml
 from models.base import registry
 from models.base.errors import UnknownNameError, unknown_name
 from models.base.settings import fields_of, from_dict, option
+from models.base.types import VocabularySizes
 from models.catalogue import presets as zoo
 from models.catalogue.installed import find_model, installed
 from models.catalogue.unused_settings import unused_settings
 from models.config.tables import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.sources import vocabulary_sizes
 from models.storage.about import Facts, read_card, read_facts
+from models.storage.settings import read_settings
 
 USUAL_TOKENS = 8000  # per vocabulary, to count the parameters of a preset
 KINDS = {
@@ -138,8 +140,6 @@ def show_preset(name: str, assignments: Sequence[str] = ()) -> Shown:
 
 def show_bundle(folder: Path) -> Shown:
     """Describe the model in a folder."""
-    from models.bundle import read_settings
-
     settings = read_settings(folder)
     tables = {name: settings[name] for name in ("model", "tokenizer", "search")}
     config = from_dict(BundleConfig, tables)
@@ -187,7 +187,6 @@ def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:
     """Return the number of parameters, shared ones once, without allocating them."""
     import torch
 
-    from models.base.types import VocabularySizes
     from models.bundle import build
 
     with torch.device("meta"):

@@ -15,6 +15,7 @@ import typer
 from attncli.data.streams import Write, texts_as_stream
 from attncli.data.text.text_files import open_bytes
 from attncli.terminal import console
+from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _is_file(stream: TextIO | None) -> bool:
 class ByteProgress:
     """Progress through the lines of a stream, in bytes, also within a chunk of lines."""
 
-    def __init__(self, advance: console.ShowProgress) -> None:
+    def __init__(self, advance: ShowProgress) -> None:
         self._advance = advance
         self._size = self._chunk = 0  # bytes of the finished chunks, and of the current one
         self._lines = 0  # that are finished

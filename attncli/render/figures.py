@@ -8,6 +8,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import matplotlib
+from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
+
 from attncli.terminal.width import is_right_to_left, without_controls
 
 SHAPES = (3, 11)  # version of matplotlib that supports Arabic shapes and right-to-left text
@@ -37,8 +40,6 @@ FONTS = (  # each letter uses the first font that has it
 
 def fonts() -> list[str]:
     """Return the installed fonts of FONTS, matplotlib's own first."""
-    from matplotlib.font_manager import get_font_names
-
     there = set(get_font_names())
     return [name for name in FONTS if name in there]
 
@@ -50,8 +51,6 @@ def label_of(word: str) -> str:
 
 def undrawable(words: Sequence[str]) -> str:
     """Return a warning about words that cannot be drawn correctly; empty if there are none."""
-    import matplotlib
-
     text = "".join(map(without_controls, words))
     if missing := _missing(text):
         return (
@@ -81,8 +80,6 @@ def without_glyph_warnings() -> Iterator[None]:
 
 def _missing(text: str) -> str:
     """Return the letters that no installed font can draw."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
     letters = set(text)
     for name in fonts():
         known = get_font(findfont(FontProperties(family=name))).get_charmap()

@@ -20,6 +20,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options.overrides import AlignOverrides
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
+from attncli.terminal import console
 from models.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class ServedModel:
     def options(self) -> OpenOptions:
         """Options to open the model; a multilingual one gets a language, which each job changes."""
         to = (*loading.languages_of(self.folder), "")[0]
-        return OpenOptions(self.device, self.threads, to=to)
+        return OpenOptions(self.device, self.threads, to=to, messages=console)
 
     @cached_property
     def translator(self) -> TextTranslator:
@@ -58,12 +59,16 @@ class ServedModel:
     @cached_property
     def captioner(self) -> Captioner:
         """The captioner."""
-        return loading.open_captioner(self.folder, OpenOptions(self.device, self.threads))
+        return loading.open_captioner(
+            self.folder, OpenOptions(self.device, self.threads, messages=console)
+        )
 
     @cached_property
     def classifier(self) -> Classifier:
         """The classifier."""
-        return loading.open_classifier(self.folder, OpenOptions(self.device, self.threads))
+        return loading.open_classifier(
+            self.folder, OpenOptions(self.device, self.threads, messages=console)
+        )
 
 
 class ModelJob(Protocol):

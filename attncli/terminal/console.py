@@ -13,9 +13,10 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any
 
 from attncli.terminal.escapes import printable
+from attncli.terminal.messages import ShowProgress
 from models.base.errors import ModelError
 from models.base.removed_settings import RemovedSettingWarning
 
@@ -124,13 +125,6 @@ class LossyStream:
                     os.dup2(nowhere.fileno(), self._stream.fileno())
         except ValueError:  # the stream was closed
             pass
-
-
-class ShowProgress(Protocol):
-    """Function that shows the progress of a piece of work."""
-
-    def __call__(self, done: float, note: str = "") -> None:
-        """Show the amount done so far and a note."""
 
 
 @contextmanager

@@ -9,6 +9,9 @@ from torch import Tensor
 from models.base.errors import NotFoundError
 from models.catalogue.installed import BOX, DEFAULTS, is_bundle
 from models.sources.image import ImageSource
+from models.storage.digests import check_digests
+from models.storage.settings import WEIGHTS
+from models.storage.weights import read_tensors
 
 PREFIX = ImageSource.shared_weights  # of the names of an image network's weights in a bundle
 
@@ -32,10 +35,6 @@ def shipped_network() -> dict[str, Tensor]:
 
 def shipped_tensors(prefix: str) -> dict[str, Tensor]:
     """Return the shipped captioner's weights whose names begin with a prefix, which is removed."""
-    from models.storage.digests import check_digests
-    from models.storage.settings import WEIGHTS
-    from models.storage.weights import read_tensors
-
     folder = shipped_captioner()
     found = read_tensors(folder / WEIGHTS, lambda name: name.startswith(prefix))
     check_digests(folder, [WEIGHTS])

@@ -11,6 +11,7 @@ from models.base.types import Hypothesis
 from models.config.tables import ModelConfig, SearchConfig
 from models.inference.search.minimum_bayes_risk import by_expected_similarity
 from models.sources import check_source
+from models.storage.settings import family_of, read_settings
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ class TorchModel(TrainedModel):
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
         """Read the model of a bundle folder; a ModelError if it reads another kind of input."""
         from models.bundle import read
-        from models.storage.settings import family_of, read_settings
 
         folder = Path(folder)
         check_source(family_of(read_settings(folder)), cls.source, folder.name)

@@ -26,6 +26,7 @@ from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import Evaluation, LengthRanges, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
 from attncli.tasks.translate.output.scores import WRITERS
+from attncli.terminal import console
 from models.base.errors import ConfigurationError
 
 Files = Annotated[
@@ -109,6 +110,7 @@ def evaluate(
             to,
             source_language,
             mixed=len(folders) > 1,
+            messages=console,
         ),
         max_batch_tokens=tables.compute.batch_tokens,
     )

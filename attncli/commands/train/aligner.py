@@ -16,11 +16,13 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import SetOption
 from attncli.options.shared import Device, PairFiles, Threads
 from attncli.tasks.align.pair_corpora import Also, pair_corpora
+from attncli.tasks.align.training import job
 from attncli.tasks.align.training.job import AlignerRun
 from attncli.terminal import console
 from attncli.training.events import Interrupted
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import CorpusConfig
+from attncli.training.storage.lock import locked
 from models.catalogue.installed import find_model
 
 Languages = Annotated[
@@ -92,8 +94,6 @@ def languages_of(files: list[Path]) -> str:
 
 
 def _dry_run(run: AlignerRun) -> None:
-    from attncli.tasks.align.training import job
-
     job.check(run)
     stages = {
         "statistical links": run.links.exists(),
@@ -106,9 +106,6 @@ def _dry_run(run: AlignerRun) -> None:
 
 
 def _train(run: AlignerRun, device: str) -> None:
-    from attncli.tasks.align.training import job
-    from attncli.training.storage.lock import locked
-
     with locked(run.path), Display(TrainConfig()) as display:
         config = job.prepare(run, display.progress)
     console.say(f"links of the training pairs: {run.links}")
@@ -127,7 +124,7 @@ def _train(run: AlignerRun, device: str) -> None:
 
 def _train_translator(config: RunConfig, run: AlignerRun, device: str) -> None:
     """Train the translator, or continue its training; finished, it stays as it is."""
-    from attncli.jobs import train as training  # imports torch
+    from attncli.jobs import train as training
 
     console.say(f"translator: {run.translator}; --start-from MODEL takes one that is trained")
     with stopping() as stop, Display(config.train) as display, memory_advice(config.train):

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from attncli.commands.train.time import FirstUpdates
 from attncli.terminal import console
+from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
 from attncli.training.events import (
     AlreadyFinished,
@@ -31,7 +32,7 @@ class Display:
         self.config = config
         self.stack = ExitStack()
         self.label, self.metric = "", ""
-        self.advance: console.ShowProgress = lambda done, note="": None
+        self.advance: ShowProgress = lambda done, note="": None
         self.forget()
 
     def forget(self) -> None:

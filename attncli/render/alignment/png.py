@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.shades import LINK, shade
 from attncli.render.figures import fonts, label_of, saved, undrawable
@@ -18,9 +22,6 @@ CELL = 0.32  # inches
 
 def png(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
     """Draw all pairs, one under another, their panels side by side. kind: png or pdf."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
     drawn = [pair for pair in pairs if pair.source and pair.target]
     panels = max((len(pair.panels) for pair in drawn), default=1)
     across = max((_room(pair.source) + 6 * CELL for pair in drawn), default=4.0)
@@ -64,8 +65,6 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
 
 
 def _frame(i: int, j: int) -> Any:
-    from matplotlib.patches import Rectangle
-
     return Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5)
 
 

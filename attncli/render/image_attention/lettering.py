@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PIL import ImageFont
+
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
@@ -17,7 +19,6 @@ INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
 def font(size: int, *, bold: bool = False) -> FreeTypeFont:
     """Return DejaVu Sans, which has the letters of most alphabets."""
     import matplotlib
-    from PIL import ImageFont
 
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
     return ImageFont.truetype(str(Path(matplotlib.get_data_path(), "fonts", "ttf", name)), size)

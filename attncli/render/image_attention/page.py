@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from PIL import Image
 
 from attncli.render.image_attention.maps import DARK, AttentionMaps, smooth
 from attncli.render.image_attention.panels import explained
@@ -88,8 +89,6 @@ def _word(attention: AttentionMaps, word: int) -> str:
 
 def _shade(attention: AttentionMaps, word: int) -> str:
     """Return a black PNG as a data URL, opaque where the word has no attention."""
-    from PIL import Image
-
     away = (1 - smooth(attention.maps[word], MAP_SIDE)) * (1 - DARK)
     opacity = (255 * away).round().astype(np.uint8)
     shade = Image.merge("LA", [Image.new("L", opacity.shape[::-1]), Image.fromarray(opacity)])

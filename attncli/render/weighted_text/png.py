@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
 from attncli.data.weighted_text import WeightedText, WeightRow
 from attncli.render.alignment.shades import shade
 from attncli.render.figures import fonts, label_of, saved, undrawable, without_glyph_warnings
@@ -21,9 +25,6 @@ GREY = "#777777"
 
 def png(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
     """Draw texts, one under another. kind: png or pdf."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
     with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
         widths = [_widths(text.words) for text in texts]
         lines = [
@@ -77,9 +78,6 @@ class Page:
 
 def _widths(words: Sequence[str]) -> list[float]:
     """Return the widths of some words in points."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     figure = Figure()
     canvas: Any = FigureCanvasAgg(figure)
     renderer = canvas.get_renderer()

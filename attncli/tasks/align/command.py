@@ -27,6 +27,7 @@ from attncli.tasks.align.run import (
     write_all,
 )
 from attncli.tasks.align.settings import AlignTables
+from attncli.terminal import console
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError, ModelError
 
@@ -126,7 +127,7 @@ def align(
         else:
             aligned = align_side_by_side(chunks, chosen.load(heads=heads))
         style = Style(tables.links.probabilities, current_screen())
-        out = Out(None if show and output is None else name, output, show, style, drawing)
+        out = Out(None if show and output is None else name, output, show, style, drawing, console)
         refused = write_all(aligned, out)
     if refused:
         raise typer.Exit(1)
@@ -173,4 +174,4 @@ def align_options(
 ) -> OpenOptions:
     """Return how the models are opened. source, to: languages, or empty."""
     read_mode = tables.attention.read_decode or None
-    return OpenOptions(device, threads, read_mode, to=to, source=source)
+    return OpenOptions(device, threads, read_mode, to=to, source=source, messages=console)

@@ -16,6 +16,7 @@ from attncli.options.shared import Device, From, Threads, To
 from attncli.tasks.align.evaluation import evaluate_alignments
 from attncli.tasks.align.score_writers import WRITERS
 from attncli.tasks.align.settings import ScoredLinkTables
+from attncli.terminal import console
 
 Files = Annotated[
     list[Path] | None,
@@ -82,6 +83,7 @@ def alignments(
             to=to,
             source=source_language,
             mixed=len(folders) > 1,
+            messages=console,
         ),
     )
     with open_output(None) as write:

@@ -12,7 +12,6 @@ from attncli.data.text.corpus import read_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
-from attncli.terminal import console
 from attncli.terminal.plurals import counted
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _scores_of_models(
         translator = loading.open_aligner(folder, options)
         scored = score_model(name, translator, gold)
         for note in scored.notes:
-            console.warn(f"{name}: {note}; no links")
+            options.messages.warn(f"{name}: {note}; no links")
         yield scored.scores
 
 

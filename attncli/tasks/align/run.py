@@ -29,7 +29,7 @@ from attncli.tasks.align.pairs import (
     read_external,
     with_external,
 )
-from attncli.terminal import console
+from attncli.terminal.messages import Messages
 from attncli.terminal.plurals import counted
 from models.catalogue.installed import chosen_model
 
@@ -78,6 +78,7 @@ class Out(NamedTuple):
     show: bool
     style: Style
     drawing: Drawing
+    messages: Messages
 
 
 def with_external_alignments(
@@ -97,7 +98,7 @@ def with_external_alignments(
     pairs, external = read_external(given.paths, read, index=given.base, skip_bad=given.skip_bad)
     for path, found in zip(given.paths, external, strict=True):
         if found.note:
-            console.say(f"{path.name}: {found.note}")
+            chosen.options.messages.say(f"{path.name}: {found.note}")
     if not chosen.models:
         yield list(external_only(pairs, external))
         return
@@ -123,7 +124,7 @@ def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
     count = refused = 0
     with (
         open_output(out.path) as write,
-        console.progress("aligning", shown=out.path is not None) as advance,
+        out.messages.progress("aligning", shown=out.path is not None) as advance,
     ):
         for chunk in aligned:
             if out.format:
@@ -133,7 +134,10 @@ def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
                 sys.stdout.buffer.write(written(chosen, "terminal", out.style))
                 sys.stdout.flush()
             picture.take(chunk)
-            refused += sum(map(_reported, chunk))
+            bad = [pair for pair in chunk if pair.note]
+            for pair in bad:
+                out.messages.warn(f"pair {pair.number} is {pair.note}; not aligned")
+            refused += len(bad)
             count += len(chunk)
             advance(count, counted(count, "pair"))
         write(document.end())
@@ -159,10 +163,3 @@ class _Document:
     def end(self) -> bytes:
         """Return the bytes to write at the end."""
         return written(self.pairs, self.name or "", self.style) if self.whole else b""
-
-
-def _reported(pair: AlignedPair) -> bool:
-    """Report a pair that could not be aligned; return True if there was one."""
-    if pair.note:
-        console.warn(f"pair {pair.number} is {pair.note}; not aligned")
-    return bool(pair.note)

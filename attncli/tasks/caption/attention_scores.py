@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.images.named import ImageFile
 from attncli.scoring.caption_words import is_content_word
-from attncli.terminal.console import ShowProgress
+from attncli.terminal.messages import ShowProgress
 from models.config.tables import BATCH_IMAGES, SearchConfig
 
 if TYPE_CHECKING:

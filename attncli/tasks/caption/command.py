@@ -39,6 +39,7 @@ from attncli.tasks.caption.writers import (
     rendered,
 )
 from attncli.terminal import console
+from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError
@@ -145,7 +146,8 @@ def caption_settings(
 def caption_options(given: GivenSettings[CaptionTables], device: str, threads: int) -> OpenOptions:
     """Return how the models are opened."""
     read_mode = given.tables.attention.read_decode or None
-    return OpenOptions(device, threads, read_mode, SearchOverrides(given.of("search")))
+    overrides = SearchOverrides(given.of("search"))
+    return OpenOptions(device, threads, read_mode, overrides, messages=console)
 
 
 class Sinks(NamedTuple):
@@ -186,7 +188,7 @@ def _write_all(
     results: Iterator[list[CaptionedImage]],
     layout: CaptionLayout,
     to: Sinks,
-    advance: console.ShowProgress,
+    advance: ShowProgress,
 ) -> int:
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
@@ -225,7 +227,7 @@ def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
 
 def _progress(
     names: Sequence[str], recursive: bool, *, shown: bool
-) -> AbstractContextManager[console.ShowProgress]:
+) -> AbstractContextManager[ShowProgress]:
     """Show the number of captioned images if the results are not on the terminal."""
     total = count_images(names, recursive=recursive) if names and shown else None
     return console.progress("captioning", total=total, shown=shown)

@@ -17,6 +17,7 @@ from attncli.options.shared import Device, Threads
 from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.tasks.caption.score_writers import WRITERS
 from attncli.tasks.caption.settings import ScoredCaptionTables
+from attncli.terminal import console
 
 Captions = Annotated[
     Path,
@@ -88,6 +89,7 @@ def captions(
             threads,
             given.tables.attention.read_decode or None,
             SearchOverrides(given.of("search")),
+            messages=console,
         ),
     )
     with open_output(None) as write:

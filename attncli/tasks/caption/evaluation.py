@@ -25,8 +25,7 @@ from attncli.tasks.caption.systems import (
     CaptionSystem,
     score_systems,
 )
-from attncli.terminal import console
-from attncli.terminal.console import ShowProgress
+from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
 from models.base.parsing import parse_json
@@ -61,11 +60,12 @@ def evaluate_captions(
     attention of models, too. save: file for the captions of each model; `{model}` in its name is
     replaced. Raises ModelError for files that do not fit.
     """
+    options = options or OpenOptions()
     test_set = read_caption_set(captions, part)
     others = [read_caption_system(path, test_set) for path in hypotheses]
     systems = [*_captioned(models, test_set, images, options, save, attention), *others]
     if missing := why_not():
-        console.say(f"{missing}; left out")
+        options.messages.say(f"{missing}; left out")
     return CaptionResults(score_systems(systems, test_set), test_set)
 
 
@@ -118,7 +118,7 @@ def _captioned(
     folders: Sequence[Path],
     test_set: CaptionSet,
     images: Path | None,
-    options: OpenOptions | None,
+    options: OpenOptions,
     save: Path | None,
     attention: bool,
 ) -> Iterator[CaptionSystem]:
@@ -132,7 +132,7 @@ def _captioned(
     files = find_images(test_set, open_images(images))
     for name, folder in zip(model_names(folders), folders, strict=True):
         captioner = loading.open_captioner(folder, options)
-        with console.progress(f"captioning, {name}", total=len(files)) as advance:
+        with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
             system = caption_test_set(
                 name, files, captioner, search=captioner.search, advance=advance
             )
@@ -143,7 +143,9 @@ def _captioned(
                 lines = "".join(f"{image}\t{text}\n" for image, text in rows)
                 write(lines.encode("utf-8", "replace"))
         if attention and captioner.read_mode:
-            with console.progress(f"scoring attention, {name}", total=len(files)) as advance:
+            with options.messages.progress(
+                f"scoring attention, {name}", total=len(files)
+            ) as advance:
                 scores = attention_scores(captioner, files, captioner.search, advance)
             system = system._replace(attention=scores)
         yield system

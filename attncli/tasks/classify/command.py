@@ -33,6 +33,7 @@ from attncli.render.weighted_text.terminal import words_in_colour
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import LabelLayout, rendered
+from attncli.terminal import console
 from attncli.terminal.screen import Screen, current_screen
 
 Text = Annotated[
@@ -88,7 +89,8 @@ def classify(
     check_texts(text or [], "classify")
     tables = read_settings(ClassifyTables, set).tables
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
-    options = OpenOptions(device, threads, tables.attention.read_decode or None)
+    read_mode = tables.attention.read_decode or None
+    options = OpenOptions(device, threads, read_mode, messages=console)
     with open_source(text, input) as stream:
         classifier = loading.open_classifiers(model, options)
         typed = stream.isatty()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attncli.data.text.labels import read_labelled
 from attncli.jobs.compared.base import (
     ComparedData,
     ComparedFiles,
@@ -18,6 +19,7 @@ from attncli.jobs.compared.base import (
 )
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
 from attncli.scoring.comparison import QualityScore
+from attncli.scoring.labels import score_labels
 from models.base.registry import TABLES
 
 if TYPE_CHECKING:
@@ -54,7 +56,6 @@ class ComparedLabels(ComparedSource):
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the accuracy and the dev loss."""
-        from attncli.scoring.labels import score_labels
         from attncli.training.updates.evaluation import dev_loss
 
         def accuracy(part: Any) -> tuple[QualityScore, ...]:
@@ -71,7 +72,6 @@ class ComparedLabels(ComparedSource):
 
 def label_sets(data: DataConfig, test: Sequence[Path]) -> Sets:
     """Return dev set and test set of labelled texts."""
-    from attncli.data.text.labels import read_labelled
     from attncli.tasks.classify.training.data import dev_labels
 
     paths = [Path(data.dev_labels), *test]

@@ -16,6 +16,7 @@ from attncli.options.tables import ReadSettings
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.tasks.classify.evaluation import evaluate_labels
 from attncli.tasks.classify.score_writers import WRITERS
+from attncli.terminal import console
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
 Models = Annotated[
@@ -69,7 +70,9 @@ def labels(
         models=model or [],
         hypotheses=hypotheses or [],
         save=save,
-        options=OpenOptions(device, threads, tables.attention.read_decode or None),
+        options=OpenOptions(
+            device, threads, tables.attention.read_decode or None, messages=console
+        ),
     )
     if plot:
         confusion_matrices(plot, evaluations)

@@ -14,7 +14,6 @@ from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import path_for
 from attncli.scoring.labels import LabelEvaluation, score_labels
 from attncli.tasks.classify.lines import classify_lines
-from attncli.terminal import console
 from models.base.errors import ModelError
 from models.catalogue.installed import chosen_model
 from models.text.normalise import nfc
@@ -60,15 +59,17 @@ def _classified(
 ) -> Iterator[tuple[str, list[str]]]:
     """Classify with each model; save its labels before the next model is opened."""
     lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
+    options = options or OpenOptions()
     for name, folder in zip(model_names(folders), folders, strict=True):
         classifier, labels = loading.open_classifier(folder, options), list[str]()
         chunks = (lines[start : start + CHUNK] for start in range(0, len(lines), CHUNK))
-        with console.progress(f"classifying, {name}", total=len(lines)) as advance:
+        with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
             for outcomes in classify_lines(chunks, classifier):
                 labels += [outcome.result.label if outcome.result else "" for outcome in outcomes]
                 advance(len(labels))
         if unknown := sorted({row.label for row in rows} - {*map(nfc, classifier.labels)}):
-            console.warn(f"{name} does not know {', '.join(unknown[:5])}: labels of the test set")
+            missing = ", ".join(unknown[:5])
+            options.messages.warn(f"{name} does not know {missing}: labels of the test set")
         if save:
             with open_output(path_for(save, name)) as write:
                 write("".join(f"{label}\n" for label in labels).encode())

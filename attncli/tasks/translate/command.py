@@ -31,7 +31,7 @@ from attncli.tasks.translate.document_run import (
 )
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.output.writers import TranslationLayout
-from attncli.tasks.translate.remote import translate_remotely
+from attncli.tasks.translate.remote import check_remote, translate_remotely
 from attncli.tasks.translate.run import (
     ShownLines,
     TranslateWork,
@@ -43,6 +43,7 @@ from attncli.tasks.translate.run import (
     write_all,
 )
 from attncli.tasks.translate.settings import TranslateTables
+from attncli.terminal import console
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError
 
@@ -154,8 +155,9 @@ def translate(
             "beam": beam is not None,
             "nbest": nbest is not None,
         }
+        check_remote(unfit, to)
         incomplete = translate_remotely(
-            server, (source or AUTO, to), (text, input, output), choice, plain, unfit
+            server, (source or AUTO, to), (text, input, output), choice, plain, console
         )
         raise typer.Exit(incomplete)
     options = translate_options(given, source, to=to, device=device, threads=threads)
@@ -169,8 +171,8 @@ def translate(
         run = translation_of_lines(work, translator, languages, is_document=document is not None)
         if document:
             with open_output(output) as write:
-                complete = translate_document(document, run, write, shown=is_away(output))
-            report(languages)
+                complete = translate_document(document, run, write, console, shown=is_away(output))
+            report(languages, console)
             raise typer.Exit(not complete)
         typed = stream.isatty()
         layout = TranslationLayout(
@@ -188,9 +190,9 @@ def translate(
                 outcomes = with_attention(
                     outcomes, work, translator, overrides, heads=drawing.heads
                 )
-            refused = write_all(outcomes, shown, write, progress)
+            refused = write_all(outcomes, shown, write, progress, console)
         shown.picture.draw()
-    report(languages)
+    report(languages, console)
     if refused:
         raise typer.Exit(1)
 
@@ -216,6 +218,7 @@ def translate_options(
         SearchOverrides(given.of("search")),
         to,
         "" if source == AUTO else source,
+        messages=console,
     )
 
 

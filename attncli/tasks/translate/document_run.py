@@ -19,7 +19,7 @@ from attncli.documents.registry import (
 )
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.settings import InputSettings
-from attncli.terminal import console
+from attncli.terminal.messages import Messages
 from models.base.errors import InputError
 from models.base.limits import FILE_BYTES
 
@@ -100,29 +100,31 @@ def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
 
 
 def translate_document(
-    document: Document, translate: Translate, write: Write, *, shown: bool
+    document: Document, translate: Translate, write: Write, messages: Messages, *, shown: bool
 ) -> bool:
     """Translate and write a document; return True if all of it could be translated.
 
-    Text that is left untranslated is reported on stderr. shown: show the progress.
+    Text that is left untranslated is reported. shown: show the progress.
     """
     from attncli.tasks.translate import documents
 
-    outcomes = _outcomes(documents.lines_of(document), translate, shown=shown)
+    outcomes = _outcomes(documents.lines_of(document), translate, messages, shown=shown)
     faults = [*documents.faults(document)]
     for message in [*faults, *documents.untranslated(document, outcomes)]:
-        console.warn(message)
+        messages.warn(message)
     write(documents.written(document, outcomes))
     return not faults and all(outcome.translation for outcome in outcomes)
 
 
-def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[TranslatedLine]:
+def _outcomes(
+    lines: list[Line], translate: Translate, messages: Messages, *, shown: bool
+) -> list[TranslatedLine]:
     """Translate the texts of a document; report suspicious outputs with their line numbers."""
     from attncli.tasks.translate import documents
 
     report = OutputReport()
     outcomes: list[TranslatedLine] = []
-    with console.progress("translating", total=len(lines), shown=shown) as advance:
+    with messages.progress("translating", total=len(lines), shown=shown) as advance:
 
         def show(done: int, total: int) -> None:
             current = min(CHUNK_LINES, len(lines) - len(outcomes))
@@ -131,10 +133,10 @@ def _outcomes(lines: list[Line], translate: Translate, *, shown: bool) -> list[T
         for chunk in translate(documents.chunks(lines), on_batch=show):
             outcomes += chunk
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
-                console.warn(message)
+                messages.warn(message)
             advance(len(outcomes))
     for message in report.summary():
-        console.warn(message)
+        messages.warn(message)
     return outcomes
 
 

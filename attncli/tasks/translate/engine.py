@@ -15,6 +15,7 @@ from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
 from models.inference.ctranslate2.engines import ComputePrecision, obstacle
 from models.storage.about import read_facts
+from models.storage.settings import read_settings
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
@@ -92,8 +93,6 @@ def _precision(path: Path, given: Precision) -> ComputePrecision:
 
 def _reason(path: Path, options: OpenOptions) -> str:
     """Return why CTranslate2 cannot do what the options ask for; "" if it can."""
-    from models.bundle import read_settings
-
     if options.read_mode:
         return "attention.read_decode"
     saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")

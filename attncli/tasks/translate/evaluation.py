@@ -35,9 +35,8 @@ from attncli.scoring.translations import (
 )
 from attncli.tasks.translate.lines import Translates, translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
-from attncli.terminal import console
-from attncli.terminal.console import ShowProgress
 from attncli.terminal.escapes import one_line
+from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
 from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
@@ -70,14 +69,16 @@ def evaluate_texts(
     lengths: also score by source length. save: file for the outputs of each model; `{model}` in
     its name is replaced by that of the model. Raises ModelError for files that do not fit together.
     """
-    scoring = scoring or Scoring()
+    scoring, options = scoring or Scoring(), options or OpenOptions()
     metrics(scoring)  # report a missing tokenizer before any work
     test_set = read_test_set(files) if models else read_references(files, source)
     if not models and not source and len(files) > 1:
-        console.say(f"all {len(files)} files are references, because no model translates a source")
+        options.messages.say(
+            f"all {len(files)} files are references, because no model translates a source"
+        )
     others = [read_system(path, test_set) for path in hypotheses]
     if has_short_references(test_set, scoring):
-        console.warn(
+        options.messages.warn(
             "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
             "means little; compare exact match and error rate"
         )
@@ -85,7 +86,7 @@ def evaluate_texts(
     systems += others
     for system in systems:
         if scoring.tokenize == "13a" and looks_tokenised(system):
-            console.warn(
+            options.messages.warn(
                 f"{system.name} looks tokenised already; -s scores.tokenize=none scores it as it is"
             )
     return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
@@ -165,7 +166,7 @@ def translate_test_set(
 def _translated(
     folders: Sequence[Path],
     test_set: EvaluationSet,
-    options: OpenOptions | None,
+    options: OpenOptions,
     max_batch_tokens: int,
     save: Path | None,
 ) -> Iterator[System]:
@@ -173,7 +174,7 @@ def _translated(
     sources, references = test_set.sources, references_by_output(test_set.references)
     for name, folder in zip(model_names(folders), folders, strict=True):
         translator = loading.open_translator(folder, options)
-        with console.progress(f"translating, {name}", total=len(sources)) as advance:
+        with options.messages.progress(f"translating, {name}", total=len(sources)) as advance:
             system = translate_test_set(
                 name,
                 sources,
@@ -184,7 +185,7 @@ def _translated(
                 advance=advance,
             )
         for note in system.notes:
-            console.warn(f"{name}: {note}")
+            options.messages.warn(f"{name}: {note}")
         if save:
             with open_output(path_for(save, name)) as write:
                 rows = "".join(f"{text}\n" for text in system.hypotheses)

@@ -17,6 +17,18 @@ from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.options.line_streams import byte_progress, is_away, open_source, write_chunks
 from attncli.tasks.translate.document_run import DocumentChoice, read_input, translate_document
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
+from attncli.terminal.messages import Messages
+
+
+def check_remote(unfit: Mapping[str, bool], target: str) -> None:
+    """Refuse options that a server does not have, and a missing target language.
+
+    unfit: names of such options, and True for those that were given.
+    """
+    for option in (name for name, is_given in unfit.items() if is_given):
+        raise typer.BadParameter("is not for --server", param_hint=f"'--{option}'")
+    if not target:
+        raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
 
 
 def translate_remotely(
@@ -25,18 +37,13 @@ def translate_remotely(
     streams: tuple[list[str] | None, Path | None, Path | None],
     choice: DocumentChoice | None,
     layout: TranslationLayout,
-    unfit: Mapping[str, bool],
+    messages: Messages,
 ) -> bool:
     """Translate by a server; return True if a line could not be translated.
 
-    direction: source and target language. streams: texts, input and output. unfit: options that a
-    server does not have, and True for those that were given.
+    direction: source and target language. streams: texts, input and output.
     """
-    for option in (name for name, is_given in unfit.items() if is_given):
-        raise typer.BadParameter("is not for --server", param_hint=f"'--{option}'")
     source, target = direction
-    if not target:
-        raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
     check_address(url)
     texts, given, output = streams
     key = os.environ.get(KEY, "")
@@ -45,8 +52,9 @@ def translate_remotely(
         if choice:
             document = read_input(stream, choice)
             with open_output(output) as write:
-                shown = is_away(output)
-                return not translate_document(document, translator.lines, write, shown=shown)
+                return not translate_document(
+                    document, translator.lines, write, messages, shown=is_away(output)
+                )
         return _translate_stream(translator, stream, output, layout)
 
 

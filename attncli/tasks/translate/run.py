@@ -24,7 +24,7 @@ from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.tasks.translate.settings import TranslateTables
-from attncli.terminal import console
+from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen
 from models.text.glossary import Glossary
 
@@ -77,10 +77,10 @@ def line_languages(translator: TextTranslator, options: OpenOptions) -> LineLang
     return LineLanguages(classifier, translator.to)
 
 
-def report(languages: LineLanguages | None) -> None:
+def report(languages: LineLanguages | None, messages: Messages) -> None:
     """Report the number of lines that were already in the target language."""
     if languages and languages.summary:
-        console.say(languages.summary)
+        messages.say(languages.summary)
 
 
 def translation_of_lines(
@@ -171,6 +171,7 @@ def write_all(
     shown: ShownLines,
     write: Write,
     progress: ByteProgress,
+    messages: Messages,
 ) -> int:
     """Write and report lines as they finish; return the number of refused lines."""
     refused = 0
@@ -178,8 +179,8 @@ def write_all(
     for outcomes in write_chunks(results, partial(_rows, shown=shown), write, progress):
         shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
         for message in report.messages(outcomes):
-            console.warn(message)
+            messages.warn(message)
         refused += sum(outcome.translation is None for outcome in outcomes)
     for message in report.summary():
-        console.warn(message)
+        messages.warn(message)
     return refused

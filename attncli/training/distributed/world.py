@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from attncli.training.distributed.order import END, WAIT, Order, decoded
@@ -106,8 +107,6 @@ class ProcessGroup:
         store: a key-value store that they share. seconds: longest time to wait for another process.
         explain: returns why another process ended, if it said so before.
         """
-        import torch.distributed as dist
-
         self.number, self.size, self.seconds, self.explain = *rank[:2], seconds, explain
         self.announced = time.monotonic()
         self.dist = dist

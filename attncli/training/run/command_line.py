@@ -28,6 +28,7 @@ from models.base.settings import merged, overridden, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
 from models.config.tables import TokenizerConfig
+from models.storage.settings import read_settings
 
 DATA = (  # settings of data that are one path each
     *("images", "captions", "dev_captions"),
@@ -144,8 +145,6 @@ def _check_languages(languages: tuple[str, ...], data: DataConfig, start: Path) 
 
 def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     """Return the values merged over the settings of the initial model, with its preset."""
-    from models.bundle import read_settings  # imports torch
-
     stored = read_settings(start)
     try:
         run = read_config(RunFolder(start))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from attncli.scoring.rouge import rouge_words
 from attncli.training.events import Scores
 
 SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
@@ -58,8 +59,6 @@ def metric_for(references: Sequence[str]) -> str:
     spaces are recognised by their letters: a kana or Chinese character counts as a word, and more
     than 40 letters are never short.
     """
-    from attncli.scoring.rouge import rouge_words
-
     short = [
         len(text) <= SHORT_LETTERS and len(rouge_words(text)) <= SHORT_WORDS for text in references
     ]

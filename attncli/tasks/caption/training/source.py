@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attncli.data.text.corpus import fingerprint
+from attncli.training.run.encoder_choice import names_shipped_network
 from attncli.training.sources.base import LABEL_METRICS, TrainingSource
 from models.base.errors import ModelError
 
@@ -87,15 +89,12 @@ class ImageTraining(TrainingSource):
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the files of captions; images are hashed one by one in `made.json`."""
-        from attncli.data.text.corpus import fingerprint
-
         parts = {"train": data.captions, "dev": data.dev_captions}
         found = {name: fingerprint([path]) if path else "" for name, path in parts.items()}
         return {**found, "regions": fingerprint([data.regions])} if data.regions else found
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""
-        from attncli.training.run.encoder_choice import names_shipped_network
         from attncli.training.run.initial_model import weights_hash
         from models.encoders.shipped import shipped_captioner
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attncli.training.settings.preparation import preparation
 from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS, TrainingSource
 from models.base.errors import ModelError
 
@@ -83,7 +84,6 @@ class LabelTraining(TrainingSource):
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""
         from attncli.tasks.classify.training import data as label_data
-        from attncli.training.settings.preparation import preparation
 
         return label_data.load(preparation(config), folder, progress)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from attncli.data.lines import TranslatedLine
+from attncli.render.alignment.lines import linked, record_of
 from attncli.render.rows import (
     InputCells,
     OutputCells,
@@ -78,8 +79,6 @@ def _hypothesis_record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
     if found := repetition(hypothesis.text, outcome.line.text):
         record["repetition"] = {"phrase": found.phrase, "count": found.times}
     if outcome.alignments:
-        from attncli.render.alignment.lines import record_of
-
         pair = outcome.alignments[rank]
         units = {"source": pair.source, "target": pair.target}
         record["alignment"] = {**units, **record_of(pair.panels[0])}
@@ -94,8 +93,6 @@ def _links(outcome: TranslatedLine, rank: int, layout: TranslationLayout) -> str
     """Return the links of an output; None if they are not requested, or the line is empty."""
     if not layout.align or not outcome.alignments:
         return None
-    from attncli.render.alignment.lines import linked
-
     return linked(outcome.alignments[rank].panels[0], 0, probabilities=False)
 
 

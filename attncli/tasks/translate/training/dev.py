@@ -16,12 +16,15 @@ from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
 from attncli.training.updates.metrics import metric_for
+from models import load_translator
+from models.alignment import choose_head
 from models.base.types import Batch
 from models.bundle import Bundle
 from models.config.tables import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
+from models.storage.settings import write_alignment
 from models.text.tokenizer import Tokenizer
 
 HEAD_PAIRS = 200  # pairs on which attention heads are compared
@@ -116,10 +119,6 @@ class DevTexts:
 
 def store_head(folder: Path, dev: DevSet, device: str) -> None:
     """Store in a bundle which attention head aligns best on the dev set."""
-    from models import load_translator
-    from models.alignment import choose_head
-    from models.bundle import write_alignment
-
     assert isinstance(dev, DevTexts)
     translator = load_translator(folder, device=device)
     if dev.to:

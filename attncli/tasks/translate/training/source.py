@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.training.settings.corpora import check_corpora, with_absolute_paths
+from attncli.training.settings.preparation import preparation
 from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS, TrainingSource
+from attncli.training.sources.output_length import fit_limits
 from models.base.errors import ModelError
 from models.text.tokenizer import check_joint
 
@@ -95,7 +97,6 @@ class TextTraining(TrainingSource):
         from attncli.tasks.translate.training import corpora as text_corpora
         from attncli.tasks.translate.training import data as text_data
         from attncli.tasks.translate.training.variation import variation_of
-        from attncli.training.settings.preparation import preparation
 
         settings = preparation(config)
         variation = variation_of(settings, config.train.subword_sampling)
@@ -105,8 +106,6 @@ class TextTraining(TrainingSource):
 
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
         """Return the search settings with an output length limit that fits the training pairs."""
-        from attncli.training.sources.output_length import fit_limits
-
         return fit_limits(search, *examples.lengths)
 
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:

@@ -12,6 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from attncli.embedded.grammar import Pair
 from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
 from attncli.scoring import translations as scoring
 from attncli.scoring.translations import EvaluationSet, LengthRanges, Scoring, System
 from attncli.shell import app
@@ -21,6 +22,7 @@ from attncli.tasks.translate.evaluation import (
     read_test_set,
     translate_test_set,
 )
+from attncli.terminal import console
 from models import load_translator
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
@@ -79,10 +81,11 @@ def test_a_loop_is_reported_unless_a_reference_of_its_line_has_it(
     monkeypatch.setattr(loading, "open_translator", lambda path, options: Repeating())
     table = tmp_path / "commands.tsv"
     table.write_text(f"go\ton\t{'walk ' * 8}\ngo far\twalk\twalk on\nwait\twalk walk\n")
-    evaluate_texts([table], models=[tmp_path])
+    options = OpenOptions(messages=console)
+    evaluate_texts([table], models=[tmp_path], options=options)
     assert "outputs with a repetition loop: 2" in capsys.readouterr().err
     table.write_text(f"go\t{'walk ' * 8}\n")
-    evaluate_texts([table], models=[tmp_path])
+    evaluate_texts([table], models=[tmp_path], options=options)
     assert "repetition" not in capsys.readouterr().err
 
 
