@@ -64,6 +64,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.jobs",
     "attncli.tasks.classify",
     "attncli.tasks.align",
+    "attncli.tasks.explain",
     "attncli.tasks.caption",
     "attncli.tasks.translate",
     "attncli.tasks",
