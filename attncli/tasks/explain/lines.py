@@ -12,6 +12,7 @@ from attncli.data.lines import Line, read_chunks
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
+from attncli.terminal import console
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.catalogue.installed import default_model, find_model
 
@@ -76,7 +77,10 @@ def of_pair(translator: Translator, line: Line, options: ExplainOptions) -> Expl
 
     pair = pair_of(line)
     if pair.fault:  # no separator
-        encoded = encoded_translation(translator, translator.translate([line.text])[0])
+        translation = translator.translate([line.text])[0]
+        if not translation.text.strip():
+            return empty_output(line, "translation")
+        encoded = encoded_translation(translator, translation)
     else:
         encoded = encode(translator, pair.source, pair.target)
     return ExplainedLine(line, encoded.target_text, explain_pair(translator, encoded, options))
@@ -99,9 +103,17 @@ def of_caption(captioner: Captioner, line: Line, options: ExplainOptions) -> Exp
     opened = open_image(Path(line.text), name=line.text, least=config.size)
     image = to_square(opened, config)
     best = captioner.caption([image])[0].hypotheses[0]
+    if not best.text.strip():
+        return empty_output(line, "caption")
     found = explain_caption(captioner, image, best.ids, options)
     maps = maps_of(line.text, image, found, captioner)
     return ExplainedLine(line, best.text, found, maps)
+
+
+def empty_output(line: Line, what: str) -> ExplainedLine:
+    """Return the result for an output without words, which is reported on stderr."""
+    console.say(f"line {line.number}: the {what} is empty")
+    return ExplainedLine(line)
 
 
 def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> AttentionMaps:

@@ -11,7 +11,9 @@ import pytest
 from attncli.shell import app
 from models import load_translator
 from models.explain import METHODS
+from tests.fixtures.before_restructuring import make
 
+UNTRAINED = Path(make.__file__).parent / "bundles/transformer"
 PAIR = "The dog sees a house. ||| Der Hund sieht ein Haus."
 TEXT = "The dog sees a small house."
 
@@ -139,3 +141,10 @@ def test_a_missing_image_and_a_language_are_refused(
     assert run("no.jpg", model=soft_captioner) == 1
     assert run("no.jpg", "--to", "de", model=soft_captioner) == 1
     assert "no file no.jpg" in (err := capfd.readouterr().err) and "does not translate" in err
+
+
+def test_an_empty_output_gives_an_empty_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """The model of the fixture has seen two updates, and ends at once."""
+    assert run(TEXT, model=UNTRAINED) == 0
+    found = capfd.readouterr()
+    assert found.out == "\n" and "line 1: the translation is empty" in found.err
