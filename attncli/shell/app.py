@@ -43,6 +43,7 @@ COMMANDS = {
     "caption": "attncli.tasks.caption.command:caption",
     "align": "attncli.tasks.align.command:align",
     "align train": "attncli.commands.train.aligner:align_train",
+    "explain": "attncli.tasks.explain.command:explain",
     "serve": "attncli.commands.serve:serve",
     "bulk": "attncli.commands.bulk.command:bulk",
     "evaluate": "attncli.commands.evaluate.command:evaluate",

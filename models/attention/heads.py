@@ -6,6 +6,7 @@ and the product of two matrices is one matrix.
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from models.attention.base import Attention, History, PreparedMemory, grouped, input_keys
@@ -20,6 +21,19 @@ def attention(query_size: int, value_size: int, config: AttentionConfig) -> Atte
     """Build the configured attention, with one head or several."""
     kind = Attention if config.heads == 1 else Heads
     return kind(query_size, value_size, config)
+
+
+def read_values(attention: Attention | Heads, memory: Memory) -> Tensor:
+    """Return what the weights of each head multiply, (B, H, S, V), in the size of the context."""
+    values = attention.prepare(memory).values
+    return values.unsqueeze(1) if values.dim() == 3 else concatenated(values)
+
+
+def concatenated(values: Tensor) -> Tensor:
+    """Return values (B, H, S, V) of each head at its place in the context, (B, H, S, H * V)."""
+    count = values.shape[1]
+    places = torch.eye(count, dtype=values.dtype, device=values.device)
+    return torch.einsum("bhsv,hk->bhskv", values, places).flatten(3)
 
 
 class Heads(MultiHead):

@@ -108,7 +108,19 @@ class SelfAttention(TransformerHeads):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: KeyValue | None = None
     ) -> tuple[Tensor, KeyValue]:
-        """Compute the output (B, T, D), and all keys and values so far.
+        """Compute the output (B, T, D), and all keys and values so far; see `read`."""
+        found, seen = self.read(x, mask, past)
+        return self.merged(found.context), seen
+
+    def read(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        past: KeyValue | None = None,
+        *,
+        want_weights: bool = False,
+    ) -> tuple[HeadsOutput, KeyValue]:
+        """Return what the heads read for x (B, T, D), and all keys and values so far.
 
         Without mask and past, the attention is causal. With a mask (B, S), it attends in both
         directions. With a past, T must be 1.
@@ -122,7 +134,7 @@ class SelfAttention(TransformerHeads):
         bias = self.position.bias(query, start, seen.keys.shape[2])
         visible = Visible(mask, mask is None and past is None and x.shape[1] > 1, bias)
         history = self.past(query, start, x.shape[1], None)
-        return self.merged(self.attend(query, seen, visible, history).context), seen
+        return self.attend(query, seen, visible, history, want_weights=want_weights), seen
 
 
 class CrossAttention(TransformerHeads):
@@ -137,6 +149,14 @@ class CrossAttention(TransformerHeads):
     def prepare(self, values: Tensor) -> KeyValue:
         """Compute keys and values of the memory (B, S, D)."""
         return self.prepared(*map(self.split_shared, self.input(values).chunk(2, -1)))
+
+    def read_values(self, values: Tensor) -> Tensor:
+        """Return what each head's weights multiply (B, H, S, D), output map included.
+
+        values: memory (B, S, D).
+        """
+        each = self.output.weight.unflatten(1, (self.count, -1))  # (D, H, d)
+        return torch.einsum("bhsv,dhv->bhsd", self.prepare(values).values, each)
 
     def forward(
         self,

@@ -55,6 +55,13 @@ class Decoder(nn.Module, Generic[P, S]):
         """Return the state before the first token."""
         raise NotImplementedError
 
+    def read_values(self, memory: Memory) -> Tensor | None:
+        """Return what the weights of each head in the shown layer multiply, (B, H, S, V).
+
+        None if this is unknown.
+        """
+        return None
+
     @property
     def shown_layer(self) -> int:
         """The layer, counted from 0, whose weights are shown if none is chosen by number."""

@@ -54,6 +54,10 @@ class PoolingDecoder(Decoder[Pooled, Rows]):
         """Pool the memory of each sentence."""
         return Pooled(self.pooling(memory))
 
+    def read_values(self, memory: Memory) -> Tensor | None:
+        """Return the values that the pooling weighs, (B, H, S, V); see Decoder."""
+        return self.pooling.read_values(memory)
+
     def start(self, prepared: Pooled) -> Rows:
         """Return a row for each sentence."""
         context = prepared.found.context

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Attention, History, PreparedMemory
-from models.attention.heads import Heads, attention
+from models.attention.heads import Heads, attention, read_values
 from models.base.errors import ConfigurationError
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
@@ -99,6 +99,11 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         assert memory.final is not None and self.attention is not None
         final = memory.final[:, -self.final_size :]
         return RecurrentMemory(self.attention.prepare(memory), self.bridge(final))
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return the values of the heads, (B, H, S, V); see Decoder."""
+        assert self.attention is not None
+        return read_values(self.attention, memory)
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
         """Return the state before the first token, one row per sentence."""

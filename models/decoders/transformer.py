@@ -84,6 +84,11 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         """The layer whose weights are shown by default; never the alignment layer."""
         return default_layer(len(self.layers))
 
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return the values of the shown layer's heads, (B, H, S, D); see Decoder."""
+        layer = self.layers[self.shown_layer]
+        return layer.cross_attention.read_values(memory.values)  # type: ignore
+
     def prepare(self, memory: Memory) -> TransformerMemory:
         """Compute keys and values of the memory for every layer."""
         layers = tuple(layer.cross_attention.prepare(memory.values) for layer in self.layers)  # type: ignore

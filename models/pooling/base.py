@@ -26,6 +26,10 @@ class Pooling(nn.Module):
         """Return the pooled vector as the context (B, 1, P)."""
         raise NotImplementedError
 
+    def read_values(self, memory: Memory) -> Tensor | None:
+        """Return what the weights of each head multiply, (B, H, S, P); None if unknown."""
+        return memory.values.unsqueeze(1)
+
 
 def final_state(memory: Memory) -> Tensor:
     """Return the encoder's final state (B, V), as large as a slot.

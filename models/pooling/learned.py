@@ -6,9 +6,9 @@ c = Attention(q, h),  q a parameter of the model
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from models.attention.heads import attention
+from models.attention.heads import attention, read_values
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
 from models.pooling.base import Pooling
@@ -26,6 +26,10 @@ class LearnedQuery(Pooling):
         super().__init__(value_size, config)
         self.query = nn.Parameter(torch.randn(1, 1, value_size) * value_size**-0.5)
         self.attention = attention(value_size, value_size, config.attention)
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return what the weights of each head multiply, (B, H, S, V)."""
+        return read_values(self.attention, memory)
 
     def forward(self, memory: Memory) -> AttentionOutput:
         """Return the pooled vector as the context (B, 1, V)."""

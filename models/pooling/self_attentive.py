@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention, History
+from models.attention.heads import concatenated
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
 from models.numerics.linear import Linear
@@ -37,6 +38,11 @@ class SelfAttentive(Pooling):
         self.key = Linear(value_size, size, bias=False)  # W_1
         self.queries = nn.Parameter(torch.randn(1, count, size) * size**-0.5)  # W_2
         self.attention = Attention(size, size, dataclasses.replace(config.attention, heads=1))
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return what the weights of each query multiply, (B, R, S, R * V)."""
+        values = memory.values.unsqueeze(1).expand(-1, self.queries.shape[1], -1, -1)
+        return concatenated(values)
 
     def forward(self, memory: Memory) -> AttentionOutput:
         """Return the pooled vector as the context (B, 1, R * V), and the weights of each query."""

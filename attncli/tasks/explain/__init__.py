@@ -1,0 +1,1 @@
+"""Explaining outputs: the command, its inputs, its run and its writers."""

@@ -1,0 +1,132 @@
+"""``attn explain``: parse the options, run the job, write explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli.data.streams import check_output, open_output
+from attncli.jobs.loading import OpenOptions
+from attncli.jobs.text_arguments import check_texts
+from attncli.options.line_streams import Input, Output, open_source
+from attncli.options.settings import SetOption, read_settings
+from attncli.options.shared import MODEL, Device, From, Threads, To
+from attncli.tasks.explain.lines import folder_of, open_explainer
+from attncli.tasks.explain.run import layout_of, write_all
+from attncli.tasks.explain.settings import ExplainTables
+from attncli.tasks.explain.writers import ExplainFormat
+from models.base.errors import unknown_name
+from models.explain import METHODS
+
+Text = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="INPUT",
+        help="Text, `text ||| translation`, or an image. Default: the lines of the input.",
+    ),
+]
+ModelOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Translator, classifier or captioner: its name (`attn models` lists them) or its "
+        "folder; without it, the model shipped for text, or for images.",
+    ),
+]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        help=f"Method, one of {', '.join(METHODS)}; repeatable. Default: all that the model "
+        "supports.",
+    ),
+]
+Word = Annotated[
+    int, typer.Option(min=0, help="Number of the only output word to explain, from 1 (0: all).")
+]
+Show = Annotated[
+    bool, typer.Option("--show", help="Draw in the colours of the terminal; of an image, each map.")
+]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also draw heat maps into a file: .svg, .png, .pdf or .html; of an image: .png, .gif, "
+        ".html or .npz."
+    ),
+]
+Set = Annotated[list[str] | None, SetOption(ExplainTables, example="picture.lines=1-20")]
+
+
+def explain(
+    text: Text = None,
+    *,
+    model: ModelOption = None,
+    to: To = "",
+    source: From = "",
+    method: MethodOption = None,
+    word: Word = 0,
+    input: Input = None,
+    output: Output = None,
+    format: Annotated[ExplainFormat, typer.Option(help="How to write explanations.")] = "text",
+    show: Show = False,
+    picture: PictureFile = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+    set: Set = None,
+) -> None:
+    """Explain an output by the input parts that it depends on.
+
+    For each output word, a row of each method states how much each source word or image cell
+    counts: attention, rollout, norms of weighted values, gradient times input, integrated
+    gradients, erasure. Measures state how far each can be trusted. See docs/explain.md.
+
+    Example:
+      attn explain --to de "I see the red car."
+      echo "The car is red. ||| Das Auto ist rot." | attn explain --to de --format jsonl
+      attn explain -m languages "Das Auto ist rot."
+      attn explain photo.jpg --word 2 --picture maps.png
+    """
+    check_output(output)
+    methods, texts = known_methods(method), text or []
+    folder = folder_of(model, texts[0] if texts else "")
+    is_image = _reads_images(folder)
+    if not is_image:
+        check_texts(texts, "explain")
+    tables = read_settings(ExplainTables, set).tables
+    if show and format != "text":
+        raise typer.BadParameter(f"heat maps among {format}", param_hint="'--show'")
+    layout = layout_of(
+        format, show=show, picture=picture, lines=tables.picture.lines, is_image=is_image
+    )
+    opening = OpenOptions(
+        device, threads, tables.attention.read_decode or None, to=to, source=source
+    )
+    with open_source(text, input) as stream:
+        from models.explain.explanation import ExplainOptions  # imports torch
+
+        explainer = open_explainer(folder, opening, ExplainOptions(methods, word))
+        outcomes = (explainer.explain(line) for chunk in explainer.read(stream) for line in chunk)
+        with open_output(output) as write:
+            refused = write_all(outcomes, write, layout)
+    if refused:
+        raise typer.Exit(1)
+
+
+def known_methods(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the methods with these names, or all of them; raise UnknownNameError for another."""
+    for name in names or ():
+        if name not in METHODS:
+            raise unknown_name("method", name, METHODS)
+    return tuple(dict.fromkeys(names or METHODS))
+
+
+def _reads_images(folder: Path) -> bool:
+    """Return True if a model captions images."""
+    from models.storage.settings import task_of
+
+    return task_of(folder) == "caption"

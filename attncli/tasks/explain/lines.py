@@ -1,0 +1,175 @@
+"""Explanations of lines: a text, a pair of a text and its translation, or the path of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from attncli.data.alignments.pairs import pair_of
+from attncli.data.images.named import SUFFIXES, ImageFile, listed_images
+from attncli.data.lines import Line, read_chunks
+from attncli.data.typed import typed_chunks
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
+from attncli.terminal import console
+from models.base.errors import InputError, ModelError, NotFoundError
+from models.catalogue.installed import default_model, find_model
+
+if TYPE_CHECKING:
+    from attncli.render.image_attention.maps import AttentionMaps
+    from models.explain.explanation import ExplainOptions, Explanation
+    from models.inference.captioner import Captioner
+    from models.inference.classifier import Classifier
+    from models.inference.translator import Translator
+
+
+class ExplainedLine(NamedTuple):
+    """A line with its explanation."""
+
+    line: Line  # of an image: its path
+    output: str = ""  # translation, label or caption
+    explanation: Explanation | None = None  # None for an empty line, or `note` says why
+    maps: AttentionMaps | None = None  # of an image: a map for each word and method
+    note: str = ""  # why there is no explanation; empty for an empty line
+
+
+Explain = Callable[[Line], ExplainedLine]
+
+
+class Explainer(NamedTuple):
+    """A model that explains lines, and how its lines are read."""
+
+    explain: Explain
+    read: Callable[[BinaryIO], Iterator[list[Line]]]
+
+
+def folder_of(model: Path | None, first: str) -> Path:
+    """Return the folder of a model; without one, the shipped model for the first input.
+
+    That is the captioner for the name of an image, otherwise the translator.
+    """
+    is_image = first.lower().endswith(SUFFIXES)
+    return find_model(model) if model else default_model("caption" if is_image else "translate")
+
+
+def open_explainer(folder: Path, opening: OpenOptions, options: ExplainOptions) -> Explainer:
+    """Open the model of a folder for lines of its task. Imports torch."""
+    from models.storage.settings import task_of
+
+    task = task_of(loading.readable(folder))
+    if task == "classify":
+        _check_languages(opening, folder)
+        classifier = loading.open_classifier(folder, opening)
+        return Explainer(_guarded(lambda line: of_label(classifier, line, options)), text_lines)
+    if task == "caption":
+        _check_languages(opening, folder)
+        captioner = loading.open_captioner(folder, opening)
+        return Explainer(_guarded(lambda line: of_caption(captioner, line, options)), image_lines)
+    translator = loading.open_translator(folder, opening)
+    return Explainer(_guarded(lambda line: of_pair(translator, line, options)), text_lines)
+
+
+def of_pair(translator: Translator, line: Line, options: ExplainOptions) -> ExplainedLine:
+    """Explain a translation: that of the line, or the model's own if the line has none."""
+    from models.alignment.encoded import encode, encoded_translation
+    from models.explain.explanation import explain_pair
+
+    pair = pair_of(line)
+    if pair.fault:  # no separator
+        translation = translator.translate([line.text])[0]
+        if not translation.text.strip():
+            return empty_output(line, "translation")
+        encoded = encoded_translation(translator, translation)
+    else:
+        encoded = encode(translator, pair.source, pair.target)
+    return ExplainedLine(line, encoded.target_text, explain_pair(translator, encoded, options))
+
+
+def of_label(classifier: Classifier, line: Line, options: ExplainOptions) -> ExplainedLine:
+    """Explain the most probable label of a line."""
+    from models.explain.explanation import explain_label
+
+    found = explain_label(classifier, line.text, options)
+    return ExplainedLine(line, found.target[0], found)
+
+
+def of_caption(captioner: Captioner, line: Line, options: ExplainOptions) -> ExplainedLine:
+    """Explain the caption of an image; the line is its path."""
+    from models.explain.explanation import explain_caption
+    from models.images.opening import open_image, to_square
+
+    config = captioner.config.image
+    opened = open_image(Path(line.text), name=line.text, least=config.size)
+    image = to_square(opened, config)
+    best = captioner.caption([image])[0].hypotheses[0]
+    if not best.text.strip():
+        return empty_output(line, "caption")
+    found = explain_caption(captioner, image, best.ids, options)
+    maps = maps_of(line.text, image, found, captioner)
+    return ExplainedLine(line, best.text, found, maps)
+
+
+def empty_output(line: Line, what: str) -> ExplainedLine:
+    """Return the result for an output without words, which is reported on stderr."""
+    console.say(f"line {line.number}: the {what} is empty")
+    return ExplainedLine(line)
+
+
+def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> AttentionMaps:
+    """Return a map for each word and method: the positive relevances, which sum to 1."""
+    import torch
+
+    from attncli.render.image_attention.maps import AttentionMaps
+
+    words = tuple(f"{word} ({row.method})" for word in found.target for row in found.rows)
+    values = torch.stack([row.values for row in found.rows], 1).flatten(0, 1).clamp_min(0)
+    shares = values / values.sum(1, keepdim=True).clamp_min(1e-12)  # (W, I)
+    entropy = -torch.special.xlogy(shares, shares).sum(1)
+    grid = captioner.encoder.grid
+    drawn = shares.unflatten(1, grid).numpy()
+    return AttentionMaps(name, image, words, drawn, None, entropy.numpy(), captioner.read_mode)
+
+
+def text_lines(stream: BinaryIO) -> Iterator[list[Line]]:
+    """Yield the lines of a stream; those that are typed one by one."""
+    return typed_chunks(stream) if stream.isatty() else read_chunks(stream)
+
+
+def image_lines(stream: BinaryIO) -> Iterator[list[Line]]:
+    """Yield the paths of images in a stream."""
+    number = 0
+    for files in listed_images(stream):
+        chunk = [_path_line(file, number) for number, file in enumerate(files, number + 1)]
+        number += len(chunk)
+        yield chunk
+
+
+def _path_line(file: ImageFile, number: int) -> Line:
+    return Line(number, file.name, fault=file.fault)
+
+
+def _guarded(explain: Explain) -> Explain:
+    """Return a function that turns the faults of a line into notes."""
+
+    def guarded(line: Line) -> ExplainedLine:
+        if line.fault:
+            return ExplainedLine(line, note=f"line {line.number} is {line.fault}; not explained")
+        if not line.text.strip():
+            return ExplainedLine(line)
+        try:
+            return explain(line)
+        except (InputError, NotFoundError) as error:
+            return ExplainedLine(line, note=f"line {line.number}: {error}")
+
+    return guarded
+
+
+def _check_languages(opening: OpenOptions, folder: Path) -> None:
+    """Raise ModelError for a target language with a model that does not translate."""
+    if opening.to:
+        raise ModelError(
+            f"--to {opening.to} with {folder.name}, which does not translate",
+            "a model that translates",
+            "leave out --to",
+        )

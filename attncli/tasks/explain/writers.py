@@ -1,0 +1,151 @@
+"""Explanations as text, heat maps or JSON lines.
+
+- ``text``: the output, a heat map for each of its words (not of an image), and a table of measures.
+- ``jsonl``: one object per line: source, target, log_probs of the words, relevances and measures of
+  each method and of random orders, rank correlations of each pair of methods.
+
+A heat map has a row for each method. A cell is the share of the largest relevance of the row;
+negative relevances are 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from attncli.data.panels import AlignedPair, Panel
+from attncli.render.alignment.terminal import heat_maps
+from attncli.render.columns import columns
+from attncli.render.json import as_json_line
+from attncli.tasks.explain.lines import ExplainedLine
+from attncli.terminal.escapes import printable
+from attncli.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.explain.explanation import Explanation
+    from models.explain.measures import Measure
+
+DIGITS = 4
+REFERENCE = "erasure"  # method that the others are correlated with in text
+ExplainFormat = Literal["text", "jsonl"]
+
+
+def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
+    """Return a line as it is drawn: methods down, source words across, a panel for each word."""
+    found = outcome.explanation
+    assert found is not None
+    methods = tuple(row.method for row in found.rows)
+    panels = tuple(
+        Panel(word, frozenset(), shades([row.values[number] for row in found.rows]))
+        for number, word in enumerate(found.target)
+    )
+    return AlignedPair(outcome.line.number, found.source, methods, panels, note=outcome.output)
+
+
+def shades(rows: Sequence[Tensor]) -> Any:
+    """Return rows (M, I) of relevances as shares of the largest, from 0 to 1."""
+    import torch
+
+    values = torch.stack([*rows]).clamp_min(0)
+    return (values / values.amax(1, keepdim=True).clamp_min(1e-12)).numpy()
+
+
+def as_text(outcome: ExplainedLine, screen: Screen, maps: bool) -> str:
+    """Return an explanation as heat maps and a table, followed by an empty line.
+
+    maps: True draws the maps of an image.
+    """
+    found = outcome.explanation
+    if found is None:
+        return "\n"
+    if not found.source:  # the maps of an image are drawn over it
+        head = f"{outcome.line.number}  {printable(outcome.line.text)}  {outcome.output}\n"
+        drawn = maps_text(outcome, screen) if maps else ""
+        return f"{head}{drawn}{measure_table(found)}\n"
+    return f"{heat_maps(heat_map_pair(outcome), screen)}{measure_table(found)}\n"
+
+
+def maps_text(outcome: ExplainedLine, screen: Screen) -> str:
+    """Return the maps of an image, drawn over it."""
+    assert outcome.maps is not None
+    from attncli.render.image_attention.terminal import maps_as_text
+
+    return maps_as_text(outcome.maps, screen)
+
+
+def measure_table(found: Explanation) -> str:
+    """Return the means of the measures over the words, a row for each method."""
+    names = [measure.name for measure in found.control]
+    reference = next((row for row in found.rows if row.method == REFERENCE), None)
+    rows = [["", *names, *([f"correlation with {REFERENCE}"] if reference else [])]]
+    for row in found.rows:
+        correlation = [] if reference is None else [found.correlation(row, reference)]
+        rows.append([row.method, *map(_number, [*means(row.measures), *correlation])])
+    rows.append(["random", *map(_number, means(found.control)), *([""] if reference else [])])
+    return columns(rows)
+
+
+def means(measures: Sequence[Measure]) -> list[float]:
+    """Return the mean of each measure over the words."""
+    return [float(measure.values.mean()) for measure in measures]
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value + 0.0:.3f}".replace("-0.000", "0.000")
+
+
+def as_json(outcome: ExplainedLine) -> str:
+    """Return an explanation as one JSON object; an empty line for an empty line."""
+    found = outcome.explanation
+    if found is None:
+        return as_json_line({"error": outcome.note}) + "\n" if outcome.note else "\n"
+    source: dict[str, Any] = {"source": found.source}
+    if outcome.maps is not None:
+        source = {"image": outcome.line.text, "grid": outcome.maps.maps.shape[1:]}
+    record = {
+        **source,
+        "target": found.target,
+        "log_probs": rounded(found.log_probs),
+        "methods": {
+            row.method: {"relevances": rounded(row.values), **measured(row.measures)}
+            for row in found.rows
+        },
+        "random": measured(found.control),
+        "correlations": correlations(found),
+        "unsupported": found.unsupported,
+    }
+    return as_json_line(record) + "\n"
+
+
+def correlations(found: Explanation) -> dict[str, dict[str, float | None]]:
+    """Return the rank correlation of each pair of methods."""
+    rows = found.rows
+    return {
+        one.method: {other.method: _known(found.correlation(one, other)) for other in rows}
+        for one in rows
+    }
+
+
+def measured(measures: Sequence[Measure]) -> dict[str, Any]:
+    """Return the measures of each word by name, and the curves below which they are areas."""
+    record = {measure.name: rounded(measure.values) for measure in measures}
+    curves = {f"{m.name}_curve": rounded(m.curve) for m in measures if m.curve is not None}
+    return {**record, **curves}
+
+
+def rounded(values: Tensor) -> Any:
+    """Return numbers with a few digits, as lists."""
+    return (values.double() * 10**DIGITS).round().div(10**DIGITS).tolist()
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, DIGITS)
+
+
+WRITERS: dict[str, Callable[[ExplainedLine, Screen, bool], str]] = {
+    "text": as_text,
+    "jsonl": lambda outcome, screen, maps: as_json(outcome),
+}

@@ -1,0 +1,148 @@
+"""Subjects of an explanation: a model, one input, and the output words that it explains.
+
+f_j(x) = sum over the tokens t of word j of log p(y_t | y_1 .. y_{t-1}, x)
+
+The input is seen in two ways: as vectors (S, E), which have gradients, and as I units (words, image
+cells), which can be erased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.base.errors import ConfigurationError
+from models.base.types import Batch, Memory
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.batching import pad, teacher_forcing_batch
+from models.text.tokenizer import END
+
+MOST_SLOTS = 4096  # source slots of the rows that are computed at once
+
+
+class UnsupportedMethodError(ConfigurationError):
+    """A method that needs a part that the model does not have."""
+
+
+class Subject:
+    """One input of a model and one output. T tokens, J words, S source slots, I units."""
+
+    model: EncoderDecoder
+    source: Tensor  # (1, S) ids, or (1, S, V) features
+    target: Tensor  # (1, T) ids
+    words: Tensor  # (J, T): 1 for the tokens of a word
+    owner: Tensor  # (S,) unit of each slot, counted from 0; -1 for a slot of no unit
+    units: int  # I
+    vectors: Tensor  # (S, E) what the encoder computes with
+    baseline: Tensor  # (S, E) vectors without information; those of slots of no unit are unchanged
+
+    def memory(self, vectors: Tensor) -> Memory:
+        """Return the memory of vectors (N, S, E)."""
+        raise NotImplementedError
+
+    def kept_log_probs(self, kept: Tensor) -> Tensor:
+        """Return f (N, J) where only the units in kept (N, I) remain of the input."""
+        raise NotImplementedError
+
+    def batch(self, source: Tensor, mask: Tensor | None = None) -> Batch:
+        """Return the output after each of the sources (N, S, ..) with mask (N, S)."""
+        if mask is None:
+            mask = torch.ones(source.shape[:2], dtype=torch.bool, device=source.device)
+        target = self.target.expand(len(source), -1)
+        return teacher_forcing_batch(source, mask, target, torch.ones_like(target).bool())
+
+    def log_probs(self, vectors: Tensor) -> Tensor:
+        """Return f (N, J) of vectors (N, S, E), with gradients."""
+        tokens = token_log_probs(self.model, self.batch(vectors), self.memory(vectors))
+        return tokens @ self.words.T
+
+    def by_word(self, weights: Tensor) -> Tensor:
+        """Return the weights (J, I) of words and units: means of rows of weights (T, S)."""
+        rows = self.words / self.words.sum(1, keepdim=True).clamp_min(1)
+        return self.by_unit(rows @ weights)
+
+    def by_unit(self, relevances: Tensor) -> Tensor:
+        """Sum relevances (J, S) of slots over the units, (J, I)."""
+        real = self.owner >= 0
+        found = relevances.new_zeros(len(relevances), self.units)
+        return found.index_add_(1, self.owner[real], relevances[:, real]).float().cpu()
+
+
+class TextSubject(Subject):
+    """A text. Its vectors are embeddings; the baseline of a word is the zero vector."""
+
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        ids: Sequence[int],
+        target: Sequence[int],
+        owner: Tensor,
+        words: Tensor,
+    ) -> None:
+        device = model.output.weight.device
+        self.model, self.ids = model, ids
+        self.source = torch.tensor([ids], device=device)
+        self.target = torch.tensor([target], device=device)
+        self.owner, self.words = owner.to(device), words.to(device)
+        self.units = int(owner.max()) + 1
+        encoder: Any = model.encoder
+        self.embedding = encoder.embedding
+        self.vectors = self.embedding(self.source)[0].detach()
+        self.baseline = self.vectors * (self.owner < 0)[:, None]
+
+    def memory(self, vectors: Tensor) -> Memory:
+        """Return the memory of embeddings (N, S, E)."""
+        ids = self.source.expand(len(vectors), -1)
+        with replaced_output(self.embedding, vectors):
+            return self.model.encode(ids, torch.ones_like(ids, dtype=torch.bool))
+
+    @torch.inference_mode()
+    def kept_log_probs(self, kept: Tensor) -> Tensor:
+        """Return f (N, J) of the texts that keep the units in kept (N, I); see Subject.
+
+        The tokens of the other units are removed. An empty text is the end mark alone.
+        """
+        found, tokens = [], list(zip(self.ids, self.owner.tolist(), strict=True))
+        for part in kept.split(max(1, MOST_SLOTS // len(self.ids))):
+            rows = [
+                [number for number, unit in tokens if unit < 0 or row[unit]]
+                for row in part.tolist()
+            ]
+            batch = self.batch(*pad([row or [END] for row in rows], self.source.device))
+            found.append(token_log_probs(self.model, batch, self.model.encode_batch(batch)))
+        return (torch.cat(found) @ self.words.T).cpu()
+
+
+def token_log_probs(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
+    """Return the log-probabilities (N, T) of the target tokens of a batch, given its memory."""
+    log_probs = model.log_probs(model.teacher_force(batch, memory=memory))  # (N, T, Y)
+    return log_probs.gather(-1, batch.target_out[..., None]).squeeze(-1).float()
+
+
+@contextmanager
+def replaced_output(module: torch.nn.Module, output: Tensor) -> Iterator[None]:
+    """Let a module return the given output."""
+    handle = module.register_forward_hook(lambda *_: output)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def directional_gradients(subject: Subject, points: Tensor, direction: Tensor) -> Tensor:
+    """Return the products (N, J, S) of the gradients of f at points (N, S, E) and a direction.
+
+    direction: (S, E). cuDNN is off because its recurrent layers have no gradients in evaluation.
+    """
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        points = points.detach().requires_grad_()
+        log_probs = subject.log_probs(points)
+        rows = []
+        for one in log_probs.unbind(1):
+            (gradient,) = torch.autograd.grad(one.sum(), points, retain_graph=True)
+            rows.append((gradient * direction).sum(-1))
+    return torch.stack(rows, 1)

@@ -1,0 +1,184 @@
+"""Methods of explanation equal their published equations, on models of several families.
+
+Captum is not a dependency, so each test computes the equation of the paper itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.attention.transformer import SelfAttention
+from models.base.places import imported
+from models.explain import METHODS
+from models.explain.erasure import erasure
+from models.explain.gradients import gradient_times_input
+from models.explain.integrated import integrated_gradients
+from models.explain.rollout import decoder_rollout, recorded_weights, with_residual
+from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
+from models.text.tokenizer import END
+from tests.models.small import CLASSIFIERS, TEXT_PRESETS, reads_images, small_model, sources
+
+TRANSLATORS = [name for name in TEXT_PRESETS if not reads_images(name)]
+SAMPLED = ("transformer-tiny", "luong-nano", "rnnsearch-nano", "seq2seq-nano")
+LENGTH, TOKENS = 6, 4
+
+
+def subject_of(preset: str) -> TextSubject:
+    """Return a text of 5 words and, for a translator, an end mark; 3 words out, one of 2 tokens."""
+    source, target = sources(LENGTH, seed=3)[0][0].tolist(), sources(TOKENS, seed=4)[0][0].tolist()
+    owner = torch.tensor([0, 1, 2, 3, 4, -1])
+    words = torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    if preset in CLASSIFIERS:
+        return TextSubject(small_model(preset), source[:-1], target[:1], owner[:-1], words[:1, :1])
+    return TextSubject(small_model(preset), source, target, owner, words)
+
+
+class Linear(Subject):
+    """A subject that is a linear model: f_j(x) = w_j . x."""
+
+    def __init__(self) -> None:
+        self.weights = torch.randn(3, 5, 4)  # (J, S, E)
+        self.vectors, self.baseline = torch.randn(5, 4), torch.randn(5, 4)
+        self.words, self.owner, self.units = torch.eye(3), torch.arange(5), 5
+
+    def log_probs(self, vectors: Tensor) -> Tensor:
+        """Return f (N, J)."""
+        return torch.einsum("nse,jse->nj", vectors, self.weights)
+
+
+def test_a_linear_model_has_its_weights_times_inputs() -> None:
+    linear = Linear()
+    expected = (linear.weights * linear.vectors).sum(-1)
+    torch.testing.assert_close(gradient_times_input(linear), expected)
+    way = linear.vectors - linear.baseline
+    torch.testing.assert_close(integrated_gradients(linear, 3), (linear.weights * way).sum(-1))
+
+
+@pytest.mark.parametrize("preset", [*SAMPLED, *CLASSIFIERS])
+def test_integrated_gradients_are_complete(preset: str) -> None:
+    subject = subject_of(preset)
+    ends = subject.log_probs(torch.stack([subject.vectors, subject.baseline])).detach()
+    found = integrated_gradients(subject, 200).sum(1)
+    torch.testing.assert_close(found, ends[0] - ends[1], atol=0.02, rtol=0.02)
+
+
+@pytest.mark.parametrize("preset", SAMPLED)
+def test_a_gradient_is_the_slope_of_the_log_probability(preset: str) -> None:
+    """Scaling the vector of a word by 1 + h changes f by h times its relevance."""
+    subject, step = subject_of(preset), 1e-2
+    found = gradient_times_input(subject)
+    for word in range(subject.units):
+        moved = subject.vectors.expand(2, -1, -1).clone()
+        moved[0, word] *= 1 + step
+        moved[1, word] *= 1 - step
+        up, down = subject.log_probs(moved).detach()
+        torch.testing.assert_close(found[:, word], (up - down) / (2 * step), atol=5e-3, rtol=5e-3)
+
+
+@pytest.mark.parametrize("preset", [*SAMPLED, *CLASSIFIERS])
+def test_erasure_compares_with_the_shorter_text(preset: str) -> None:
+    """An input computed by itself, without padding, has the same log-probability."""
+    subject, found = subject_of(preset), erasure(subject_of(preset))
+    whole = subject.log_probs(subject.vectors[None])[0]
+    for word in range(subject.units):
+        slots = [n for n in range(len(subject.ids)) if n != word]
+        shorter = TextSubject(
+            subject.model,
+            [subject.ids[n] for n in slots],
+            subject.target[0].tolist(),
+            subject.owner[slots],
+            subject.words,
+        )
+        expected = whole - shorter.log_probs(shorter.vectors[None])[0]
+        torch.testing.assert_close(found[:, word], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_text_without_words_is_the_end_mark() -> None:
+    subject = subject_of(CLASSIFIERS[0])
+    nothing = subject.kept_log_probs(torch.zeros(1, subject.units, dtype=torch.bool))
+    alone = TextSubject(
+        subject.model, [END], [int(subject.target)], torch.tensor([0]), subject.words
+    )
+    torch.testing.assert_close(nothing, alone.log_probs(alone.vectors[None]).detach())
+
+
+def test_rollout_of_one_layer_is_its_weights_and_the_residual_connection() -> None:
+    weights = torch.rand(4, 4).softmax(1)
+    torch.testing.assert_close(with_residual(weights), 0.5 * weights + 0.5 * torch.eye(4))
+    cross, prefix = torch.rand(3, 4).softmax(1), torch.rand(3, 3).softmax(1)
+    torch.testing.assert_close(decoder_rollout([prefix], [cross], weights), cross @ weights / 2)
+
+
+def test_rollout_multiplies_the_graph_of_target_and_source() -> None:
+    """The recursion equals products of matrices over source and target positions together."""
+    prefix, cross = torch.rand(2, 3, 3).softmax(-1), torch.rand(2, 3, 4).softmax(-1)
+    graph = torch.eye(7)  # 4 source positions, 3 target positions
+    for own, other in zip(prefix, cross, strict=True):
+        inner, outer = torch.eye(7), torch.eye(7)
+        inner[4:, 4:] = with_residual(own)
+        outer[4:] = torch.cat([other, torch.eye(3)], 1) / 2
+        graph = outer @ inner @ graph
+    found = decoder_rollout([*prefix], [*cross], torch.eye(4))
+    torch.testing.assert_close(found, graph[4:, :4])
+
+
+def test_recorded_weights_are_those_that_the_layer_applies() -> None:
+    """Of one head without output map, weights times values is the context."""
+    model = small_model("transformer-tiny")
+    ids, mask = sources(5, 3)
+    with recorded_weights(model.encoder) as found:
+        model.encode(ids, mask)
+    depth = sum(isinstance(part, SelfAttention) for part in model.encoder.modules())
+    assert len(found) == depth
+    for weights in found:
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 5))
+        assert not weights[1, :, 3:].any()
+
+
+@pytest.mark.parametrize(
+    "preset", ["transformer-tiny", "luong-nano", "bilstm-attention-nano", "self-attentive-small"]
+)
+def test_values_and_weights_make_the_context(preset: str) -> None:
+    """The sum of the weighted values is what the model adds, the bias of the output map aside."""
+    subject = subject_of(preset)
+    decoder: Any = subject.model.decoder
+    contexts: list[Any] = []
+    layers = getattr(decoder, "layers", None)
+    part: Any = layers[decoder.shown_layer].cross_attention if layers else find_attention(decoder)
+    handle = part.register_forward_hook(lambda *given: contexts.append(given[-1]))
+    batch = subject.batch(subject.source)
+    with torch.no_grad():
+        heads = subject.model.teacher_force(batch, want_heads=(decoder.shown_layer,)).heads
+        values = decoder.read_values(subject.memory(subject.vectors[None]))
+    handle.remove()
+    assert heads is not None
+    found = torch.einsum("hts,hsv->tv", heads[0, 0], values[0])
+    if layers:
+        expected = contexts[0][0][0] - part.output.bias
+    else:
+        expected = torch.cat([one.context[0] for one in contexts]).view(len(found), -1)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+
+
+def find_attention(decoder: Any) -> Any:
+    """Return the attention of a recurrent decoder or a pooling."""
+    return getattr(decoder, "attention", None) or decoder.pooling.attention
+
+
+@pytest.mark.parametrize("preset", [*TRANSLATORS, *CLASSIFIERS])
+@pytest.mark.parametrize("name", ["attention", "rollout", "values"])
+def test_each_family_has_shares_or_refuses(preset: str, name: str) -> None:
+    subject = subject_of(preset)
+    is_transformer = "transformer" in subject.model.config.family
+    try:
+        found = imported(METHODS[name].place)(subject)
+    except UnsupportedMethodError as error:
+        assert "expected" in str(error)
+        assert (name == "rollout" and not is_transformer) or not subject.model.decoder.attends
+        return
+    assert found.shape == (len(subject.words), subject.units)
+    assert (found >= 0).all() and (found.sum(1) <= 1 + 1e-5).all() and found.any()
