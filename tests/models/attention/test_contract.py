@@ -118,10 +118,10 @@ def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -
         loss.backward()
         for name, parameter in model.named_parameters():
             grad = parameter.grad
-            assert grad is not None and grad.isfinite().all() and grad.abs().sum() > 0, (
-                config,
-                name,
-            )
+            assert grad is not None and grad.isfinite().all(), (config, name)
+            # sparsemax is constant in the score of a slot that has all of the weight or none
+            constant = config.normalise == "sparsemax" and name.endswith("null.score")
+            assert constant or grad.abs().sum() > 0, (config, name)
 
 
 @each_kind
