@@ -19,9 +19,9 @@ from attncli.render.columns import columns
 from models import load_translator
 from models.alignment.encoded import encoded_translation
 from models.catalogue.installed import chosen_model
+from models.explain import ExplainOptions
 from models.explain.explanation import (
     RANDOM,
-    ExplainOptions,
     Explanation,
     Relevances,
     explain_pair,

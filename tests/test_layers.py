@@ -34,6 +34,7 @@ ROOMS = [  # each may import those above it in this list
     "models.inference.ctranslate2",
     "models.inference.ensemble",
     "models.alignment",
+    "models.explain",
     "models.onnx",
     "models",
     "attncli.own_models",

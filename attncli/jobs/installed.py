@@ -16,7 +16,7 @@ from models.sources import source_of
 from models.storage.about import About, Facts, read_about, read_facts
 from models.storage.archive import extract_archive, write_archive
 from models.storage.digests import check_digests, read_digests
-from models.storage.settings import CARD, WEIGHTS, Precision, Shared, read_settings
+from models.storage.settings import CARD, WEIGHTS, Shared, WeightPrecision, read_settings
 
 if TYPE_CHECKING:
     from models.families.encoder_decoder import EncoderDecoder
@@ -35,7 +35,7 @@ class Packed(NamedTuple):
 class Packing(NamedTuple):
     """Settings of the packing of a model."""
 
-    weights: Precision = "int8"
+    weights: WeightPrecision = "int8"
     share: str = ""  # model beside the target whose image network is used
     card: Path | None = None  # None: the model's own card
     about: About = About()  # facts that replace those of the model
@@ -188,7 +188,7 @@ def _install(path: Path, folder: Path) -> None:
     read(folder)
 
 
-def _precision(folder: Path) -> Precision:
+def _precision(folder: Path) -> WeightPrecision:
     found = str(read_settings(folder).get("weights", "fp32"))
     return "int8" if found == "int8" else "fp16" if found == "fp16" else "fp32"
 

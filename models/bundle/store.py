@@ -21,8 +21,8 @@ from models.storage.settings import (
     FORMAT,
     STATISTICAL,
     WEIGHTS,
-    Precision,
     Shared,
+    WeightPrecision,
     family_of,
     read_settings,
     to_text,
@@ -91,7 +91,7 @@ def save(
     folder: Path,
     *,
     card: str = "",
-    weights: Precision = "fp32",
+    weights: WeightPrecision = "fp32",
     about: Mapping[str, Any] | None = None,
     shared: Shared | None = None,
 ) -> None:

@@ -7,6 +7,7 @@ torch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -25,3 +26,10 @@ METHODS = {
     "integrated": Method("models.explain.integrated:integrated_gradients", "integrated gradients"),
     "erasure": Method("models.explain.erasure:erasure", "loss if a unit is erased"),
 }
+
+
+class ExplainOptions(NamedTuple):
+    """What is explained, and how."""
+
+    methods: Sequence[str] = tuple(METHODS)
+    word: int = 0  # number of the only output word, from 1; 0: every word

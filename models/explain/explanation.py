@@ -16,7 +16,7 @@ from models.alignment.encoded import Encoded, both_units, why_unaligned
 from models.base.errors import InputError
 from models.base.places import imported
 from models.config.tables import AlignConfig
-from models.explain import METHODS
+from models.explain import METHODS, ExplainOptions
 from models.explain.images import ImageSubject
 from models.explain.measures import Measure, curves, faithfulness, rank_correlation
 from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
@@ -28,13 +28,6 @@ from models.text.units import Units, units
 RANDOM = "random"  # name of the control: units in random order
 RANDOM_ORDERS = 3
 WORDS = AlignConfig(units="word", marks=True)
-
-
-class ExplainOptions(NamedTuple):
-    """What is explained, and how."""
-
-    methods: Sequence[str] = tuple(METHODS)
-    word: int = 0  # number of the only output word, from 1; 0: every word
 
 
 class Relevances(NamedTuple):

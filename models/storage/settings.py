@@ -14,9 +14,9 @@ from models.config.tables import AlignConfig, ModelConfig
 from models.sources import source_of
 from models.storage.digests import read_digests, write_files
 
-Precision = Literal["fp32", "fp16", "int8"]  # of the stored weights
+WeightPrecision = Literal["fp32", "fp16", "int8"]  # of the stored weights
 
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+PRECISIONS: tuple[WeightPrecision, ...] = get_args(WeightPrecision)
 FORMAT = 1
 NAME = "config.json"
 RUN_CONFIG = "config.toml"  # settings of a run, in its folder from the start

@@ -23,7 +23,7 @@ from models.encoders.pretrained import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests
 from models.storage.precision import quantised, restored, stored_as
-from models.storage.settings import PRECISIONS, Precision, Shared
+from models.storage.settings import PRECISIONS, Shared, WeightPrecision
 from models.text.tokenizer import Tokenizer
 from tests.models.small import small_model
 
@@ -43,7 +43,7 @@ def flip(path: Path, at: float = 0.9) -> None:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("preset", SMALL)
-def test_storing_restored_weights_stores_the_same(preset: str, precision: Precision) -> None:
+def test_storing_restored_weights_stores_the_same(preset: str, precision: WeightPrecision) -> None:
     weights = weights_of(small_model(preset))
     stored = stored_as(precision, weights)
     again = stored_as(precision, restored(stored))
@@ -68,7 +68,7 @@ def test_int8_is_within_half_a_step_of_each_row() -> None:
 
 @pytest.mark.parametrize("precision, share", [("fp16", 0.53), ("int8", 0.30)])
 def test_a_bundle_in_fewer_bits_is_small_and_translates_alike(
-    precision: Precision, share: float, tiny_bundle: Path, tmp_path: Path
+    precision: WeightPrecision, share: float, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     bundle = read(tiny_bundle)
     save(bundle, tmp_path, weights=precision)

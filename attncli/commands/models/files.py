@@ -19,7 +19,7 @@ from attncli.terminal import console
 from models.base.errors import ModelError
 from models.catalogue.installed import find_model, installed
 from models.inference.ctranslate2.engines import ComputePrecision
-from models.storage.settings import Precision
+from models.storage.settings import WeightPrecision
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
 Target = Annotated[
@@ -27,7 +27,7 @@ Target = Annotated[
     typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
 ]
 StoredPrecision = Annotated[
-    Precision,
+    WeightPrecision,
     typer.Option("--precision", help="Precision of the weights; int8 has one scale per row."),
 ]
 Share = Annotated[

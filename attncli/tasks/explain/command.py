@@ -8,18 +8,19 @@ from typing import Annotated
 
 import typer
 
+from attncli.data.images.named import SUFFIXES
 from attncli.data.streams import check_output, open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import MODEL, Device, From, Threads, To
-from attncli.tasks.explain.lines import folder_of, open_explainer
-from attncli.tasks.explain.run import layout_of, write_all
-from attncli.tasks.explain.settings import ExplainTables
-from attncli.tasks.explain.writers import ExplainFormat
+from attncli.tasks.explain.settings import ExplainFormat, ExplainTables
+from attncli.terminal import console
 from models.base.errors import unknown_name
-from models.explain import METHODS
+from models.catalogue.installed import default_model, find_model
+from models.explain import METHODS, ExplainOptions
+from models.storage.settings import task_of
 
 Text = Annotated[
     list[str] | None,
@@ -94,25 +95,24 @@ def explain(
     check_output(output)
     methods, texts = known_methods(method), text or []
     folder = folder_of(model, texts[0] if texts else "")
-    is_image = _reads_images(folder)
+    is_image = task_of(folder) == "caption"
     if not is_image:
         check_texts(texts, "explain")
     tables = read_settings(ExplainTables, set).tables
     if show and format != "text":
         raise typer.BadParameter(f"heat maps among {format}", param_hint="'--show'")
-    layout = layout_of(
+    from attncli.tasks.explain import lines, run  # import torch
+
+    layout = run.layout_of(
         format, show=show, picture=picture, lines=tables.picture.lines, is_image=is_image
     )
-    opening = OpenOptions(
-        device, threads, tables.attention.read_decode or None, to=to, source=source
-    )
+    read_mode = tables.attention.read_decode or None
+    opening = OpenOptions(device, threads, read_mode, to=to, source=source, messages=console)
     with open_source(text, input) as stream:
-        from models.explain.explanation import ExplainOptions  # imports torch
-
-        explainer = open_explainer(folder, opening, ExplainOptions(methods, word))
+        explainer = lines.open_explainer(folder, opening, ExplainOptions(methods, word))
         outcomes = (explainer.explain(line) for chunk in explainer.read(stream) for line in chunk)
         with open_output(output) as write:
-            refused = write_all(outcomes, write, layout)
+            refused = run.write_all(outcomes, write, layout, console)
     if refused:
         raise typer.Exit(1)
 
@@ -125,8 +125,10 @@ def known_methods(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names or METHODS))
 
 
-def _reads_images(folder: Path) -> bool:
-    """Return True if a model captions images."""
-    from models.storage.settings import task_of
+def folder_of(model: Path | None, first: str) -> Path:
+    """Return the folder of a model; without one, the shipped model for the first input.
 
-    return task_of(folder) == "caption"
+    That is the captioner for the name of an image, otherwise the translator.
+    """
+    is_image = first.lower().endswith(SUFFIXES)
+    return find_model(model) if model else default_model("caption" if is_image else "translate")

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
+
+import torch
 
 from attncli.data.alignments.pairs import pair_of
-from attncli.data.images.named import SUFFIXES, ImageFile, listed_images
+from attncli.data.images.named import ImageFile, listed_images
 from attncli.data.lines import Line, read_chunks
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.terminal import console
+from attncli.render.image_attention.maps import AttentionMaps
+from models.alignment.encoded import encode, encoded_translation
 from models.base.errors import InputError, ModelError, NotFoundError
-from models.catalogue.installed import default_model, find_model
-
-if TYPE_CHECKING:
-    from attncli.render.image_attention.maps import AttentionMaps
-    from models.explain.explanation import ExplainOptions, Explanation
-    from models.inference.captioner import Captioner
-    from models.inference.classifier import Classifier
-    from models.inference.translator import Translator
+from models.explain import ExplainOptions
+from models.explain.explanation import (
+    Explanation,
+    explain_caption,
+    explain_label,
+    explain_pair,
+)
+from models.images.opening import open_image, to_square
+from models.inference.captioner import Captioner
+from models.inference.classifier import Classifier
+from models.inference.translator import Translator
+from models.storage.settings import task_of
 
 
 class ExplainedLine(NamedTuple):
@@ -32,6 +39,7 @@ class ExplainedLine(NamedTuple):
     explanation: Explanation | None = None  # None for an empty line, or `note` says why
     maps: AttentionMaps | None = None  # of an image: a map for each word and method
     note: str = ""  # why there is no explanation; empty for an empty line
+    remark: str = ""  # about an output without words
 
 
 Explain = Callable[[Line], ExplainedLine]
@@ -44,19 +52,8 @@ class Explainer(NamedTuple):
     read: Callable[[BinaryIO], Iterator[list[Line]]]
 
 
-def folder_of(model: Path | None, first: str) -> Path:
-    """Return the folder of a model; without one, the shipped model for the first input.
-
-    That is the captioner for the name of an image, otherwise the translator.
-    """
-    is_image = first.lower().endswith(SUFFIXES)
-    return find_model(model) if model else default_model("caption" if is_image else "translate")
-
-
 def open_explainer(folder: Path, opening: OpenOptions, options: ExplainOptions) -> Explainer:
-    """Open the model of a folder for lines of its task. Imports torch."""
-    from models.storage.settings import task_of
-
+    """Open the model of a folder for lines of its task."""
     task = task_of(loading.readable(folder))
     if task == "classify":
         _check_languages(opening, folder)
@@ -72,9 +69,6 @@ def open_explainer(folder: Path, opening: OpenOptions, options: ExplainOptions) 
 
 def of_pair(translator: Translator, line: Line, options: ExplainOptions) -> ExplainedLine:
     """Explain a translation: that of the line, or the model's own if the line has none."""
-    from models.alignment.encoded import encode, encoded_translation
-    from models.explain.explanation import explain_pair
-
     pair = pair_of(line)
     if pair.fault:  # no separator
         translation = translator.translate([line.text])[0]
@@ -88,17 +82,12 @@ def of_pair(translator: Translator, line: Line, options: ExplainOptions) -> Expl
 
 def of_label(classifier: Classifier, line: Line, options: ExplainOptions) -> ExplainedLine:
     """Explain the most probable label of a line."""
-    from models.explain.explanation import explain_label
-
     found = explain_label(classifier, line.text, options)
     return ExplainedLine(line, found.target[0], found)
 
 
 def of_caption(captioner: Captioner, line: Line, options: ExplainOptions) -> ExplainedLine:
     """Explain the caption of an image; the line is its path."""
-    from models.explain.explanation import explain_caption
-    from models.images.opening import open_image, to_square
-
     config = captioner.config.image
     opened = open_image(Path(line.text), name=line.text, least=config.size)
     image = to_square(opened, config)
@@ -111,17 +100,12 @@ def of_caption(captioner: Captioner, line: Line, options: ExplainOptions) -> Exp
 
 
 def empty_output(line: Line, what: str) -> ExplainedLine:
-    """Return the result for an output without words, which is reported on stderr."""
-    console.say(f"line {line.number}: the {what} is empty")
-    return ExplainedLine(line)
+    """Return the result for an output without words."""
+    return ExplainedLine(line, remark=f"line {line.number}: the {what} is empty")
 
 
 def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> AttentionMaps:
     """Return a map for each word and method: the positive relevances, which sum to 1."""
-    import torch
-
-    from attncli.render.image_attention.maps import AttentionMaps
-
     words = tuple(f"{word} ({row.method})" for word in found.target for row in found.rows)
     values = torch.stack([row.values for row in found.rows], 1).flatten(0, 1).clamp_min(0)
     shares = values / values.sum(1, keepdim=True).clamp_min(1e-12)  # (W, I)

@@ -10,8 +10,9 @@ from attncli.data.streams import Write, open_output
 from attncli.options.pictures import Drawing, Picture, check_drawing
 from attncli.render.image_attention import writer_of
 from attncli.tasks.explain.lines import ExplainedLine
-from attncli.tasks.explain.writers import WRITERS, ExplainFormat, heat_map_pair
-from attncli.terminal import console
+from attncli.tasks.explain.settings import ExplainFormat
+from attncli.tasks.explain.writers import WRITERS, heat_map_pair
+from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen, current_screen
 from models.base.errors import ConfigurationError, ModelError
 
@@ -39,22 +40,26 @@ def layout_of(
     return Layout(format, screen, check_drawing(None, lines, drawn=False), show, picture)
 
 
-def write_all(outcomes: Iterable[ExplainedLine], write: Write, layout: Layout) -> int:
+def write_all(
+    outcomes: Iterable[ExplainedLine], write: Write, layout: Layout, messages: Messages
+) -> int:
     """Write explanations as they finish; return the number of lines without one."""
     picture, refused, told = Picture(layout.drawing), 0, set[str]()
     for outcome in outcomes:
         found = outcome.explanation
         for method, reason in {} if found is None else found.unsupported.items():
             if method not in told:
-                console.say(f"{method} is left out: {reason}")
+                messages.say(f"{method} is left out: {reason}")
                 told.add(method)
         if found is not None and not found.rows:
             raise ConfigurationError("no method that the model supports", "another --method")
         text = WRITERS[layout.format](outcome, layout.screen, layout.show)
         write(text.encode("utf-8", "replace"))
         if outcome.note:
-            console.warn(outcome.note)
+            messages.warn(outcome.note)
             refused += 1
+        if outcome.remark:
+            messages.say(outcome.remark)
         if found is not None:
             draw(outcome, picture, layout.picture)
     picture.draw()

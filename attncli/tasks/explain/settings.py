@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from attncli.options.tables import HardAttention, PictureSettings
 from models.base.settings import option
+
+ExplainFormat = Literal["text", "jsonl"]
 
 
 @dataclass(frozen=True)

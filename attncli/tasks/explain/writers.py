@@ -12,25 +12,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.terminal import heat_maps
 from attncli.render.columns import columns
+from attncli.render.image_attention.terminal import maps_as_text
 from attncli.render.json import as_json_line
 from attncli.tasks.explain.lines import ExplainedLine
+from attncli.tasks.explain.settings import ExplainFormat
 from attncli.terminal.escapes import printable
 from attncli.terminal.screen import Screen
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.explain.explanation import Explanation
-    from models.explain.measures import Measure
+from models.explain.explanation import Explanation
+from models.explain.measures import Measure
 
 DIGITS = 4
 REFERENCE = "erasure"  # method that the others are correlated with in text
-ExplainFormat = Literal["text", "jsonl"]
 
 
 def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
@@ -47,8 +47,6 @@ def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
 
 def shades(rows: Sequence[Tensor]) -> Any:
     """Return rows (M, I) of relevances as shares of the largest, from 0 to 1."""
-    import torch
-
     values = torch.stack([*rows]).clamp_min(0)
     return (values / values.amax(1, keepdim=True).clamp_min(1e-12)).numpy()
 
@@ -71,8 +69,6 @@ def as_text(outcome: ExplainedLine, screen: Screen, maps: bool) -> str:
 def maps_text(outcome: ExplainedLine, screen: Screen) -> str:
     """Return the maps of an image, drawn over it."""
     assert outcome.maps is not None
-    from attncli.render.image_attention.terminal import maps_as_text
-
     return maps_as_text(outcome.maps, screen)
 
 
@@ -145,7 +141,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else round(value, DIGITS)
 
 
-WRITERS: dict[str, Callable[[ExplainedLine, Screen, bool], str]] = {
+WRITERS: dict[ExplainFormat, Callable[[ExplainedLine, Screen, bool], str]] = {
     "text": as_text,
     "jsonl": lambda outcome, screen, maps: as_json(outcome),
 }

@@ -44,8 +44,8 @@ def translated(
     """Return exit status, lines and messages of `attn translate` with an engine."""
     (folder / "in").write_bytes(b"\n".join(LINES))
     files = ["-i", str(folder / "in"), "-o", str(folder / "out")]
-    model = ["-m", str(BOX / "grammar-en-de"), "-s", f"compute.backend={engine}", "--device", "cpu"]
-    status = run(["translate", *model, *files, *options])
+    model = ["-m", str(BOX / "grammar-en-de"), "--precision", "fp32", "--device", "cpu"]
+    status = run(["translate", *model, "-s", f"compute.backend={engine}", *files, *options])
     return status, (folder / "out").read_text("utf-8").split("\n"), capfd.readouterr().err
 
 

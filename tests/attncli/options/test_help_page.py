@@ -9,7 +9,7 @@ import pytest
 from attncli.options.help_page import OTHER, SECTIONS, row, unbroken
 from attncli.shell import app
 
-MOST_OPTIONS, MOST_LINES, MOST_OPTIONS_OF_ALL_PAGES = 25, 80, 210
+MOST_OPTIONS, MOST_LINES, MOST_OPTIONS_OF_ALL_PAGES = 25, 80, 224
 
 
 def page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str) -> str:

@@ -12,8 +12,8 @@ from models import load_classifier
 from models.alignment import align
 from models.alignment.encoded import encode, encoded_translation
 from models.base.errors import InputError
-from models.explain import METHODS
-from models.explain.explanation import ExplainOptions, explain_caption, explain_label, explain_pair
+from models.explain import METHODS, ExplainOptions
+from models.explain.explanation import explain_caption, explain_label, explain_pair
 from models.explain.images import ImageSubject
 from models.inference.captioner import Captioner
 from models.inference.translator import Translator

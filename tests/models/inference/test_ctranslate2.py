@@ -34,7 +34,7 @@ from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
 from models.layers.blocks import positions
 from models.storage.digests import file_digest
-from models.storage.settings import Precision
+from models.storage.settings import WeightPrecision
 from models.storage.weights import read_tensors
 from models.text.tokenizer import train
 
@@ -164,7 +164,7 @@ def test_every_way_of_tying_and_a_target_language(
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
 def test_weights_of_every_precision_are_read_as_torch_reads_them(
-    tmp_path: Path, precision: Precision
+    tmp_path: Path, precision: WeightPrecision
 ) -> None:
     bundle = read(GRAMMAR)
     save(bundle, tmp_path, weights=precision)

@@ -21,6 +21,7 @@ from models.families.luong import Luong
 from models.families.rnnsearch import RnnSearch
 from models.layers.blocks import Embedding, FeedForward, positions
 from models.layers.cells import Bridge, GruCell, LstmCell, Recurrence
+from tests.models.mechanisms import EQUAL_SIZES
 from tests.models.small import pairs, small_config, sources
 
 SMALL = ModelConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
@@ -173,6 +174,6 @@ def test_every_score_works_on_every_recurrent_preset(preset: str, score: str, ce
     config = merged(model_config(preset), values, where="model")
     with torch.device("meta"):
         model = build(config, VocabularySizes(30, 30, True))
-    half = score in ("dot", "scaled_dot")
+    half = score in EQUAL_SIZES
     assert config.bidirectional and model.encoder.hidden == config.hidden // (2 if half else 1)
     assert model.encoder.value_size == config.hidden * (1 if half else 2)
