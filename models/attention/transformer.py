@@ -126,8 +126,8 @@ class SelfAttention(TransformerHeads):
         directions. With a past, T must be 1.
         """
         start = 0 if past is None else past.keys.shape[2]
-        asked, *given = self.input(x).split(self.sizes, -1)
-        query, keys, values = self.split(asked), *map(self.split_shared, given)
+        query, *shared = self.input(x).split(self.sizes, -1)
+        query, keys, values = self.split(query), *map(self.split_shared, shared)
         query, keys = (self.position.turned(part, start) for part in (query, keys))
         new = self.prepared(keys, values)
         seen = new if past is None else past.followed_by(new)

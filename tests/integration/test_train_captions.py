@@ -28,6 +28,7 @@ def started(files: Files, folder: Path, cache: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow  # test_train.py kills a translator's run
 def test_killed_at_any_moment_it_ends_as_an_unbroken_run(tmp_path: Path) -> None:
     files = write_images(tmp_path)
     images = ImageOptions(files.images, files.train, files.dev)
