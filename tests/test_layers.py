@@ -39,6 +39,7 @@ ROOMS = [  # each may import those above it in this list
     "models",
     "attncli.own_models",
     "attncli.version",
+    "attncli.tasks.table",
     "attncli.terminal",
     "attncli.tags",
     "attncli.documents",

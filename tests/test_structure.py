@@ -7,11 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from attncli.shell.app import COMMANDS
 from models.base.registry import TABLES
 
 ROOT = Path(__file__).parent.parent
 FILES = [*sorted((ROOT / "models").rglob("*.py")), *sorted((ROOT / "attncli").rglob("*.py"))]
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text("utf-8")) for path in FILES}
+
+
+def place_of(path: Path, name: str) -> str:
+    """Return a function as module:name."""
+    return f"{'.'.join(path.with_suffix('').parts)}:{name}"
 
 
 def is_command(path: Path) -> bool:
@@ -48,10 +54,10 @@ def test_no_function_is_long_but_lists_of_options() -> None:
     long = [
         f"{path}: {node.name}"
         for path, tree in TREES.items()
-        if not is_command(path)
         for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and (node.end_lineno or node.lineno) - node.lineno >= LONGEST
+        and place_of(path, node.name) not in COMMANDS.values()
     ]
     assert not long
 

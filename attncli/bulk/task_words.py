@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import typer
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import TASKS, parameters_of, settings_of
+from attncli.bulk.tasks import bulk_task, parameters_of, settings_of
 from attncli.data.text.glossary import read_glossary
 from attncli.options.help_page import HelpPage
-from models.base.errors import ConfigurationError, unknown_name
+from attncli.tasks.table import TASKS
+from models.base.errors import ConfigurationError
 from models.base.places import imported
 from models.catalogue.installed import chosen_model
 from models.storage.settings import read_settings
@@ -42,9 +43,7 @@ def read_job(words: Sequence[str]) -> BulkJob:
     anything that the command refuses, too.
     """
     name = words[0] if words else ""
-    if name not in TASKS:
-        raise unknown_name("task", name, TASKS, hint="attn bulk IN OUT -- translate --to de")
-    task = imported(TASKS[name].task)
+    task = bulk_task(name)
     values, given = _parsed(name, words[1:])
     used = parameters_of(task.settings_class)
     _check_given(name, {one: option for one, option in given.items() if one not in used})
@@ -54,7 +53,7 @@ def read_job(words: Sequence[str]) -> BulkJob:
         settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
     task.check(settings_of(task.settings_class, settings))
     threads = values["threads"] if "threads" in given else 1
-    return BulkJob(name, _models(name, values), settings, values["device"], threads)
+    return BulkJob(name, _models(task.shipped, values), settings, values["device"], threads)
 
 
 def _check_given(name: str, given: Mapping[str, str]) -> None:
@@ -77,7 +76,7 @@ def _check_tables(assignments: Sequence[str], unused: Sequence[str]) -> None:
 
 def _parsed(name: str, words: Sequence[str]) -> _Parsed:
     """Parse words by the options of a command, which is not called."""
-    function = imported(TASKS[name].command)
+    function = imported(TASKS[name].commands[name])
     signature = inspect.signature(function, eval_str=True)
     values: dict[str, Any] = {}
 
@@ -100,13 +99,13 @@ def _parsed(name: str, words: Sequence[str]) -> _Parsed:
     return _Parsed(values, given)
 
 
-def _models(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the folders of the models; the reverse one is the last."""
+def _models(task: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the folders of the models; the reverse one is the last. task: of the shipped model."""
     given: list[Path | None] = list(values["model"] or [None])
     if "reverse_model" in values and len(given) > 1:
         raise typer.BadParameter("one model", param_hint="'--model'")
     given += filter(None, [values.get("reverse_model")])
-    found = [chosen_model(model, TASKS[name].shipped) for model in given]
+    found = [chosen_model(model, task) for model in given]
     for folder in found:
         read_settings(folder)  # refuses one that cannot be read, before any work
     return tuple(str(folder.resolve()) for folder in found)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import models
+from attncli.tasks.table import TASKS
+from models.base.places import imported
 from models.catalogue.installed import find_model
 from models.storage.settings import task_of
 
@@ -17,19 +20,12 @@ if TYPE_CHECKING:
 def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier:
     """Open a trained model, given by its folder or its name (`attn models` lists the names).
 
-    Return a Translator, Captioner or Classifier, as the model requires. device: cpu, cuda or mps.
-    Raises NotFoundError if there is no such model, and DamagedError if it cannot be read.
+    Return a Translator, Captioner or Classifier, as the model requires; for a task whose row in
+    attncli.tasks.table names no class, the model that `models.load` returns. device: cpu, cuda or
+    mps. Raises NotFoundError if there is no such model, and DamagedError if it cannot be read.
     """
     path = find_model(model)
-    task = task_of(path)
-    if task == "caption":
-        from attncli.interface.captioner import Captioner
-
-        return Captioner.read(path, device=device)
-    if task == "classify":
-        from attncli.interface.classifier import Classifier
-
-        return Classifier.read(path, device=device)
-    from attncli.interface.translator import Translator
-
-    return Translator.read(path, device=device)
+    task = TASKS.get(task_of(path))
+    read: Any = imported(task.loaded).read if task and task.loaded else models.load
+    opened: Translator | Captioner | Classifier = read(path, device=device)
+    return opened

@@ -12,35 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import Sets
 from attncli.jobs.measure import measure, measured
+from attncli.jobs.planned import Planned
 from attncli.jobs.train import StopRequested, fingerprints, reporter, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
 from attncli.training.events import Interrupted, RunEvent
 from attncli.training.interfaces import Progress
 from attncli.training.run.validation import check_buildable
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
 from attncli.training.storage.folder import RunFolder, claim
 from attncli.training.storage.lock import locked
 from models.base.errors import ModelError
 from models.base.files import write_folder
-
-
-class Planned(NamedTuple):
-    """One run of a comparison."""
-
-    variant: str
-    config: RunConfig
-    folder: Path
-    first: bool  # True for the first seed of the variant
-
-    @property
-    def files_key(self) -> Hashable:
-        """A key that is equal for runs that tokenise the same data in the same way."""
-        model, source = self.config.model, compared_source(self.config.model.family)
-        return source.files_key(self.config.data, self.config.tokenizer, model.max_source)
 
 
 class Begun(NamedTuple):
@@ -130,9 +115,7 @@ def train_and_measure(
         run.config, run.folder, device=device, progress=progress, stop_requested=stop_requested
     )
     return measure(
-        run.variant,
-        run.config,
-        run.folder,
+        run,
         sets,
         device=device,
         progress=stoppable(progress, stop_requested),
@@ -202,8 +185,9 @@ def claimed(runs: Sequence[Planned]) -> None:
     """Start every run in its folder; raise a ModelError if a folder contains another run."""
     known: dict[Hashable, dict[str, str]] = {}  # the files are hashed once
     for run in runs:
+        inputs = run.config.data, run.config.model, run.config.start_from
         key = run.config.data, run.config.model.image
-        prints = known.get(key) or known.setdefault(key, fingerprints(run.config))
+        prints = known.get(key) or known.setdefault(key, fingerprints(*inputs))
         with locked(run.folder):
             claim(RunFolder(run.folder), run.config, prints)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import Sets, Trained
+from attncli.jobs.planned import Planned
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.training.interfaces import Progress, Report
-from attncli.training.settings.config import RunConfig
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.run_progress import read_progress
 from models import load
@@ -36,9 +36,7 @@ def measured(folder: Path, sets: Sets) -> RunScores | None:
 
 
 def measure(
-    variant: str,
-    config: RunConfig,
-    path: Path,
+    run: Planned,
     sets: Sets,
     *,
     device: str,
@@ -46,14 +44,14 @@ def measure(
     report: Report,
 ) -> RunScores:
     """Return the row of a finished run, and write it to the run folder."""
-    state = read_progress(RunFolder(path))
+    state = read_progress(RunFolder(run.folder))
     assert state is not None, "a finished run"
-    model = load(path, device=device)
-    trained = Trained(model, state.kept, config, progress, report)
-    scores = compared_source(config.model.family).scores(trained, sets)
+    model = load(run.folder, device=device)
+    trained = Trained(model, state.kept, run.config, progress, report)
+    scores = compared_source(run.config.model.family).scores(trained, sets)
     row = RunScores(
-        variant=variant,
-        seed=config.train.seed,
+        variant=run.variant,
+        seed=run.config.train.seed,
         dev=scores.dev,
         test=scores.test,
         perplexity=math.exp(scores.loss),
@@ -66,5 +64,5 @@ def measure(
         read=model.read_mode,
     )
     record = {"mark": sets.mark, "row": row.as_record()}
-    write_text(path / NAME, json.dumps(record, indent=2) + "\n")
+    write_text(run.folder / NAME, json.dumps(record, indent=2) + "\n")
     return row

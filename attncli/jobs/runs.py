@@ -10,13 +10,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig
 from attncli.training.sources import training_source
 from attncli.training.sources.base import TrainingSource
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.lock import NAME as LOCK
 from attncli.training.storage.lock import locked
-from attncli.training.storage.run_progress import finished_run, read_progress, write_finished
+from attncli.training.storage.run_progress import (
+    RunProgress,
+    finished_run,
+    read_progress,
+    write_finished,
+)
 from attncli.training.updates.metrics import described
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import is_leftover, try_lock, write_errors
@@ -67,7 +72,12 @@ def summary(path: Path) -> RunSummary:
     freeable = 0
     try:
         config, state = read_config(folder), state_of(folder)
-        data, languages, score, step = _about(folder, config)
+        source, progress = training_source(config.model.family), read_progress(folder)
+        names = dict.fromkeys(Path(path).name for path in source.files(config.data))
+        data = ", ".join(names) or source.embedded
+        languages = _languages(source, config.tokenizer.languages, config.data)
+        score = _score(folder, progress, config.train.metric)
+        step = progress.step if progress else 0
         freeable = _size(removable(folder)) if state == "finished" else 0
     except ModelError as error:
         state, data, languages, score, step = "damaged", "", "", error.found, 0
@@ -190,21 +200,16 @@ def _folders_in(path: Path) -> list[Path]:
     return []
 
 
-def _about(folder: RunFolder, config: RunConfig) -> tuple[str, str, str, int]:
-    """Return data, languages, score and updates of a run."""
-    source = training_source(config.model.family)
-    names = dict.fromkeys(Path(path).name for path in source.files(config.data))
-    progress = read_progress(folder)
-    score, step = "", 0
+def _score(folder: RunFolder, progress: RunProgress | None, chosen: str) -> str:
+    """Return the dev score of a run; "" if there is none. chosen: train.metric."""
+    score = ""
     if progress:
-        step = progress.step
         value = progress.kept.score if progress.kept else progress.best
-        metric = (progress.kept.metric if progress.kept else "") or config.train.metric
+        metric = (progress.kept.metric if progress.kept else "") or chosen
         score = "" if value is None else described(value, "bleu" if metric == "auto" else metric)
     if is_bundle(folder.path):
         score = read_about(read_settings(folder.path)).score or score
-    languages = _languages(source, config.tokenizer.languages, config.data)
-    return ", ".join(names) or source.embedded, languages, score, step
+    return score
 
 
 def _languages(source: TrainingSource, languages: tuple[str, ...], data: DataConfig) -> str:

@@ -36,7 +36,7 @@ from attncli.training.run.run import Run, open_run, started
 from attncli.training.run.samples import save_samples
 from attncli.training.run.snapshots import save_checkpoint, save_evaluated
 from attncli.training.run.validation import check_buildable
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import (
     START,
@@ -52,6 +52,7 @@ from attncli.training.storage.state import State
 from attncli.training.updates import hardware
 from attncli.training.updates.precision import with_precision
 from models.base.errors import ModelError
+from models.config.tables import ModelConfig
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
 
@@ -92,7 +93,7 @@ def lead(
     with locked(path):
         with removed_if_refused(folder, existed=existed):
             config = replace(config, train=with_shards(folder, config.train, meeting.rank.size))
-            claim(folder, config, fingerprints(config))
+            claim(folder, config, fingerprints(config.data, config.model, config.start_from))
             stored = with_stored_choices(folder, config.preset, config.train)
             config = replace(config, train=stored)
             finished = finished_run(folder)
@@ -144,13 +145,13 @@ def dry_run(
         return estimate.estimate(config, torch.device(device), progress, max(processes, rank.size))
 
 
-def fingerprints(config: RunConfig) -> dict[str, str]:
+def fingerprints(data: DataConfig, model: ModelConfig, start_from: str) -> dict[str, str]:
     """Return a hash of each input of a run: its files, and the initial model."""
-    source = training_source(config.model.family)
-    found = source.fingerprints(config.data)
-    if config.start_from:
-        return {**found, START: weights_hash(Path(config.start_from))}
-    return {**found, **source.shipped_weights(config.model)}
+    source = training_source(model.family)
+    found = source.fingerprints(data)
+    if start_from:
+        return {**found, START: weights_hash(Path(start_from))}
+    return {**found, **source.shipped_weights(model)}
 
 
 def events(

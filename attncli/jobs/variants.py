@@ -23,6 +23,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from attncli.jobs.compared import compared_source
+from attncli.jobs.compared.base import ComparedSource
 from attncli.training.run.command_line import absolute
 from attncli.training.run.configuration import check
 from attncli.training.run.encoder_choice import encoder_assignments
@@ -93,7 +94,8 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     settings = [setting(part, family_in(parts, start.model.family), start.preset) for part in parts]
     config = with_network(start, [f"{place}={value}" for place, value in settings])
     variant = Variant(",".join([*called, *canonical(settings)]), config)
-    check_task(name, config, base)
+    other_preset = config.preset if config.preset != base.preset else ""
+    check_task(name, config.model.family, compared_source(base.model.family), other_preset)
     check(config)
     return variant
 
@@ -104,17 +106,19 @@ def with_network(config: RunConfig, assignments: Sequence[str]) -> RunConfig:
     return absolute(overridden(config, [*brought, *assignments]))
 
 
-def check_task(name: str, config: RunConfig, base: RunConfig) -> None:
-    """Raise ConfigurationError unless a variant does what the base does."""
-    wanted, own = (compared_source(each.model.family) for each in (base, config))
+def check_task(name: str, family: str, wanted: ComparedSource, preset: str) -> None:
+    """Raise ConfigurationError unless a variant of a family does what the base does.
+
+    wanted: comparison of the base. preset: of the variant, if the base has another one; for the
+    message.
+    """
+    own = compared_source(family)
     if own is not wanted:
         raise ConfigurationError(
-            f"variant {name}, which {source_of(config.model.family).ability}, in a comparison of "
+            f"variant {name}, which {source_of(family).ability}, in a comparison of "
             f"{wanted.outputs}",
             wanted.presets,
-            f"--preset {config.preset} compares {own.outputs}"
-            if config.preset != base.preset
-            else "",
+            f"--preset {preset} compares {own.outputs}" if preset else "",
         )
 
 

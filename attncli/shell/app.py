@@ -1,10 +1,10 @@
 """The table of commands, and the exit status of the program.
 
-A command is one row of ``COMMANDS``: its name and its function. Listing the commands imports none
-of them, so that ``attn --help`` is immediate; a command is imported when it is called. Its help is
-the docstring of its function: the first line is shown in the list of commands, and the part after
-``Example:`` at the end of the command's help. A command under another ("align train") is a row
-whose name has two words.
+A command is one row of ``COMMANDS``: its name and its function. Those of tasks are rows of
+``attncli.tasks.table``. Listing the commands imports none of them, so that ``attn --help`` is
+immediate; a command is imported when it is called. Its help is the docstring of its function: the
+first line is shown in the list of commands, and the part after ``Example:`` at the end of the
+command's help. A command under another ("align train") is a row whose name has two words.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typer.core import TyperCommand, TyperGroup
 from attncli.options.conversion import convert_quickly
 from attncli.shell.removed_options import removed_command, removed_option
 from attncli.shell.termination import Termination
+from attncli.tasks.table import task_commands
 from attncli.terminal import console
 from attncli.version import __version__
 from models.base.errors import ModelError
@@ -38,18 +39,10 @@ from models.base.places import imported
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
     "train": "attncli.commands.train.command:train",
-    "translate": "attncli.tasks.translate.command:translate",
-    "classify": "attncli.tasks.classify.command:classify",
-    "caption": "attncli.tasks.caption.command:caption",
-    "align": "attncli.tasks.align.command:align",
-    "align train": "attncli.commands.train.aligner:align_train",
-    "explain": "attncli.tasks.explain.command:explain",
+    **task_commands(scoring=False),
     "serve": "attncli.commands.serve:serve",
     "bulk": "attncli.commands.bulk.command:bulk",
-    "evaluate": "attncli.commands.evaluate.command:evaluate",
-    "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
-    "evaluate alignments": "attncli.tasks.align.evaluate_command:alignments",
-    "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
+    **task_commands(scoring=True),
     "runs": "attncli.commands.runs:list_runs",
     "runs prune": "attncli.commands.runs:prune",
     "models": "attncli.commands.models.command:list_models",

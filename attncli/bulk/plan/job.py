@@ -23,7 +23,7 @@ DIGEST = 32  # characters of a digest in a name
 class BulkJob:
     """Everything that a worker needs in order to process shards."""
 
-    task: str  # a key of attncli.bulk.tasks.TASKS
+    task: str  # a task of attncli.tasks.table
     models: tuple[str, ...]  # folders, which every worker reads
     settings: Mapping[str, Any] = field(default_factory=dict)  # parameters of the task's command
     device: str = "auto"

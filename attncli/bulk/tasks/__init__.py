@@ -1,6 +1,7 @@
-"""Tasks of `attn bulk`: one file each, which opens the models and processes records.
+"""Tasks of `attn bulk`: one class each, which opens the models and processes records.
 
-The options of a task are those of its command; attncli/bulk/task_words.py parses them.
+attncli.tasks.table names the classes. The options of a task are those of its command;
+attncli/bulk/task_words.py parses them.
 """
 
 from __future__ import annotations
@@ -10,37 +11,11 @@ from dataclasses import fields
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from attncli.bulk.plan.job import BulkJob
+from attncli.tasks.table import bulk_places
+from models.base.errors import unknown_name
 from models.base.places import imported
 
 S = TypeVar("S")
-
-
-class TaskPlace(NamedTuple):
-    """Places of a task, as module:name."""
-
-    task: str  # class
-    command: str  # function whose options the task takes
-    shipped: str  # task of the shipped model that is used without -m
-
-
-TASKS = {
-    "translate": TaskPlace(
-        "attncli.tasks.translate.bulk:TranslateTask",
-        "attncli.tasks.translate.command:translate",
-        "translate",
-    ),
-    "classify": TaskPlace(
-        "attncli.tasks.classify.bulk:ClassifyTask",
-        "attncli.tasks.classify.command:classify",
-        "classify",
-    ),
-    "caption": TaskPlace(
-        "attncli.tasks.caption.bulk:CaptionTask", "attncli.tasks.caption.command:caption", "caption"
-    ),
-    "align": TaskPlace(
-        "attncli.tasks.align.bulk:AlignTask", "attncli.tasks.align.command:align", "translate"
-    ),
-}
 
 
 class RecordResult(NamedTuple):
@@ -55,6 +30,10 @@ class RecordResult(NamedTuple):
 class BulkTask(Protocol):
     """Opened models. Records are lines (attncli.data.lines), or images (named_images)."""
 
+    doing: str  # label of the progress: "translating"
+    shipped: str  # task of the shipped model that is used without -m
+    input: str  # kind of its records: lines or images
+    fields: int  # of JSON lines that make up a record
     into: str  # field or column of the results in JSON lines and tables
     settings_class: type  # dataclass; its fields are parameters of the command
     unused_tables: tuple[str, ...]  # tables of the command's settings that a bulk job does not use
@@ -76,10 +55,19 @@ class BulkTask(Protocol):
         """Return the result of a record that could not be processed."""
 
 
+def bulk_task(name: str) -> type[BulkTask]:
+    """Return the class of a task; raise UnknownNameError if no task with bulk jobs has the name."""
+    places = bulk_places()
+    if name not in places:
+        hint = "attn bulk IN OUT -- translate --to de"
+        raise unknown_name("task", name, places, hint=hint)
+    found: type[BulkTask] = imported(places[name])
+    return found
+
+
 def open_task(job: BulkJob) -> BulkTask:
     """Open the models of a job. This imports torch, or CTranslate2."""
-    task: BulkTask = imported(TASKS[job.task].task)(job)
-    return task
+    return bulk_task(job.task)(job)
 
 
 def settings_of(kind: type[S], values: Mapping[str, Any]) -> S:

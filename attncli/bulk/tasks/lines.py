@@ -15,6 +15,9 @@ Outcome = TypeVar("Outcome")  # what the task computes for a line
 class LineTask(ABC, Generic[Outcome]):
     """A task that computes one outcome for each line."""
 
+    input = "lines"
+    fields = 1
+
     @staticmethod
     def check(settings: Any) -> None:
         """Accept all settings."""

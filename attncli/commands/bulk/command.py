@@ -13,11 +13,13 @@ from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.run import BulkPlan
 from attncli.bulk.sources import image_source, text_sources
 from attncli.bulk.task_words import read_job
+from attncli.bulk.tasks import bulk_task
 from attncli.commands.bulk.run import check_own, run
 from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.streams import check_output
 from attncli.options.help_page import HelpPage
+from attncli.tasks.table import bulk_places
 from models.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ class BulkCommand(HelpPage):
         if end == len(args) and not (is_help or ctx.resilient_parsing):
             raise InputError(
                 "no task after IN... OUT",
-                "attn bulk IN... OUT -- translate|classify|caption|align [OPTIONS OF THE TASK]",
+                f"attn bulk IN... OUT -- {'|'.join(bulk_places())} [OPTIONS OF THE TASK]",
             )
         return super().parse_args(ctx, args[:end] or ["--help"])
 
@@ -124,10 +126,12 @@ bulk.command_class = BulkCommand  # type: ignore[attr-defined]
 
 def _with_input(job: BulkJob, fields: list[str]) -> BulkJob:
     """Return the job with its kind of input. fields: of JSON lines."""
-    is_images, count = job.task == "caption", 2 if job.task == "align" else 1
-    if fields and is_images:
-        raise typer.BadParameter("images have no fields", param_hint="'--field'")
-    if fields and len(fields) != count:
-        raise typer.BadParameter(f"{count} expected, found {len(fields)}", param_hint="'--field'")
-    kind = "images" if is_images else "jsonl" if fields else "lines"
-    return replace(job, input=kind, fields=tuple(fields))
+    task = bulk_task(job.task)
+    if not fields:
+        return replace(job, input=task.input)
+    if not task.fields:
+        raise typer.BadParameter(f"{task.input} have no fields", param_hint="'--field'")
+    if len(fields) != task.fields:
+        found = f"{task.fields} expected, found {len(fields)}"
+        raise typer.BadParameter(found, param_hint="'--field'")
+    return replace(job, input="jsonl", fields=tuple(fields))

@@ -9,17 +9,11 @@ import typer
 from attncli.bulk.joining import ERRORS, WARNINGS
 from attncli.bulk.parts import state_folder
 from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
+from attncli.bulk.tasks import bulk_task
 from attncli.terminal import console
 from attncli.terminal.duration import duration
 from attncli.terminal.plurals import counted
 from models.base.errors import InputError
-
-DOING = {
-    "translate": "translating",
-    "classify": "classifying",
-    "caption": "captioning",
-    "align": "aligning",
-}  # labels of the progress
 
 
 def run(plan: BulkPlan) -> None:
@@ -46,7 +40,7 @@ def check_own(out: Path) -> None:
 
 def _shown(plan: BulkPlan) -> BulkSummary:
     """Run a job and show its progress."""
-    with console.progress(DOING[plan.job.task], total=1) as advance:
+    with console.progress(bulk_task(plan.job.task).doing, total=1) as advance:
         for event in run_bulk(plan):
             if isinstance(event, BulkSummary):
                 return event

@@ -24,7 +24,7 @@ from attncli.commands.compare.options import (
     Test,
     Train,
 )
-from attncli.commands.compare.run import prepare, run, show_remaining
+from attncli.commands.compare.run import Asked, prepare, run, show_remaining
 from attncli.commands.compare.settings import base_config
 from attncli.commands.train.files import DEV, check_run_folder, split_dev, spread
 from attncli.commands.train.options import (
@@ -109,14 +109,14 @@ def compare(
     check_run_folder(output)
     usual = () if grid else compared_source(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])
-    found = variants(chosen, base, set or [])
+    asked = Asked(variants(chosen, base, set or []), base, files, output, seeds)
     where = loading.open_device(OpenOptions(device, threads))
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
-            work = prepare(found, base, files, output, seeds, data_folder=Path(folder))
+            work = prepare(asked, Path(folder))
             show_remaining(work, best, output)
         return
-    work = prepare(found, base, files, output, seeds)
+    work = prepare(asked)
     rows, failed = run(work, best, output, where)
     with open_output(None) as write:
         write(WRITERS["txt"](rows).encode())

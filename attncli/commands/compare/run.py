@@ -13,6 +13,7 @@ from attncli.commands.train.stop import Stop, stopping
 from attncli.data.streams import open_output
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles, Sets
+from attncli.jobs.planned import Planned
 from attncli.jobs.variants import Variant
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
@@ -20,12 +21,12 @@ from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.plurals import counted
-from attncli.training.events import Interrupted
+from attncli.training.events import Interrupted, RunEvent
 from attncli.training.settings.config import RunConfig
 from models.base.files import write_text
 
 if TYPE_CHECKING:
-    from attncli.jobs.compare import Planned, Remaining
+    from attncli.jobs.compare import Begun, Failed, Remaining
 
 
 class Work(NamedTuple):
@@ -35,25 +36,28 @@ class Work(NamedTuple):
     sets: Sets
 
 
-def prepare(
-    found: list[Variant],
-    base: RunConfig,
-    files: ComparedFiles,
-    output: Path,
-    seeds: int,
-    *,
-    data_folder: Path | None = None,
-) -> Work:
+class Asked(NamedTuple):
+    """A comparison as the options state it."""
+
+    variants: list[Variant]
+    base: RunConfig  # that they change
+    files: ComparedFiles
+    output: Path
+    seeds: int
+
+
+def prepare(asked: Asked, data_folder: Path | None = None) -> Work:
     """Return the planned runs; check everything that can be checked before the first run.
 
     data_folder: folder for data that are not named files; by default that of the output.
     """
     from attncli.jobs import compare as job  # imports torch
 
-    job.check_all(found)
-    kind, folder = compared_source(base.model.family), data_folder or output
-    data, sets = kind.prepare(base.data, base.train.seed, files, folder)
-    return Work(job.plan(found, data, seeds, output), sets)
+    job.check_all(asked.variants)
+    base, folder = asked.base, data_folder or asked.output
+    kind = compared_source(base.model.family)
+    data, sets = kind.prepare(base.data, base.train.seed, asked.files, folder)
+    return Work(job.plan(asked.variants, data, asked.seeds, asked.output), sets)
 
 
 def show_remaining(work: Work, best: int, output: Path) -> None:
@@ -102,39 +106,43 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
     failed = 0
     config = work.runs[0].config.train
     with stopping() as stop, Display(config) as display, memory_advice(config):
+        events = job.compare(
+            work.runs,
+            work.sets,
+            best=best,
+            device=device,
+            progress=display.progress,
+            stop_requested=stop,
+        )
         try:
-            for event in job.compare(
-                work.runs,
-                work.sets,
-                best=best,
-                device=device,
-                progress=display.progress,
-                stop_requested=stop,
-            ):
-                match event:
-                    case RunScores():
-                        display.close()
-                        rows.append(event)
-                        write_tables(output, rows)
-                    case job.Begun():
-                        display.close()
-                        stop.is_polled = False  # Ctrl-C ends its preparation at once
-                        seed = event.run.config.train.seed
-                        console.say(
-                            f"{event.number} of {event.total}: {event.run.variant}, seed {seed}"
-                        )
-                    case job.Failed():
-                        display.close()
-                        failed += 1
-                        console.warn(f"{event.run.variant} is left out: {event.error}")
-                    case _:
-                        display.take(event)
+            for event in events:
+                take(event, display, stop)
+                failed += isinstance(event, job.Failed)
+                if isinstance(event, RunScores):
+                    rows.append(event)
+                    write_tables(output, rows)
         except (Interrupted, KeyboardInterrupt):
             display.break_off()
             stopped(stop, rows, work, output)
         finally:
             draw(output, rows)
     return rows, failed
+
+
+def take(event: RunEvent | Begun | RunScores | Failed, display: Display, stop: Stop) -> None:
+    """Show an event of a comparison."""
+    from attncli.jobs import compare as job
+
+    if not isinstance(event, (RunScores, job.Begun, job.Failed)):
+        display.take(event)
+        return
+    display.close()
+    if isinstance(event, job.Begun):
+        stop.is_polled = False  # Ctrl-C ends its preparation at once
+        run, seed = event.run.variant, event.run.config.train.seed
+        console.say(f"{event.number} of {event.total}: {run}, seed {seed}")
+    elif isinstance(event, job.Failed):
+        console.warn(f"{event.run.variant} is left out: {event.error}")
 
 
 def stopped(stop: Stop, rows: list[RunScores], work: Work, output: Path) -> None:

@@ -9,11 +9,12 @@ import typer
 
 from attncli.commands.compare.options import CAPTIONS, FROM, GOLD, LABELS, TEST, TRAIN
 from attncli.commands.train.files import DEV
-from attncli.jobs.compared import compared_source, compared_sources
+from attncli.jobs.compared import compared_source, compared_sources, find_compared_source
 from attncli.jobs.compared.base import ComparedFiles, ComparedSource
 from attncli.terminal.plurals import counted
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
+from models.base.registry import DEFAULT_SOURCE
 from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
 from models.storage.settings import family_of, read_settings
@@ -44,12 +45,11 @@ def base_config(
 
 
 def kind_of(files: ComparedFiles, preset: str | None, start: Path | None = None) -> ComparedSource:
-    """Return the kind of input that options, the initial model or the preset name.
+    """Return the kind of input that the initial model, the preset or the options name.
 
     The default is text. Files for another kind than that of the initial model are refused.
     """
-    kinds = compared_sources()
-    named = [kind for kind in kinds if kind.is_named(files)]
+    named = [kind for kind in compared_sources() if kind.is_named(files)]
     if start:
         own = compared_source(family_of(read_settings(find_model(start))))
         if named and named[0] is not own:
@@ -57,9 +57,9 @@ def kind_of(files: ComparedFiles, preset: str | None, start: Path | None = None)
                 f"{start} is compared by {own.outputs}, the files by {named[0].outputs}", FROM
             )
         return own
-    if not named and preset:
+    if preset:
         return compared_source(model_config(preset).family)
-    return [*named, *kinds][0]
+    return named[0] if named else find_compared_source(DEFAULT_SOURCE)
 
 
 def check_options(files: ComparedFiles) -> None:

@@ -9,8 +9,7 @@ import typer
 
 from attncli.commands.train.display import Display
 from attncli.commands.train.files import check_run_folder
-from attncli.commands.train.memory import memory_advice
-from attncli.commands.train.stop import stopping
+from attncli.commands.train.run import train_shown
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import SetOption
@@ -19,7 +18,6 @@ from attncli.tasks.align.pair_corpora import Also, pair_corpora
 from attncli.tasks.align.training import job
 from attncli.tasks.align.training.job import AlignerRun
 from attncli.terminal import console
-from attncli.training.events import Interrupted
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.lock import locked
@@ -110,7 +108,8 @@ def _train(run: AlignerRun, device: str) -> None:
         config = job.prepare(run, display.progress)
     console.say(f"links of the training pairs: {run.links}")
     if config:
-        _train_translator(config, run, device)
+        console.say(f"translator: {run.translator}; --start-from MODEL takes one that is trained")
+        train_shown(config, run.translator, device)  # finished, it stays as it is
     result = job.finished(run)
     if result is None:
         with locked(run.path), Display(TrainConfig()) as display:
@@ -120,24 +119,3 @@ def _train(run: AlignerRun, device: str) -> None:
         f"{100 * result.expected_f:.1f} %"
     )
     console.say(f"try: attn align -m {run.path}")
-
-
-def _train_translator(config: RunConfig, run: AlignerRun, device: str) -> None:
-    """Train the translator, or continue its training; finished, it stays as it is."""
-    from attncli.jobs import train as training
-
-    console.say(f"translator: {run.translator}; --start-from MODEL takes one that is trained")
-    with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
-        try:
-            for event in training.train(
-                config,
-                run.translator,
-                device=device,
-                progress=display.progress,
-                stop_requested=stop,
-            ):
-                display.take(event)
-        except (Interrupted, KeyboardInterrupt):
-            display.break_off()
-            console.say("stopped; the same command continues from here")
-            raise typer.Exit(stop.status or 130) from None

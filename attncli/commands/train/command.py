@@ -34,7 +34,7 @@ from attncli.commands.train.options import (
     TaggedCorpora,
 )
 from attncli.commands.train.processes import compute_shards, open_device, start_processes
-from attncli.commands.train.stop import stopping
+from attncli.commands.train.run import train_shown
 from attncli.commands.train.time import described
 from attncli.data.streams import check_inputs
 from attncli.jobs.loading import OpenOptions
@@ -43,11 +43,12 @@ from attncli.options.shared import Device, Threads
 from attncli.render.columns import size
 from attncli.terminal import console
 from attncli.training.distributed.rank import Rank, own_rank
-from attncli.training.events import AlreadyFinished, Interrupted
+from attncli.training.events import AlreadyFinished
 from attncli.training.run.command_line import ImageOptions, LabelFiles, settings
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import training_source
+from attncli.training.sources.base import TrainingSource
 from attncli.training.storage.folder import RunFolder
 
 
@@ -113,8 +114,12 @@ def train(
     where = open_device(rank, OpenOptions(device, threads))
     if dry_run:
         _dry_run(config, where, processes, rank)
-    else:
-        _train(config, output or own or default_folder(config), where, rank)
+        return
+    folder = output or own or default_folder(config)
+    event = train_shown(config, folder, where, rank, saved=f"saved in {folder}; ")
+    if not isinstance(event, AlreadyFinished):
+        source = training_source(config.model.family)
+        _show_use(source, config.data, config.tokenizer.languages, folder)
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]
@@ -130,34 +135,16 @@ def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None
     print(described(found))
 
 
-def _train(config: RunConfig, folder: Path, device: str, rank: Rank) -> None:
-    from attncli.jobs import train as job  # imports torch
-
-    event = None
-    with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
-        try:
-            for event in job.train(
-                config,
-                folder,
-                device=device,
-                progress=display.progress,
-                stop_requested=stop,
-                rank=rank,
-            ):
-                display.take(event)
-        except (Interrupted, KeyboardInterrupt) as interruption:
-            display.break_off()
-            saved = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
-            console.say(f"stopped; {saved}the same command continues from here")
-            raise typer.Exit(stop.status or 130) from None
-    if not isinstance(event, AlreadyFinished):
-        source, languages = training_source(config.model.family), config.tokenizer.languages
-        example = source.example(config.data, languages, folder)
-        page = RunFolder(folder).samples_page
-        if page.exists():
-            console.say(f"samples of the dev set: {page}")
-        console.say(f"try: {example} -m {shlex.quote(str(folder))}")
-        offer_pruning(folder)
+def _show_use(
+    source: TrainingSource, data: DataConfig, languages: tuple[str, ...], folder: Path
+) -> None:
+    """Say where the samples of a finished run are, and how its model is used."""
+    example = source.example(data, languages, folder)
+    page = RunFolder(folder).samples_page
+    if page.exists():
+        console.say(f"samples of the dev set: {page}")
+    console.say(f"try: {example} -m {shlex.quote(str(folder))}")
+    offer_pruning(folder)
 
 
 def offer_pruning(folder: Path) -> None:

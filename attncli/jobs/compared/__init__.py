@@ -1,4 +1,4 @@
-"""Comparisons by kind of input: one class per kind, registered in COMPARED.
+"""Comparisons by kind of input: one class per kind, named in attncli.tasks.table.
 
 Each kind states its variants and defaults, shares its data between the runs, and scores a trained
 model. Nothing here imports torch before data are read.
@@ -9,25 +9,21 @@ from __future__ import annotations
 from functools import cache
 
 from attncli.jobs.compared.base import ComparedSource
+from attncli.tasks.table import comparison_places
 from models.base.errors import ConfigurationError
 from models.base.places import imported
 from models.base.registry import source_name
-
-COMPARED = {  # kind of input (models/sources): module:Class
-    "text": "attncli.tasks.translate.comparison.runs:ComparedTexts",
-    "image": "attncli.tasks.caption.comparison.runs:ComparedImages",
-    "labelled_text": "attncli.tasks.classify.comparison:ComparedLabels",
-}
 
 
 @cache
 def find_compared_source(name: str) -> ComparedSource:
     """Return how models of a kind of input are compared; a ModelError if there is no way."""
-    if name not in COMPARED:
+    places = comparison_places()
+    if name not in places:
         raise ConfigurationError(
-            f"a comparison of models whose input is {name}", f"models for {', '.join(COMPARED)}"
+            f"a comparison of models whose input is {name}", f"models for {', '.join(places)}"
         )
-    source: ComparedSource = imported(COMPARED[name])()
+    source: ComparedSource = imported(places[name])()
     return source
 
 
@@ -37,5 +33,5 @@ def compared_source(family: str) -> ComparedSource:
 
 
 def compared_sources() -> list[ComparedSource]:
-    """Return every registered kind; that of texts, which is the default, is the first."""
-    return [find_compared_source(name) for name in COMPARED]
+    """Return every registered kind."""
+    return [find_compared_source(name) for name in comparison_places()]

@@ -36,6 +36,8 @@ class AlignSettings:
 class AlignTask(LineTask[AlignedPair]):
     """A model that aligns the pairs of shards; a second model is the reverse one."""
 
+    doing, shipped = "aligning", "translate"
+    fields = 2  # source and target
     into = "links"
     settings_class = AlignSettings
     unused_tables = ("picture",)

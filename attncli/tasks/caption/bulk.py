@@ -34,6 +34,8 @@ class CaptionSettings:
 class CaptionTask:
     """Captioners of the images of shards."""
 
+    doing, shipped = "captioning", "caption"
+    input, fields = "images", 0
     into = "caption"
     settings_class = CaptionSettings
     unused_tables = ("output",)

@@ -32,6 +32,7 @@ class ClassifySettings:
 class ClassifyTask(LineTask[ClassifiedLine]):
     """Classifiers of the lines of shards."""
 
+    doing, shipped = "classifying", "classify"
     into = "label"
     settings_class = ClassifySettings
     unused_tables = ("picture",)

@@ -46,6 +46,7 @@ class TranslateSettings:
 class TranslateTask(LineTask[TranslatedLine]):
     """Text models that translate the lines of shards."""
 
+    doing, shipped = "translating", "translate"
     into = "translation"
     settings_class = TranslateSettings
     unused_tables = ("input", "picture", "align")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attncli.training.settings.config import RunConfig
+from attncli.training.run.run import Run
 from attncli.training.sources import training_source
-from attncli.training.storage.state import Counters, State
+from attncli.training.storage.state import Counters
 from models.storage.about import About
 
 
-def card(config: RunConfig, state: State, weights: str) -> str:
+def card(run: Run, weights: str) -> str:
     """Return the card as Markdown. weights: description of the weights in the bundle."""
+    config, state = run.config, run.state
     source = training_source(config.model.family)
     data = ", ".join(Path(path).name for path in source.files(config.data)) or source.embedded
     return (

@@ -15,9 +15,8 @@ from attncli.training.distributed.order import END, EVALUATE, RECEIVE, UPDATE, O
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
 from attncli.training.distributed.world import ProcessLost, World
-from attncli.training.interfaces import Data, UpdateBatches
+from attncli.training.interfaces import Prepared, UpdateBatches
 from attncli.training.run.run import completed, fresh_state
-from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.tensor_file import from_bytes
@@ -76,7 +75,13 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
         return
     share_state(state, world)
     stepper = ShardedStepper(state, config.train, dtype, world)
-    follower = Follower(stepper, config, data, world)
+
+    def evaluation(model: EncoderDecoder) -> DividedEvaluation:
+        bundle = Bundle(model, data.prepared.tokenizer, config.tokenizer, config.search)
+        assert data.dev is not None
+        return DividedEvaluation(bundle, data.dev, config.train)
+
+    follower = Follower(stepper, data.prepared, evaluation, world)
     while (order := world.receive()).kind != END:
         follower.obey(order)
 
@@ -85,10 +90,14 @@ class Follower:
     """Work of this process in the updates, evaluations and checkpoints that process 0 orders."""
 
     def __init__(
-        self, stepper: ShardedStepper, config: RunConfig, data: Data, world: World
+        self,
+        stepper: ShardedStepper,
+        prepared: Prepared,
+        evaluation: Callable[[EncoderDecoder], DividedEvaluation],
+        world: World,
     ) -> None:
         self.stepper, self.state, self.world = stepper, stepper.state, world
-        self.config, self.data = config, data
+        self.prepared, self.evaluation = prepared, evaluation  # the weights change between rounds
         self.epoch: Epoch | None = None
         self.rounds: Iterator[float] = iter(())  # of the current evaluation
         self.lent: dict[str, Tensor] = {}  # weights to evaluate, if they are not the state's own
@@ -108,17 +117,10 @@ class Follower:
 
     def update(self, order: Order) -> None:
         """Compute this process's shards of an update."""
-        prepared, state = self.data.prepared, self.state
+        prepared, state = self.prepared, self.state
         if self.epoch is None or self.epoch.number != order.epoch:
             config = self.stepper.config
             self.epoch = start_epoch(state.model, prepared.examples, config, order.epoch)
         group = list(self.epoch.plan[order.batch : order.batch + order.batches])
         reward_loss = prepared.reward_loss if order.by_reward else None
         self.stepper.execute(order, UpdateBatches(self.epoch.examples, group, reward_loss))
-
-    def evaluation(self, model: EncoderDecoder) -> DividedEvaluation:
-        """Return the evaluation of a model; its weights are replaced for each round."""
-        assert self.data.dev is not None
-        config, tokenizer = self.config, self.data.prepared.tokenizer
-        bundle = Bundle(model, tokenizer, config.tokenizer, config.search)
-        return DividedEvaluation(bundle, self.data.dev, config.train)

@@ -67,6 +67,6 @@ def save_model(run: Run, model: EncoderDecoder, description: str) -> None:
     save_bundle(
         run.bundle(model),
         run.folder.path,
-        card=card(config, run.state, description),
+        card=card(run, description),
         about=about(config.tokenizer.languages, config.train.metric, counters).to_dict(),
     )

@@ -1,4 +1,4 @@
-"""Training data by kind of input: one class per kind, registered in SOURCES.
+"""Training data by kind of input: one class per kind, named in attncli.tasks.table.
 
 Each kind states how its data are checked, loaded and described. Nothing here imports torch before
 data are loaded.
@@ -9,21 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from attncli.tasks.table import training_places
 from attncli.training.sources.base import TrainingSource
 from models.base.places import imported
 from models.base.registry import source_name
-
-SOURCES = {  # kind of input (models/sources): module:Class
-    "text": "attncli.tasks.translate.training.source:TextTraining",
-    "image": "attncli.tasks.caption.training.source:ImageTraining",
-    "labelled_text": "attncli.tasks.classify.training.source:LabelTraining",
-}
 
 
 @cache
 def find_training_source(name: str) -> TrainingSource:
     """Return the training source of a kind of input."""
-    source: TrainingSource = imported(SOURCES[name])()
+    source: TrainingSource = imported(training_places()[name])()
     return source
 
 
@@ -34,4 +29,4 @@ def training_source(family: str) -> TrainingSource:
 
 def training_sources() -> Iterator[TrainingSource]:
     """Yield every registered training source."""
-    yield from map(find_training_source, SOURCES)
+    yield from map(find_training_source, training_places())

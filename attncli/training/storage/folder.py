@@ -128,7 +128,9 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
             )
     elif begun:
         train = with_stored_choices(folder, config.preset, config.train)
-        _check_same(folder, replace(config, train=train), fingerprint)
+        own, stored = replace(config, train=train), read_config(folder)
+        _check_same(folder, differences(own, stored), fingerprint)
+        _check_checkpoint(folder, differences(own, stored, may_continue=False))
         _tidy(folder)
         _update_config(folder, train)
         return
@@ -206,10 +208,10 @@ def _tidy(folder: RunFolder) -> None:
         remove_leftovers(place)
 
 
-def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
-    stored, inputs = read_config(folder), _read_inputs(folder)
-    found = differences(config, stored)
-    found += [
+def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, str]) -> None:
+    """Raise ModelError for changed settings, which are given, and for changed data."""
+    inputs = _read_inputs(folder)
+    found = changed + [
         "the initial model has changed" if part == START else f"the {part} data have changed"
         for part in dict.fromkeys([*fingerprint, *inputs.keys() & {START}])
         if inputs.get(part) != fingerprint.get(part)
@@ -221,7 +223,10 @@ def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
             "the same data and configuration",
             f"choose another -o{_from_model(folder)}, or remove that folder",
         )
-    raised = differences(config, stored, may_continue=False)
+
+
+def _check_checkpoint(folder: RunFolder, raised: list[str]) -> None:
+    """Raise ModelError for raised limits if the run cannot continue without its checkpoint."""
     if raised and folder.finished.exists() and not folder.checkpoint.exists():
         raise ModelError(
             f"the checkpoint of {folder.path} was removed by `attn runs prune`, so the run cannot "

@@ -9,8 +9,9 @@ import pytest
 
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.task_words import ELSEWHERE, NOT_IN_BULK, read_job
-from attncli.bulk.tasks import TASKS, open_task, parameters_of
+from attncli.bulk.tasks import bulk_task, open_task, parameters_of
 from attncli.shell import app
+from attncli.tasks.table import TASKS, bulk_places
 from models.base.places import imported
 
 REFUSED = (
@@ -29,10 +30,10 @@ def with_model(words: list[str], bundle: Path) -> list[str]:
     return [words[0], "-m", str(bundle), *words[1:]]
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", bulk_places())
 def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
-    parameters = set(inspect.signature(imported(TASKS[name].command)).parameters)
-    settings = parameters_of(imported(TASKS[name].task).settings_class)
+    parameters = set(inspect.signature(imported(TASKS[name].commands[name])).parameters)
+    settings = parameters_of(bulk_task(name).settings_class)
     assert parameters <= settings | {*ELSEWHERE, *NOT_IN_BULK}
     assert not settings & set(ELSEWHERE)
 
@@ -82,7 +83,7 @@ def test_a_format_of_one_document_is_refused(
     assert "one document" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", bulk_places())
 def test_a_setting_that_draws_is_refused_in_one_line(
     task: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs import compare
+from attncli.jobs.planned import Planned
 from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
@@ -17,7 +18,6 @@ from attncli.scoring.comparison import QualityScore, RunScores
 from attncli.shell import app
 from attncli.tasks.translate.comparison.runs import ComparedTexts
 from attncli.training.run.configuration import run_config
-from attncli.training.settings.config import RunConfig
 from models.alignment import diagonal
 from models.base.errors import ModelError
 from tests.attncli.training.small import SMALL, write_texts
@@ -183,10 +183,10 @@ def test_the_best_by_dev_get_further_seeds(
     texts, out = write_texts(tmp_path), tmp_path / "out"
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
 
-    def measure(variant: str, config: RunConfig, *_: object, **__: object) -> RunScores:
-        dev, test = (QualityScore("bleu", sign * worth[variant]) for sign in (1, -1))
-        seed = config.train.seed
-        return RunScores(variant, seed, (dev,), (test,), 1.0, None, "", 1, 1, 1.0, 1.0)
+    def measure(run: Planned, *_: object, **__: object) -> RunScores:
+        dev, test = (QualityScore("bleu", sign * worth[run.variant]) for sign in (1, -1))
+        seed = run.config.train.seed
+        return RunScores(run.variant, seed, (dev,), (test,), 1.0, None, "", 1, 1, 1.0, 1.0)
 
     monkeypatch.setattr(compare, "measure", measure)
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]

@@ -17,7 +17,7 @@ from attncli.data.images.caption_examples import ImageInputs
 from attncli.data.images.features import FeatureCache, RowKind, cache_folder
 from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import load_initial_encoder
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import DataConfig
 from models.base.errors import ModelError
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.image import PREPROCESSING, ImageEncoder, identity
@@ -53,15 +53,18 @@ def first_encoder(config: ModelConfig, start_from: str, seed: int) -> ImageEncod
     return encoder.eval()
 
 
-def feature_stores(config: RunConfig) -> list[FeatureStore]:
-    """Return the stores a run needs: features while its encoder is frozen, pixels when trained."""
-    encoder = first_encoder(config.model, config.start_from, config.train.seed)
-    image = config.model.image
-    folder = Path(config.data.features) if config.data.features else cache_folder() / "features"
+def feature_stores(
+    encoder: ImageEncoder, image: ImageConfig, data: DataConfig, encoder_from: int
+) -> list[FeatureStore]:
+    """Return the stores a run needs: features while its encoder is frozen, pixels when trained.
+
+    encoder: that the run starts with. encoder_from: epoch from which it is trained; 0: none.
+    """
+    folder = Path(data.features) if data.features else cache_folder() / "features"
     found = []
-    if encoder.frozen and config.train.encoder_from != 1:
+    if encoder.frozen and encoder_from != 1:
         found.append(features(encoder, image, folder))
-    if not encoder.frozen or config.train.encoder_from:
+    if not encoder.frozen or encoder_from:
         found.append(pixels(encoder, image, folder))
     return found
 

@@ -1,0 +1,92 @@
+"""The table of tasks: one row per task, with the places of its parts.
+
+A task is a folder `attncli/tasks/NAME` and a row here. The command line, training, comparisons,
+bulk jobs and `attncli.load` read this table. Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Task(NamedTuple):
+    """Places of a task, as module:name; empty for a part that it does not have."""
+
+    commands: Mapping[str, str]  # functions by name; those that score begin with `evaluate`
+    source: str = ""  # kind of input (models/sources) of the models that it trains
+    training: str = ""  # TrainingSource
+    comparison: str = ""  # ComparedSource
+    bulk: str = ""  # BulkTask
+    loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
+
+
+TASKS: dict[str, Task] = {
+    "translate": Task(
+        {
+            "translate": "attncli.tasks.translate.command:translate",
+            "evaluate": "attncli.commands.evaluate.command:evaluate",
+        },
+        source="text",
+        training="attncli.tasks.translate.training.source:TextTraining",
+        comparison="attncli.tasks.translate.comparison.runs:ComparedTexts",
+        bulk="attncli.tasks.translate.bulk:TranslateTask",
+        loaded="attncli.interface.translator:Translator",
+    ),
+    "classify": Task(
+        {
+            "classify": "attncli.tasks.classify.command:classify",
+            "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
+        },
+        source="labelled_text",
+        training="attncli.tasks.classify.training.source:LabelTraining",
+        comparison="attncli.tasks.classify.comparison:ComparedLabels",
+        bulk="attncli.tasks.classify.bulk:ClassifyTask",
+        loaded="attncli.interface.classifier:Classifier",
+    ),
+    "caption": Task(
+        {
+            "caption": "attncli.tasks.caption.command:caption",
+            "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
+        },
+        source="image",
+        training="attncli.tasks.caption.training.source:ImageTraining",
+        comparison="attncli.tasks.caption.comparison.runs:ComparedImages",
+        bulk="attncli.tasks.caption.bulk:CaptionTask",
+        loaded="attncli.interface.captioner:Captioner",
+    ),
+    "align": Task(
+        {
+            "align": "attncli.tasks.align.command:align",
+            "align train": "attncli.commands.train.aligner:align_train",
+            "evaluate alignments": "attncli.tasks.align.evaluate_command:alignments",
+        },
+        bulk="attncli.tasks.align.bulk:AlignTask",
+    ),
+    "explain": Task({"explain": "attncli.tasks.explain.command:explain"}),
+}
+
+
+def task_commands(*, scoring: bool) -> dict[str, str]:
+    """Return the commands of all tasks: those that score outputs, or the others."""
+    return {
+        name: place
+        for task in TASKS.values()
+        for name, place in task.commands.items()
+        if name.startswith("evaluate") is scoring
+    }
+
+
+def training_places() -> dict[str, str]:
+    """Return the place of the training source of each kind of input."""
+    return {task.source: task.training for task in TASKS.values() if task.training}
+
+
+def comparison_places() -> dict[str, str]:
+    """Return the place of the comparison of each kind of input."""
+    return {task.source: task.comparison for task in TASKS.values() if task.comparison}
+
+
+def bulk_places() -> dict[str, str]:
+    """Return the place of the bulk task of each task that has one."""
+    return {name: task.bulk for name, task in TASKS.items() if task.bulk}
