@@ -15,6 +15,7 @@ from models.base.registry import source_name
 
 SOURCES = {  # kind of input (models/sources): module:Class
     "text": "attncli.tasks.translate.training.source:TextTraining",
+    "rows": "attncli.tasks.translate.training.row_source:RowTraining",
     "image": "attncli.tasks.caption.training.source:ImageTraining",
     "labelled_text": "attncli.tasks.classify.training.source:LabelTraining",
 }

@@ -53,9 +53,13 @@ def first_encoder(config: ModelConfig, start_from: str, seed: int) -> ImageEncod
     return encoder.eval()
 
 
-def feature_stores(config: RunConfig) -> list[FeatureStore]:
-    """Return the stores a run needs: features while its encoder is frozen, pixels when trained."""
-    encoder = first_encoder(config.model, config.start_from, config.train.seed)
+def feature_stores(config: RunConfig, encoder: ImageEncoder | None = None) -> list[FeatureStore]:
+    """Return the stores a run needs: features while its encoder is frozen, pixels when trained.
+
+    encoder: with the weights that the run starts with; the default is that of a captioner.
+    """
+    if encoder is None:
+        encoder = first_encoder(config.model, config.start_from, config.train.seed)
     image = config.model.image
     folder = Path(config.data.features) if config.data.features else cache_folder() / "features"
     found = []
