@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.base.errors import ModelError
+from models.base.registry import DEFAULT_SOURCE
 from models.catalogue.installed import find_model
 from models.config.tables import ModelConfig
+from models.sources import find_source
 
 if TYPE_CHECKING:
     from models.base.registry import Description
@@ -97,10 +99,18 @@ def load_ensemble(
 
 
 def load_translator(model: str | Path, *, device: str = "cpu") -> Translator:
-    """Open a trained text model, as `load` does; raise a ModelError if it is a captioner."""
+    """Open a trained text model, as `load` does; raise a ModelError if it is a captioner.
+
+    A model of several inputs is one, whose texts are rows of columns separated by tabs.
+    """
     from models.inference.translator import Translator
 
-    return Translator.read(find_model(model), device=device)
+    path = find_model(model)
+    source = _source_of(path)
+    if source.task != find_source(DEFAULT_SOURCE).task:
+        return Translator.read(path, device=device)  # which states what the model is for
+    opened: Translator = source.open(path, device=device)
+    return opened
 
 
 def load_captioner(model: str | Path, *, device: str = "cpu") -> Captioner:

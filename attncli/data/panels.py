@@ -33,3 +33,5 @@ class AlignedPair(NamedTuple):
     score: float | None = None  # log-probability per target token
     note: str = ""  # why there is no alignment; empty if there is one
     ending: str = "\n"  # of its line
+    inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
+    cells: NDArray[Any] | None = None  # (J, C) weights on the cells of an image

@@ -18,7 +18,8 @@ from attncli.terminal.messages import Messages, Silent
 from models import load_captioner, load_classifier, load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.catalogue.installed import chosen_model, find_model
-from models.storage.settings import read_settings, task_of
+from models.sources import source_of
+from models.storage.settings import family_of, read_settings, task_of
 from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ def configured(translator: T, options: OpenOptions) -> T:
         direction = f"{options.source or 'any language'} to {translator.to}"
         options.messages.say(f"zero-shot: the training data had no pairs from {direction}")
     return _configured(translator, options)
+
+
+def reads_rows(models: Sequence[Path] | None) -> bool:
+    """Return True if a model reads rows of several inputs."""
+    settings = (read_settings(find_model(model)) for model in models or ())
+    return any(source_of(family_of(each)).has_columns for each in settings)
 
 
 def open_aligner(model: Path | None, options: OpenOptions) -> Translator:

@@ -32,6 +32,7 @@ KINDS = {
     "read": "reads",
     "position": "positions",
     "mixing": "mixings of tokens",
+    "combination": "combinations of several inputs",
     "copy": "ways to copy",
     "pooling": "poolings",
     "image_encoder": "image encoders",

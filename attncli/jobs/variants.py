@@ -42,6 +42,7 @@ PLACES = {  # kind of the names that are variants alone: the setting that they a
     "pooling": "model.pooling",
     "image_encoder": "model.image.encoder",
     "copy": "model.copy",
+    "combination": "model.combination",
     **{part: f"{ATTENTION}.{part}" for part in PARTS},
 }
 TABLES = {  # settings without a section: tables of model, by the setting that a family must read

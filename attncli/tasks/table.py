@@ -14,9 +14,8 @@ class Task(NamedTuple):
     """Places of a task, as module:name; empty for a part that it does not have."""
 
     commands: Mapping[str, str]  # functions by name; those that score begin with `evaluate`
-    source: str = ""  # kind of input (models/sources) of the models that it trains
-    training: str = ""  # TrainingSource
-    comparison: str = ""  # ComparedSource
+    training: Mapping[str, str] = {}  # TrainingSource, by kind of input (models/sources)
+    comparison: Mapping[str, str] = {}  # ComparedSource, by kind of input
     bulk: str = ""  # BulkTask
     loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
 
@@ -27,9 +26,11 @@ TASKS: dict[str, Task] = {
             "translate": "attncli.tasks.translate.command:translate",
             "evaluate": "attncli.commands.evaluate.command:evaluate",
         },
-        source="text",
-        training="attncli.tasks.translate.training.source:TextTraining",
-        comparison="attncli.tasks.translate.comparison.runs:ComparedTexts",
+        training={
+            "text": "attncli.tasks.translate.training.source:TextTraining",
+            "rows": "attncli.tasks.translate.training.row_source:RowTraining",
+        },
+        comparison={"text": "attncli.tasks.translate.comparison.runs:ComparedTexts"},
         bulk="attncli.tasks.translate.bulk:TranslateTask",
         loaded="attncli.interface.translator:Translator",
     ),
@@ -38,9 +39,8 @@ TASKS: dict[str, Task] = {
             "classify": "attncli.tasks.classify.command:classify",
             "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
         },
-        source="labelled_text",
-        training="attncli.tasks.classify.training.source:LabelTraining",
-        comparison="attncli.tasks.classify.comparison:ComparedLabels",
+        training={"labelled_text": "attncli.tasks.classify.training.source:LabelTraining"},
+        comparison={"labelled_text": "attncli.tasks.classify.comparison:ComparedLabels"},
         bulk="attncli.tasks.classify.bulk:ClassifyTask",
         loaded="attncli.interface.classifier:Classifier",
     ),
@@ -49,9 +49,8 @@ TASKS: dict[str, Task] = {
             "caption": "attncli.tasks.caption.command:caption",
             "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
         },
-        source="image",
-        training="attncli.tasks.caption.training.source:ImageTraining",
-        comparison="attncli.tasks.caption.comparison.runs:ComparedImages",
+        training={"image": "attncli.tasks.caption.training.source:ImageTraining"},
+        comparison={"image": "attncli.tasks.caption.comparison.runs:ComparedImages"},
         bulk="attncli.tasks.caption.bulk:CaptionTask",
         loaded="attncli.interface.captioner:Captioner",
     ),
@@ -79,12 +78,12 @@ def task_commands(*, scoring: bool) -> dict[str, str]:
 
 def training_places() -> dict[str, str]:
     """Return the place of the training source of each kind of input."""
-    return {task.source: task.training for task in TASKS.values() if task.training}
+    return {kind: place for task in TASKS.values() for kind, place in task.training.items()}
 
 
 def comparison_places() -> dict[str, str]:
     """Return the place of the comparison of each kind of input."""
-    return {task.source: task.comparison for task in TASKS.values() if task.comparison}
+    return {kind: place for task in TASKS.values() for kind, place in task.comparison.items()}
 
 
 def bulk_places() -> dict[str, str]:

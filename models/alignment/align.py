@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
@@ -27,13 +28,20 @@ from models.alignment.encoded import (
 from models.alignment.links import Links, extract
 from models.alignment.statistical import link_probabilities, mixed, turned
 from models.alignment.symmetrise import symmetrise
-from models.alignment.weights import attention_shape, every_head, pooled, teacher_forced_weights
+from models.alignment.weights import (
+    attention_shape,
+    every_head,
+    pooled,
+    pooled_cells,
+    teacher_forced_weights,
+)
 from models.base.errors import ConfigurationError
 from models.base.types import Translation
 from models.config.tables import MAX_BATCH_TOKENS, AlignConfig
 from models.inference.translator import Translator
 from models.storage.statistical import StatisticalTables
 from models.text.languages import parse_direction
+from models.text.tokenizer import END
 from models.text.units import Units
 
 NO_LINKS: Links = frozenset()
@@ -49,6 +57,8 @@ class Alignment(NamedTuple):
     score: float  # mean log-probability of a target token under the model
     null: Tensor  # (J,): weight on no source unit
     note: str = ""  # reason why there are no weights; empty if there are
+    inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
+    cells: Tensor | None = None  # (J, C): weight of each target unit on each cell of the image
 
     def reweighted(self, config: AlignConfig, statistical: Tensor) -> Alignment:
         """Return the alignment by the mean of its weights and statistical ones (J, I)."""
@@ -191,12 +201,14 @@ def align_encoded(
     found: list[Alignment | None] = [None] * len(pairs)
     for batch in batched(translator, pairs, max_batch_tokens):
         chosen = [pairs[n] for n in batch]
-        weights, scores = teacher_forced_weights(
-            translator.model, as_batch(translator, chosen), config
-        )
+        padded = as_batch(translator, chosen)
+        weights, scores = teacher_forced_weights(translator.model, padded, config)
         cut = [both_units(translator.tokenizer, pair, config) for pair in chosen]
         for n, sides, rows, score in zip(batch, cut, weights.cpu(), scores.tolist(), strict=True):
             found[n] = linked(rows, *sides, score, config)
+            if translator.inputs:
+                cells = rows[:, padded.source.shape[1] :]  # (T, C)
+                found[n] = by_input(found[n], translator.inputs, pairs[n], sides, cells)
     return [
         unaligned(translator, pair, config) if known is None else known
         for pair, known in zip(pairs, found, strict=True)
@@ -288,6 +300,25 @@ def linked(
     weights, null = smoothed(found, config.jump)
     links = extract(weights, null, config)
     return Alignment(source.texts, target.texts, weights, links, score, null)
+
+
+def by_input(
+    found: Alignment,
+    names: Sequence[str],
+    pair: Encoded,
+    sides: tuple[Units, Units],
+    cells: Tensor,
+) -> Alignment:
+    """Return the alignment of a row of several inputs with the input of each source unit.
+
+    names: of the inputs. cells (T, C): weights on the image; C is 0 if there is none.
+    """
+    source, target = sides
+    ends = list(accumulate((number == END for number in pair.source), initial=0))
+    first = source.shares.argmax(0).tolist()  # a token of each unit
+    inputs = tuple(names[ends[token]] for token in first)
+    image = pooled_cells(cells, target) if cells.shape[1] else None
+    return found._replace(inputs=inputs, cells=image)
 
 
 def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Alignment:

@@ -66,7 +66,8 @@ def batched(
 def as_batch(translator: Translator, pairs: Sequence[Encoded]) -> Batch:
     """Return encoded pairs as a padded batch."""
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    return pad_pairs(sources, targets, translator.device)
+    images = translator.images([pair.source_text for pair in pairs])
+    return pad_pairs(sources, targets, translator.device)._replace(images=images)
 
 
 def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tuple[Units, Units]:

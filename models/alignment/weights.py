@@ -104,3 +104,9 @@ def pooled(weights: Tensor, source: Units, target: Units) -> UnitWeights:
     table = rows.T @ by_source
     null = (inside @ rows - table.sum(-1)).clamp_min(0)
     return UnitWeights(table, null)
+
+
+def pooled_cells(weights: Tensor, target: Units) -> Tensor:
+    """Return the weights (J, C) of target units on image cells from those of tokens (T, C)."""
+    shares = target.shares / target.shares.sum(0).clamp_min(1e-9)  # (P, J)
+    return shares.T @ weights[: len(shares)]

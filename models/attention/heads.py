@@ -23,9 +23,9 @@ def attention(query_size: int, value_size: int, config: AttentionConfig) -> Atte
     return kind(query_size, value_size, config)
 
 
-def read_values(attention: Attention | Heads, memory: Memory) -> Tensor:
+def read_values(attention: Attention | Heads, memory: Memory, keys: Tensor | None = None) -> Tensor:
     """Return what the weights of each head multiply, (B, H, S, V), in the size of the context."""
-    values = attention.prepare(memory).values
+    values = attention.prepare(memory, keys).values
     return values.unsqueeze(1) if values.dim() == 3 else concatenated(values)
 
 

@@ -29,6 +29,7 @@ TABLES: dict[str, dict[str, str]] = {
         "rnnsearch": "models.families.rnnsearch:RnnSearch",
         "luong": "models.families.luong:Luong",
         "transformer": "models.families.transformer:Transformer",
+        "multi-source": "models.families.multi_source:MultiSource",
         "captioner": "models.families.captioner:ShowAttendTell",
         "captioner-adaptive": "models.families.captioner_adaptive:CaptionerAdaptive",
         "captioner-top-down": "models.families.captioner_top_down:CaptionerTopDown",
@@ -60,6 +61,10 @@ TABLES: dict[str, dict[str, str]] = {
         "monotonic": "models.attention.monotonic:Monotonic",
         "mocha": "models.attention.mocha:MoChA",
     },
+    "combination": {
+        "flat": "models.attention.combinations.flat:Flat",
+        "hierarchical": "models.attention.combinations.hierarchical:Hierarchical",
+    },
     "pooling": {
         "learned": "models.pooling.learned:LearnedQuery",
         "final": "models.pooling.final:FinalState",
@@ -90,6 +95,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "source": {
         "text": "models.sources.text:TextSource",
+        "rows": "models.sources.rows:RowSource",
         "image": "models.sources.image:ImageSource",
         "labelled_text": "models.sources.labelled_text:LabelledTextSource",
     },

@@ -34,6 +34,7 @@ class Batch(NamedTuple):
     target_mask: Tensor  # (B, T)
     rows: Tensor | None = None  # (B,) source row of each target, if targets share sources
     regions: Tensor | None = None  # (B, T, S) where attention should be; a row sums to 1 or 0
+    images: Tensor | None = None  # features (B, S, V) or pixels of the image of each row
 
     @property
     def slots(self) -> Tensor:
@@ -68,6 +69,7 @@ class Memory(NamedTuple):
     key: Tensor | None = None  # (B,) hash of each input, which seeds the samples of hard attention
     tokens: TokenMemory | None = None  # read after each decoder step; see decoders/copying.py
     ids: Tensor | None = None  # (B, S) source tokens, if the decoder can copy them
+    part: Tensor | None = None  # (B, S) number of the input of each slot, if there are several
 
     def select(self, rows: Tensor) -> Memory:
         """Return the memory of some sentences, in the given order."""
@@ -78,6 +80,7 @@ class Memory(NamedTuple):
             key=None if self.key is None else self.key.index_select(0, rows),
             tokens=None if self.tokens is None else self.tokens.select(rows),
             ids=None if self.ids is None else self.ids.index_select(0, rows),
+            part=None if self.part is None else self.part.index_select(0, rows),
         )
 
 

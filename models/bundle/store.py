@@ -57,9 +57,20 @@ def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
     family = find("family", config.family)
     if family.source != source_name(config.family):  # it was inherited
         raise TypeError(f"{family.__name__} must name its source, as in source = {family.source!r}")
+    check_inputs(config)
     check_copying(config, sizes)
     model: EncoderDecoder = family(config, sizes)
     return model
+
+
+def check_inputs(config: ModelConfig) -> None:
+    """Raise ConfigurationError for several inputs of a family that reads one."""
+    if config.inputs and "inputs" not in settings_read_by(config.family):
+        raise ConfigurationError(
+            f"model.inputs={','.join(config.inputs)} for family {config.family}, which reads one",
+            "a family that attends to several inputs: multi-source",
+            "--preset multi-source-small",
+        )
 
 
 def check_copying(config: ModelConfig, sizes: VocabularySizes) -> None:

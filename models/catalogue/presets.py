@@ -20,6 +20,7 @@ class Preset(NamedTuple):
 _TRANSFORMER = {"family": "transformer", "tied": True}
 _GRU = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
 _LSTM = {"cell": "lstm", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
+_MULTI_SOURCE = {**_GRU, "family": "multi-source", "inputs": ("source", "draft")}
 _WARM = {"schedule": "inverse_sqrt", "label_smoothing": 0.1}
 _MUON = {"optimiser": "muon", "lr": 0.005}  # found with benchmarks/time_to_quality.py
 _PLATEAU = {"schedule": "plateau", "label_smoothing": 0.1, "lr": 0.001, "warmup": 200}
@@ -176,6 +177,16 @@ PRESETS: dict[str, Preset] = {
         "GRU of 64: for demonstrations and tests",
         {**_GRU, "family": "rnnsearch", "embedding": 64, "hidden": 64, "dropout": 0.1},
         {**_PLATEAU, **_RELEASED, "lr": 0.003},
+    ),
+    "multi-source-small": Preset(
+        "GRU of 256 that attends to two texts, or to a text and an image: thousands of rows",
+        {**_MULTI_SOURCE, "embedding": 256, "hidden": 256, "dropout": 0.3},
+        {**_PLATEAU, **_MUON},
+    ),
+    "multi-source-nano": Preset(
+        "GRU of 64 that attends to several inputs: for demonstrations and tests",
+        {**_MULTI_SOURCE, "embedding": 64, "hidden": 64, "dropout": 0.1},
+        {**_PLATEAU, "lr": 0.003},
     ),
     "luong": Preset(
         "4 LSTM layers of 1000, one direction, input feeding (Luong et al. 2015)",
@@ -361,6 +372,7 @@ PRESETS: dict[str, Preset] = {
 USUAL = {  # by family: the preset for data of ordinary size
     "transformer": "transformer-tiny",
     "rnnsearch": "rnnsearch-small",
+    "multi-source": "multi-source-small",
     "seq2seq": "seq2seq-small",
     "luong": "luong-small",
     "captioner": "show-attend-tell-soft-small",

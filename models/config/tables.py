@@ -265,6 +265,16 @@ class ModelConfig:
         choices=(NO_COPY,),
         registry="copy",
     )
+    inputs: tuple[str, ...] = option(
+        (),
+        "multi-source: columns of a row that the decoder reads, texts first, as in source,draft; "
+        "the last may be an image, as in source,picture:image",
+    )
+    combination: str = option(
+        "flat",
+        "multi-source: attention to several inputs; `attn models` lists them",
+        registry="combination",
+    )
     gate: bool = option(
         True, "captioner: multiply each context by a scalar gate beta (Xu et al. 2015, 4.2.1)"
     )

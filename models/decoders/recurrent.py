@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Attention, History, PreparedMemory
+from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.errors import ConfigurationError
+from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
@@ -103,6 +105,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     def read_values(self, memory: Memory) -> Tensor:
         """Return the values of the heads, (B, H, S, V); see Decoder."""
         assert self.attention is not None
+        if isinstance(self.attention, Combination):
+            return self.attention.values(memory)
         return read_values(self.attention, memory)
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
@@ -158,11 +162,14 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         return output.rows()
 
 
-def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Heads:
+def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Heads | Combination:
     """Build the attention of a recurrent decoder over values of a size.
 
     Raises ConfigurationError if the score accepts fewer slots than the model's longest source.
     """
+    if config.inputs:
+        combination: type[Combination] = find("combination", config.combination)
+        return combination(config.hidden, value_size, config.attention, len(config.inputs))
     built = attention(config.hidden, value_size, config.attention)
     if built.max_slots is not None and built.max_slots < config.max_source:
         raise ConfigurationError(

@@ -31,6 +31,7 @@ class PretrainedEncoder(nn.Module):
 def pretrained_encoder(model: nn.Module) -> PretrainedEncoder | None:
     """Return the model's encoder if it contains a pretrained network."""
     encoder = getattr(model, "encoder", None)
+    encoder = getattr(encoder, "image", encoder)  # of several inputs
     return encoder if isinstance(encoder, PretrainedEncoder) else None
 
 

@@ -76,9 +76,13 @@ class EncoderDecoder(nn.Module):
             values = getattr(encoder, "value_size", config.embedding)
             self.reader = find("copy", config.copy)(size, values)
 
-    def encode(self, source: Tensor, mask: Tensor) -> Memory:
-        """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S)."""
-        memory: Memory = self.encoder(source, mask)
+    def encode(self, source: Tensor, mask: Tensor, images: Tensor | None = None) -> Memory:
+        """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S).
+
+        images: those of rows of texts and an image, as features or pixels.
+        """
+        given = () if images is None else (images,)
+        memory: Memory = self.encoder(source, mask, *given)
         if self.config.copy != NO_COPY:
             memory = memory._replace(ids=source)
         if self.read_mode != "hard sample" or self.training:
@@ -87,7 +91,7 @@ class EncoderDecoder(nn.Module):
 
     def encode_batch(self, batch: Batch) -> Memory:
         """Return the memory of every target of a batch; encode a shared source once."""
-        memory = self.encode(batch.source, batch.source_mask)
+        memory = self.encode(batch.source, batch.source_mask, batch.images)
         return memory if batch.rows is None else memory.select(batch.rows)
 
     def start(self, memory: Memory) -> tuple[Any, Any]:

@@ -48,6 +48,7 @@ class TextTranslator(TrainedModel):
     """A trained text model ready for use: texts in, translations with scores out."""
 
     to = ""  # target language of a multilingual model; see `for_direction`
+    inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
     source_language = ""  # of the texts, if it is known
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     tokenizer_config: TokenizerConfig

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from models.base.types import Memory
 from models.bundle import Bundle
@@ -28,9 +29,14 @@ class Translator(TorchModel, TextTranslator):
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
         self.statistical = bundle.statistical
 
+    def images(self, rows: Sequence[str]) -> Tensor | None:
+        """Return the features (B, S, V) of images that rows name; None if the model reads none."""
+        return None
+
     def memory(self, sources: Sequence[EncodedText]) -> Memory:
         """Return the memory of encoded texts, padded to the longest."""
-        return self.model.encode(*pad([each.ids for each in sources], self.device))
+        images = self.images([each.text for each in sources])
+        return self.model.encode(*pad([each.ids for each in sources], self.device), images)
 
     @torch.inference_mode()
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:

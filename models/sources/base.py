@@ -19,6 +19,7 @@ class Source:
     shared_weights: ClassVar[str] = ""  # prefix of weights that models may share; empty: none
     graph_inputs: ClassVar[str] = ""  # module:Class, inputs of ONNX graphs; empty: no export
     ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
+    has_columns: ClassVar[bool] = False  # True if a line of input is a row of several columns
     unused_settings: ClassVar[tuple[str, ...]] = ()  # of search and tokenizer, without effect
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:

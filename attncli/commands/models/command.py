@@ -170,6 +170,8 @@ def _usage(entry: Entry) -> str:
             return f"attn train --preset show-attend-tell-soft -s model.image.encoder={name}"
         case "pooling":
             return f"attn train --preset bilstm-attention-small -s model.pooling={entry.name}"
+        case "combination":
+            return f"attn train --preset multi-source-small -s model.combination={entry.name}"
         case "source":
             return "attn models lists the presets"
     return f"attn train --preset {RECURRENT} -s model.attention.{entry.kind}={entry.name}"

@@ -47,11 +47,12 @@ def write_pairs(
     *,
     max_length: int,
     advance: Callable[[int], None] = lambda done: None,
+    take_kept: Callable[[np.ndarray], None] = lambda kept: None,
 ) -> Dropped:
     """Tokenise pairs into a folder; return how many are left out.
 
     A pair is left out if a side is empty, or longer than `max_length` tokens. advance: receives the
-    number of pairs done.
+    number of pairs done. take_kept: receives, chunk by chunk, which pairs are written, (N,).
     """
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with write_errors(folder):
@@ -62,6 +63,7 @@ def write_pairs(
             is_empty = np.minimum(sources.lengths, targets.lengths) < 2
             is_long = ~is_empty & (np.maximum(sources.lengths, targets.lengths) > max_length)
             kept = ~(is_empty | is_long)  # (N,)
+            take_kept(kept)
             source.add_rows(sources.where(kept))
             target.add_rows(targets.where(kept))
             empty, long = empty + int(is_empty.sum()), long + int(is_long.sum())

@@ -69,5 +69,16 @@ def record_of(panel: Panel) -> dict[str, Any]:
     """Return links and weights as a JSON object."""
     record: dict[str, Any] = {"links": in_order(panel)}
     if panel.weights is not None:
-        record["weights"] = [[round(float(x), DIGITS) for x in row] for row in panel.weights]
+        record["weights"] = rounded(panel.weights)
     return record
+
+
+def inputs_of(pair: AlignedPair) -> dict[str, Any]:
+    """Return the input of each source unit, and the weights on image cells, of several inputs."""
+    record: dict[str, Any] = {"inputs": pair.inputs} if pair.inputs else {}
+    return record if pair.cells is None else {**record, "cells": rounded(pair.cells)}
+
+
+def rounded(table: Any) -> list[list[float]]:
+    """Return a table of weights with few digits."""
+    return [[round(float(x), DIGITS) for x in row] for row in table]

@@ -79,7 +79,18 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: st
     weights = _blocks([alignment.weights.numpy() for alignment, _ in parts])
     heads = parts[0][1] if len(parts) == 1 else None
     panel = Panel(name, frozenset(links), weights, heads)
-    return AlignedPair(outcome.line.number, source, target, (panel,), score, note)
+    first = parts[0][0]  # a row of several inputs has one part
+    cells = None if first.cells is None else first.cells.numpy()
+    return AlignedPair(
+        outcome.line.number,
+        source,
+        target,
+        (panel,),
+        score,
+        note,
+        inputs=first.inputs,
+        cells=cells,
+    )
 
 
 def _blocks(tables: list[Any]) -> Any:

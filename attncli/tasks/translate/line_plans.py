@@ -47,6 +47,7 @@ class LineOptions:
 
 
 EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=None)
+ROWS = LineOptions(long_lines="refuse")  # of several inputs: a row is not text
 DOCUMENT = replace(EVERYDAY, split_above=1, same_end=True)  # sentence by sentence
 
 

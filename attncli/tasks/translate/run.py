@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from attncli.data.lines import TranslatedLine
+from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document
 from attncli.jobs import loading
@@ -19,13 +19,15 @@ from attncli.options.pictures import Picture
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.document_run import Translate, needs_attention
 from attncli.tasks.translate.engine import Precision
-from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
+from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
+from attncli.tasks.translate.rows import as_rows
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen
+from models.base.errors import ConfigurationError
 from models.text.glossary import Glossary
 
 if TYPE_CHECKING:
@@ -91,20 +93,41 @@ def translation_of_lines(
     is_document: bool,
 ) -> Translate:
     """Return the function that translates chunks of lines, or of the texts of a document."""
-    usual = DOCUMENT if is_document else EVERYDAY
+    inputs = translator.inputs
+    if inputs and (is_document or work.keep_tags):
+        raise ConfigurationError(
+            f"{'a document' if is_document else '--keep-tags'} for a model of several inputs",
+            f"rows of {', '.join(inputs)}, separated by tabs, or JSON objects with these names",
+            "leave it out",
+        )
+    usual = ROWS if inputs else DOCUMENT if is_document else EVERYDAY
     if "split_above" in work.options.search:
         usual = replace(usual, split_above=None)
     if work.verbatim:
         usual = replace(usual, normalise=False, copy=False, capitals=False)
-    return partial(
+    run = partial(
         translate_lines,
         translator=translator,
         search=translator.search,
-        options=replace(usual, long_lines=work.tables.text.long_lines),
+        options=usual if inputs else replace(usual, long_lines=work.tables.text.long_lines),
         max_batch_tokens=work.tables.compute.batch_tokens,
         aligner=_tag_aligner(translator) if work.keep_tags or is_document else None,
         languages=languages,
     )
+    return cast("Translate", _OfRows(run, inputs)) if inputs else run
+
+
+class _OfRows(NamedTuple):
+    """Translation of lines as rows of several inputs."""
+
+    translate: Translate
+    inputs: tuple[str, ...]
+
+    def __call__(
+        self, chunks: Iterable[list[Line]], **options: Any
+    ) -> Iterator[list[TranslatedLine]]:
+        """Yield the outcomes of each chunk."""
+        return self.translate(as_rows(chunks, self.inputs), **options)
 
 
 def _tag_aligner(translator: TextTranslator) -> AlignTranslations:

@@ -32,7 +32,12 @@ class DataConfig:
         (), "two line-aligned files, or one TSV; none: the embedded grammar"
     )
     dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
-    images: str = option("", "captioners: a folder of images, or a TAR file of them")
+    target: str = option(
+        "target", "multi-source: column of the target; model.inputs names the other columns"
+    )
+    images: str = option(
+        "", "captioners and multi-source: a folder of images, or a TAR file of them"
+    )
     captions: str = option(
         "", "captioners: rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file"
     )

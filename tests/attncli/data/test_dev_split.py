@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attncli.data.dev_split import LEAST, MOST, held_out
 from attncli.data.text.corpus import read_pairs
-from attncli.tasks.translate.training.data import sampled_lines
+from attncli.tasks.translate.training.data import pairs_of, sampled_lines
 from attncli.tasks.translate.training.split import split_dev
 from attncli.training.settings.config import DataConfig
 
@@ -35,7 +35,7 @@ def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     named, held = split_dev(data, 1, tmp_path)
     dev = list(read_pairs(named.dev))
     assert {pair.source for pair in dev} == held and len(dev) == len(held) == 15
-    source, _, total = sampled_lines(data.train, 1000, 1, held)
+    source, _, total = sampled_lines(pairs_of(data.train, held), 1000, 1)
     assert not held & set(source) and total == len(source)
     assert total == sum(row.split("\t")[0] not in held for row in rows)
     (tmp_path / "data").mkdir()

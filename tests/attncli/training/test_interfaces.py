@@ -157,16 +157,15 @@ def test_a_corpus_that_was_cut_off_is_noticed(tmp_path: Path) -> None:
         read_pairs(tmp_path)
 
 
-def test_a_sample_is_drawn_from_the_whole_corpus(tmp_path: Path) -> None:
-    path = tmp_path / "table.tsv"
-    path.write_text("".join(f"{n}\t-{n}\n" for n in range(1000)))
-    files = [str(path)]
-    source, target, total = sampled_lines(files, 100, seed=1)
+def test_a_sample_is_drawn_from_the_whole_corpus() -> None:
+    pairs = [(f"{n}", f"-{n}") for n in range(1000)]
+    source, target, total = sampled_lines(pairs, 100, seed=1)
     assert total == 1000 and len(source) == 100 == len(set(source))
     assert target == [f"-{text}" for text in source]
     assert 400 < np.mean([int(text) for text in source]) < 600
-    assert sampled_lines(files, 100, seed=1)[0] == source != sampled_lines(files, 100, seed=2)[0]
-    assert sampled_lines(files, 2000, seed=1)[0] == [str(n) for n in range(1000)]
+    assert sampled_lines(pairs, 100, seed=1)[0] == source != sampled_lines(pairs, 100, seed=2)[0]
+    assert sampled_lines(pairs, 2000, seed=1)[0] == [str(n) for n in range(1000)]
+    assert sampled_lines([], 100, seed=1) == ([], [], 0)
 
 
 def test_the_vocabulary_grows_with_the_text_within_bounds() -> None:

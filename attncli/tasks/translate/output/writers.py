@@ -5,7 +5,8 @@
   With alignments, links follow the output as in Marian: ``output ||| 0-0 2-1``.
 - ``tsv``: source, output and score of each output, and its links if requested.
 - ``jsonl``: one object per line: source, hypotheses with text, score, log_prob, tokens, truncated
-  (and alignment: units of source and target, links, a row of weights per target unit; and
+  (and alignment: units of source and target, links, a row of weights per target unit, and, for
+  several inputs, the input of each source unit and the weights on the cells of an image; and
   repetition, if the output is caught in a loop), the read mode of hard attention, and an error if
   the line was not translated.
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from attncli.data.lines import TranslatedLine
-from attncli.render.alignment.lines import linked, record_of
+from attncli.render.alignment.lines import inputs_of, linked, record_of
 from attncli.render.rows import (
     InputCells,
     OutputCells,
@@ -81,7 +82,7 @@ def _hypothesis_record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
     if outcome.alignments:
         pair = outcome.alignments[rank]
         units = {"source": pair.source, "target": pair.target}
-        record["alignment"] = {**units, **record_of(pair.panels[0])}
+        record["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
     return record
 
 

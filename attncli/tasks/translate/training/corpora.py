@@ -10,6 +10,7 @@ from pathlib import Path
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.tasks.translate.training.data import (
+    pairs_of,
     sampled_lines,
     write_corpus,
     write_tokenizer,
@@ -120,7 +121,7 @@ def _make(settings: Preparation, folder: Path, progress: Progress) -> None:
     totals = []
     for one in corpora:
         most = max(1, settings.tokenizer.sample // len(corpora))
-        source, target, total = sampled_lines(one.files, most, settings.seed)
+        source, target, total = sampled_lines(pairs_of(one.files), most, settings.seed)
         first, second = first + source, second + target
         totals.append(total)
     tokenizer = write_tokenizer(settings, first, second, folder, progress)
@@ -141,9 +142,10 @@ def _tokenise(
 ) -> tokens.Dropped:
     folder.mkdir()
     return write_corpus(
-        one.files,
+        pairs_of(one.files),
         tokenizer,
         folder,
+        name=" ".join(one.files),
         max_length=longest - PREFIX,
         total=total,
         advance=lambda done: progress(f"tokenising {one.languages}", done, total),

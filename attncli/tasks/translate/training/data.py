@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from attncli.data.dev_split import described
 from attncli.data.text import corpus, token_writing, tokens
@@ -128,18 +129,23 @@ def read_dev(data: DataConfig) -> DevTexts | None:
 def _make(settings: Preparation, folder: Path, progress: Progress, held: frozenset[str]) -> None:
     progress("reading", 0, 0)
     files, most = settings.data.train, settings.tokenizer.sample
-    source, target, total = sampled_lines(files, most, settings.seed, held)
+    source, target, total = sampled_lines(pairs_of(files, held), most, settings.seed)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
     dropped = write_corpus(
-        files,
+        pairs_of(files, held),
         tokenizer,
         folder,
+        name=" ".join(files),
         max_length=settings.longest,
         total=total,
-        held=held,
         advance=lambda done: progress("tokenising", done, total),
     )
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
+
+
+def pairs_of(files: Sequence[str], held: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
+    """Yield each source with its first reference. held: sources to leave out."""
+    return (pair for pair in corpus.source_target_pairs(files) if pair[0] not in held)
 
 
 def write_tokenizer(
@@ -158,30 +164,23 @@ def write_tokenizer(
 
 
 def write_corpus(
-    files: Sequence[str],
+    pairs: Iterable[tuple[str, str]],
     tokenizer: Tokenizer,
     folder: Path,
     *,
-    max_length: int,
+    name: str,
     total: int,
-    advance: Callable[[int], None],
-    held: frozenset[str] = frozenset(),
+    **options: Any,
 ) -> tokens.Dropped:
-    """Write the tokenised pairs of some files; return the numbers of pairs left out.
+    """Write tokenised pairs; return the numbers of pairs left out.
 
-    total: number of pairs, without those whose source is held out. Raises ModelError if all of them
-    are left out. See `write_pairs`.
+    name: of the files, for messages. total: number of pairs. options: of `write_pairs`. Raises
+    ModelError if all pairs are left out.
     """
-    dropped = token_writing.write_pairs(
-        (pair for pair in corpus.source_target_pairs(files) if pair[0] not in held),
-        tokenizer,
-        folder,
-        max_length=max_length,
-        advance=advance,
-    )
+    dropped = token_writing.write_pairs(pairs, tokenizer, folder, **options)
     if sum(dropped) == total:
         raise ModelError(
-            f"no usable pair in {' '.join(files)}: {dropped.empty:,} have an empty side, "
+            f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
             f"{dropped.long:,} are longer than data.max_length",
             "text of that length on both sides",
         )
@@ -189,20 +188,16 @@ def write_corpus(
 
 
 def sampled_lines(
-    files: Sequence[str], most: int, seed: int, held: frozenset[str] = frozenset()
+    pairs: Iterable[tuple[str, str]], most: int, seed: int
 ) -> tuple[list[str], list[str], int]:
     """Return the sides of up to `most` pairs, sampled uniformly, and the number of all pairs.
 
-    held: sources to leave out.
     Source: Vitter 1985, algorithm R.
     """
     source: list[str] = []
     target: list[str] = []
     rng, total = random.Random(seed), 0
-    for text, translation in corpus.source_target_pairs(files):
-        if text in held:
-            continue
-        total += 1
+    for total, (text, translation) in enumerate(pairs, 1):
         if total <= most:
             source.append(text)
             target.append(translation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -66,18 +66,26 @@ class DevTexts:
         device = next(model.parameters()).device
         pairs = zip(self.sources, self.references[0], strict=True)
         encoded = [
-            (tokenizer.encode(s, self.to), tokenizer.encode_target(t))
+            (s, tokenizer.encode(s, self.to), tokenizer.encode_target(t))
             for s, t in pairs
             if s.strip()
         ]
-        usable = [pair for pair in encoded if len(pair[0]) <= model.config.max_source]
-        for batch in length_batches([len(target) for _, target in usable], max_count=BATCH):
-            sources, targets = zip(*(usable[i] for i in batch), strict=True)
-            yield pad_pairs(sources, targets, device)
+        usable = [pair for pair in encoded if len(pair[1]) <= model.config.max_source]
+        for batch in length_batches([len(target) for *_, target in usable], max_count=BATCH):
+            texts, sources, targets = zip(*(usable[i] for i in batch), strict=True)
+            yield self.with_images(pad_pairs(sources, targets, device), texts)
+
+    def with_images(self, batch: Batch, sources: Sequence[str]) -> Batch:
+        """Return a batch with the images that its sources name: none."""
+        return batch
 
     def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
         """Return the translations in order."""
-        return translated(Translator(bundle, device), self.sources, report, self.to)
+        return translated(self.translator(bundle, device), self.sources, report, self.to)
+
+    def translator(self, bundle: Bundle, device: str) -> Translator:
+        """Return a model in training, ready for use."""
+        return Translator(bundle, device)
 
     def fitting_pairs(self, translator: Translator, most: int) -> list[tuple[str, str]]:
         """Return the first `most` pairs of which the model accepts both sides."""
@@ -92,7 +100,7 @@ class DevTexts:
 
     def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
         """Return evenly spaced sentence pairs with their translations; see `DevSet`."""
-        translator = Translator(bundle, device)
+        translator = self.translator(bundle, device)
         pairs = [(self.sources[n], self.references[0][n]) for n in spread(len(self), count)]
         fitting = [
             (source, reference)

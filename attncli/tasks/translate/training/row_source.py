@@ -1,0 +1,69 @@
+"""Rows of several inputs in training."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.tasks.translate.training.source import TextTraining
+from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS
+from models.base.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.training.interfaces import Data, DevSet, Progress
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from models.config.tables import TokenizerConfig
+
+
+class RowTraining(TextTraining):
+    """Rows of several inputs: a table whose first line names its columns."""
+
+    unit = "rows"
+    demo_name = "rows"
+    embedded = "no data"
+    default_preset = "multi-source-small"
+    example_input = "attn translate -i TABLE"
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return False, because a table of rows is named as one of sentence pairs."""
+        return False
+
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
+        """Refuse what only texts of one source or captioners have."""
+        unfit = {
+            "corpora": data.corpora or data.dev_corpora,
+            "captions": data.captions or data.dev_captions,
+            "labelled texts": data.labels or data.dev_labels,
+            "data.noise": data.noise,
+            "data.concatenate": data.concatenate,
+            "train.subword_sampling": train.subword_sampling,
+            "data.regions": data.regions,
+            **{f"train.{name}": getattr(train, name) for name in CAPTION_SETTINGS},
+        }
+        for name, given in unfit.items():
+            if given:
+                raise ModelError(f"{name} for {named}", "a table of rows alone")
+        if len(data.train) != 1:
+            raise ModelError(
+                f"{len(data.train)} training files for {named}",
+                "one table whose first line names its columns",
+                "attn train rows.tsv --preset multi-source-small -s model.inputs=source,draft",
+            )
+        if train.metric in ("cider", *LABEL_METRICS):
+            raise ModelError(f"train.metric = {train.metric!r} for {named}", "another metric")
+
+    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
+        """Return a command that translates the rows of the training table."""
+        return f"attn translate -i {shlex.quote(data.train[0])}"
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return tokenised rows and the dev set."""
+        from attncli.tasks.translate.training import rows
+
+        return rows.load(config, folder, progress)
+
+    def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
+        """Keep the mean of all heads: rows have no gold alignment of one source."""

@@ -1,0 +1,164 @@
+"""Rows of several inputs as training data: from a table with named columns to token ids.
+
+data/tokenizer.model, source.ids, target.ids    as for sentence pairs; a source has several texts
+data/images.txt                                 content hash, tab, name of the image of each row
+dev.tsv                                         rows held out for evaluation, if no file is named
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from attncli.data.dev_split import described, held_out
+from attncli.data.text import tokens
+from attncli.data.text.rows import row_pairs
+from attncli.tasks.translate.training.data import sampled_lines, write_corpus, write_tokenizer
+from attncli.tasks.translate.training.row_dev import DevRows
+from attncli.tasks.translate.training.row_images import RowImages, row_images
+from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.settings.config import RunConfig
+from attncli.training.settings.preparation import Preparation, preparation
+from attncli.training.storage.prepared_folder import damaged, prepare_folder
+from models.base.files import write_text
+from models.base.parsing import parse_json
+from models.base.types import Batch
+from models.sources.rows import TAB, RowColumns, columns_of
+from models.text.rows import RowTokenizer
+from models.text.tokenizer import Tokenizer
+
+IMAGES = "images.txt"
+
+
+class RowTable(NamedTuple):
+    """A table of rows, without those that are held out."""
+
+    path: tuple[str, ...]
+    columns: RowColumns
+    target: str
+    held: frozenset[str] = frozenset()
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield each row of inputs with its target."""
+        rows = row_pairs(self.path, self.columns.names, self.target)
+        return (pair for pair in rows if pair[0] not in self.held)
+
+
+@dataclass(frozen=True)
+class RowExamples:
+    """Tokenised rows with the inputs of their images."""
+
+    pairs: tokens.TokenPairs
+    images: RowImages
+    keys: tuple[str, ...]  # content hash of the image of each row
+    shared = None  # every row has a source of its own
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return self.pairs.count
+
+    @property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths (N,) of every source and of every target, in tokens."""
+        return self.pairs.lengths
+
+    def at(self, epoch: int) -> RowExamples:
+        """Return the same rows in every epoch."""
+        return self
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Return the padded batch of some rows, with their images."""
+        batch = self.pairs.batch(numbers)
+        return batch._replace(images=self.images.of([self.keys[number] for number in numbers]))
+
+
+def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time."""
+    columns = columns_of(config.model.inputs)
+    table = RowTable(config.data.train, columns, config.data.target)
+    settings, remarks = preparation(config), tuple[str, ...]()
+    if config.data.dev:
+        dev = list(table._replace(path=config.data.dev).pairs())
+    else:
+        rows = (row for row, _ in table.pairs())
+        table = table._replace(held=held_out(rows, config.data.dev_share, config.train.seed))
+        dev = write_dev(folder / "dev.tsv", table, config.data.train)
+        remarks = (described(len(dev), "rows"),) if dev else ()
+    images = row_images(config, columns)
+    prepared = prepare(settings, table, folder / "data", images, progress)
+    found = DevRows(
+        [row for row, _ in dev], [[target for _, target in dev]], columns=columns, images=images
+    )
+    if images is not None:
+        images.add([row for row, _ in dev], progress)
+    return Data(prepared._replace(remarks=remarks), found if dev else None)
+
+
+def write_dev(path: Path, table: RowTable, files: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Write the rows that are held out, and return them."""
+    every = table._replace(held=frozenset()).pairs()
+    dev = [pair for pair in every if pair[0] in table.held]
+    if dev:
+        header = TAB.join((*table.columns.names, table.target))
+        write_text(path, "".join(f"{line}\n" for line in [header, *map(TAB.join, dev)]))
+    return dev
+
+
+def prepare(
+    settings: Preparation,
+    table: RowTable,
+    folder: Path,
+    images: RowImages | None,
+    progress: Progress,
+) -> Prepared:
+    """Return tokenizer and examples; they are made once, then read."""
+    prepare_folder(folder, lambda part: _make(settings, table, part, images, progress))
+    try:
+        dropped = tokens.Dropped(**parse_json((folder / "made.json").read_text("utf-8")))
+        pairs = tokens.read_pairs(folder)
+        stored = (folder / IMAGES).read_text("utf-8").splitlines() if images else []
+    except (OSError, ValueError, TypeError) as error:
+        raise damaged(error, f"the tokenised rows in {folder} are") from None
+    tokenizer = RowTokenizer(Tokenizer.read(folder), table.columns.texts)
+    if images is None:
+        return Prepared(tokenizer, pairs, dropped)
+    named = [line.partition(TAB) for line in stored]
+    images.add_named({key: name for key, _, name in named}, progress)
+    examples = RowExamples(pairs, images, tuple(key for key, _, _ in named))
+    return Prepared(tokenizer, examples, dropped)
+
+
+def _make(
+    settings: Preparation,
+    table: RowTable,
+    folder: Path,
+    images: RowImages | None,
+    progress: Progress,
+) -> None:
+    progress("reading", 0, 0)
+    texts = table.columns.texts
+    rows, targets, total = sampled_lines(table.pairs(), settings.tokenizer.sample, settings.seed)
+    sources = [text for row in rows for text in row.split(TAB)[:texts]]
+    tokenizer = RowTokenizer(write_tokenizer(settings, sources, targets, folder, progress), texts)
+    kept: list[np.ndarray] = []
+    dropped = write_corpus(
+        table.pairs(),
+        tokenizer,
+        folder,
+        name=" ".join(table.path),
+        total=total,
+        max_length=settings.longest,
+        advance=lambda done: progress("tokenising", done, total),
+        take_kept=kept.append,
+    )
+    write_text(folder / "made.json", json.dumps(dropped._asdict()))
+    if images is not None:
+        used = compress((row for row, _ in table.pairs()), np.concatenate(kept))
+        write_text(folder / IMAGES, "".join(images.lines(used)))

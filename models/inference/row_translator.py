@@ -1,0 +1,62 @@
+"""A trained model of several inputs ready for use: rows in, translations with scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from models.base.errors import InputError
+from models.bundle import Bundle
+from models.encoders.image import ImageEncoder
+from models.images.opening import open_image, to_tensor
+from models.inference.text_translator import EncodedText
+from models.inference.translator import Translator
+from models.sources.rows import TAB, columns_of
+from models.text.rows import RowTokenizer
+
+
+class RowTranslator(Translator):
+    """A model of several inputs on a device. Its output for a row does not depend on the batch.
+
+    A row is a text: columns separated by tabs, in the order of `model.inputs`; the column of an
+    image is its path.
+    """
+
+    source = "rows"
+
+    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
+        super().__init__(bundle, device)
+        self.columns = columns_of(self.config.inputs)
+        self.inputs = self.columns.names
+        self.tokenizer = RowTokenizer(bundle.tokenizer, self.columns.texts)
+
+    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+        """Encode rows; raise InputError for one with another number of columns."""
+        for number, (row, _) in enumerate(texts, first):
+            if row.strip() and row.count(TAB) != len(self.columns.names) - 1:
+                raise InputError(
+                    f"row {number} has {row.count(TAB) + 1} columns",
+                    f"{len(self.columns.names)}, separated by tabs: "
+                    f"{', '.join(self.columns.names)}",
+                )
+        return super()._encoded(texts, first=first)
+
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters of a row's texts that the model has no token for."""
+        return super().unknown_characters("".join(text.split(TAB)[: self.columns.texts]))
+
+    @torch.inference_mode()
+    def images(self, rows: Sequence[str]) -> Tensor | None:
+        """Return the features (B, S, V) of the images of rows; None if the model reads none."""
+        encoder = getattr(self.model.encoder, "image", None)
+        if not isinstance(encoder, ImageEncoder):
+            return None
+        found = []
+        for row in rows:
+            image = open_image(Path(row.rsplit(TAB, 1)[-1]), least=self.config.image.size)
+            pixels = to_tensor(image, self.config.image).to(self.device)
+            found.append(encoder.features(pixels[None]))
+        return torch.cat(found)

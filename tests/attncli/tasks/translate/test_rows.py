@@ -1,0 +1,200 @@
+"""Rows of several inputs: from a table with named columns to a model and its outputs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from attncli.shell import app
+from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.settings.config import RunConfig
+from models import load_translator
+from models.base.errors import ModelError
+from models.inference.row_translator import RowTranslator
+from tests.attncli.training.small import assert_same, run, run_with_stops
+from tests.attncli.training.small_captions import COLOURS, PLACES, image
+
+SMALL = (
+    *("model.embedding=16", "model.hidden=16", "train.batch_tokens=200", "train.warmup=4"),
+    *("train.log_every=1", "train.steps=9", "train.evaluate_every=4", "tokenizer.size=320"),
+    *("search.method=greedy", "train.bleu_tokenizer=char"),
+)
+PIXELS = ("model.image.encoder=small-cnn", "model.image.weights=none", "model.image.size=32")
+FEATURES = ("model.image.encoder=patches", "model.image.size=32")
+WORDS = ("red", "old", "big", "dog", "cat", "tree")
+
+
+def write_texts(folder: Path) -> tuple[Path, Path]:
+    """Write rows whose draft lacks a word that only the source has."""
+    rng, paths = random.Random(1), (folder / "train.tsv", folder / "dev.tsv")
+    for path, count in zip(paths, (60, 12), strict=True):
+        lines = ["number\tsource\tdraft\ttarget\n"]
+        for number in range(count):
+            words = [f"{rng.choice('abc')}", *rng.sample(WORDS, 2)]
+            draft = [*words[:2], "x"]
+            texts = (" ".join(words[1:]), " ".join(draft), " ".join(words))
+            lines.append("\t".join((str(number), *texts)) + "\n")
+        path.write_text("".join(lines))
+    return paths
+
+
+def write_images(folder: Path) -> tuple[Path, Path]:
+    """Write images of squares, and rows that ask for the colour or the place."""
+    images = folder / "images"
+    images.mkdir()
+    lines = []
+    for colour, place, shift in itertools.product(COLOURS, PLACES, (0, 2, 4)):
+        name = f"{colour}-{place}-{shift}.png"
+        (images / name).write_bytes(image(colour, place, shift))
+        lines += [f"{name}\tcolour\tit is {colour}\n", f"{name}\tplace\tit is {place}\n"]
+    paths = (folder / "train.tsv", folder / "dev.tsv")
+    for path, part in zip(paths, (lines[8:], lines[:8]), strict=True):
+        path.write_text("picture\tsource\ttarget\n" + "".join(part))
+    return paths
+
+
+def text_config(folder: Path, *changes: str) -> RunConfig:
+    train, dev = write_texts(folder)
+    return settings([train], [dev], "multi-source-nano", [*SMALL, *changes])
+
+
+def image_config(folder: Path, *changes: str) -> RunConfig:
+    train, dev = write_images(folder)
+    more = ("model.inputs=source,picture:image", f"data.features={folder / 'features'}")
+    images = ImageOptions(folder / "images")
+    return settings([train], [dev], "multi-source-nano", [*SMALL, *more, *changes], images=images)
+
+
+@pytest.fixture(scope="module")
+def of_texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train a model of two texts a little."""
+    folder = tmp_path_factory.mktemp("texts")
+    more = ("train.steps=60", "train.evaluate_every=60", "train.lr=0.01", "model.dropout=0")
+    run(text_config(folder, *more), folder / "run")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train a model of a text and an image a little."""
+    folder = tmp_path_factory.mktemp("images")
+    more = ("train.steps=20", "train.evaluate_every=20", "train.lr=0.01", "model.dropout=0")
+    run(image_config(folder, *more, *PIXELS), folder / "run")
+    return folder
+
+
+def test_a_run_of_texts_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
+    config = text_config(tmp_path, "model.combination=hierarchical")
+    run(config, tmp_path / "unbroken")
+    run_with_stops(config, tmp_path / "broken")
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
+def test_a_run_of_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
+    config = image_config(tmp_path, *FEATURES)
+    run(config, tmp_path / "unbroken")
+    run_with_stops(config, tmp_path / "broken")
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
+def test_a_dev_set_is_held_out_as_a_table_of_rows(tmp_path: Path) -> None:
+    train, _ = write_texts(tmp_path)
+    config = settings([train], [], "multi-source-nano", [*SMALL, "data.dev_share=0.3"])
+    run(config, tmp_path / "run")
+    header, *rows = (tmp_path / "run" / "dev.tsv").read_text().splitlines()
+    assert header == "source\tdraft\ttarget" and len(rows) > 9
+    assert all(len(row.split("\t")) == 3 for row in rows)
+
+
+def test_tables_objects_and_the_library_give_the_same_outputs(
+    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
+    table, objects = tmp_path / "rows.tsv", tmp_path / "rows.jsonl"
+    lines = ["\t".join((draft, "7", source)) for _, source, draft, _ in rows]
+    table.write_text("\n".join(["draft\tnumber\tsource", *lines, ""]))
+    records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
+    objects.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    model = ["-m", str(of_texts / "run")]
+    found = []
+    for path in (table, objects):
+        assert app.run(["translate", *model, "-i", str(path)]) == 0
+        found.append(capsys.readouterr().out.splitlines())
+    translator = load_translator(of_texts / "run")
+    expected = [
+        translator.translate([f"{source}\t{draft}"])[0].text for _, source, draft, _ in rows
+    ]
+    assert found == [["", *expected], expected]
+    assert len({*expected}) > 1
+
+
+def test_a_line_that_is_no_row_is_left_empty_and_reported(
+    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_text('dog\ta dog x\nonly one\n{"source": "dog"}\n{"source"\n\ncat\ta cat x\n')
+    assert app.run(["translate", "-m", str(of_texts / "run"), "-i", str(path)]) == 1
+    result = capsys.readouterr()
+    lines = result.out.split("\n")
+    assert lines[0] and lines[1:5] == [""] * 4 and lines[5]
+    assert "line 2 is a row of 1 columns in place of 2 (source, draft)" in result.err
+    assert "line 3 is a JSON object without 'draft'" in result.err
+    assert "line 4 is not valid JSON" in result.err
+
+
+def test_an_alignment_names_the_input_of_each_word(
+    of_texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = "red dog\ta red x"
+    options = ["-m", str(of_texts / "run"), "--align", "--format", "jsonl", row]
+    assert app.run(["translate", *options]) == 0
+    found = json.loads(capsys.readouterr().out)["hypotheses"][0]["alignment"]
+    assert found["source"] == ["red", "dog", "a", "red", "x"]
+    assert found["inputs"] == ["source", "source", "draft", "draft", "draft"]
+    assert all(0.3 < sum(weights) <= 1.001 for weights in found["weights"])
+
+
+def test_an_image_changes_outputs_and_has_weights(
+    of_images: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(of_images / "images")
+    rows = ["colour\tred-left-0.png", "place\tred-left-0.png", "place\tblue-right-2.png"]
+    translator = load_translator(of_images / "run")
+    assert isinstance(translator, RowTranslator)
+    together = translator.translate(rows)
+    for row, found in zip(rows, together, strict=True):
+        [alone] = translator.translate([row])
+        assert alone.text == found.text
+        assert alone.hypotheses[0].log_prob == pytest.approx(found.hypotheses[0].log_prob, abs=1e-4)
+    assert together[1].hypotheses[0].log_prob != together[2].hypotheses[0].log_prob
+    path = of_images / "run"
+    assert app.run(["translate", "-m", str(path), "--align", "--format", "jsonl", rows[0]]) == 0
+    found = json.loads(capsys.readouterr().out)["hypotheses"][0]["alignment"]
+    assert found["inputs"] == ["source"] and len(found["cells"][0]) == 16
+    for words, cells in zip(found["weights"], found["cells"], strict=True):
+        assert 0 < sum(cells) < 1 and sum(words) + sum(cells) <= 1.001
+
+
+def test_mistakes_are_one_line(of_texts: Path, tmp_path: Path) -> None:
+    translator = load_translator(of_texts / "run")
+    with pytest.raises(ModelError, match=r"row 2 has 1 columns; expected 2.*source, draft"):
+        translator.translate(["a\tb", "a"])
+    config = text_config(tmp_path, "model.inputs=source,draught")
+    with pytest.raises(ModelError, match="no column 'draught' in its first line.*data.target"):
+        run(config, tmp_path / "run")
+    (tmp_path / "train.tsv").write_text("source\tdraft\ttarget\na\tb\n")
+    with pytest.raises(ModelError, match="line 2 has 2 columns; expected 3, as the header"):
+        run(text_config_of(tmp_path), tmp_path / "run")
+    with pytest.raises(ModelError, match="2 training files.*one table"):
+        settings([tmp_path / "a", tmp_path / "b"], [], "multi-source-nano")
+    with pytest.raises(ModelError, match="data.noise for preset multi-source-nano"):
+        settings([tmp_path / "a"], [], "multi-source-nano", ["data.noise=0.5"])
+
+
+def text_config_of(folder: Path) -> RunConfig:
+    """Return the settings of a run on the table that a folder has."""
+    return settings([folder / "train.tsv"], [folder / "dev.tsv"], "multi-source-nano", SMALL)

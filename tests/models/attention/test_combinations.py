@@ -1,0 +1,189 @@
+"""Attention to several memories: formulas in plain loops, alone as in a batch, and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.attention.combinations.base import Combination
+from models.base.registry import find, names
+from models.base.types import Memory
+from models.config.tables import AttentionConfig
+from tests.models.mechanisms import EQUAL_SIZES, refused
+
+QUERY, VALUE = 6, 8
+PARTS = torch.tensor([[0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]])
+MASK = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0]]).bool()
+Vector = list[float]
+
+
+def made(name: str, **settings: Any) -> Combination:
+    torch.manual_seed(3)
+    config = AttentionConfig(**settings)
+    built: Combination = find("combination", name)(QUERY, VALUE, config, 2)
+    for parameter in built.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return built.eval()
+
+
+def memory() -> Memory:
+    random = torch.Generator().manual_seed(4)
+    return Memory(torch.randn(2, 6, VALUE, generator=random), MASK, part=PARTS)
+
+
+def queries() -> Tensor:
+    return torch.randn(2, 3, QUERY, generator=torch.Generator().manual_seed(5))
+
+
+def times(matrix: Tensor, vector: Vector) -> Vector:
+    return [sum(m * v for m, v in zip(row, vector, strict=True)) for row in matrix.tolist()]
+
+
+def softmax(scores: Vector) -> Vector:
+    powers = [math.exp(score) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
+def added(parts: list[Vector]) -> Vector:
+    return [sum(column) for column in zip(*parts, strict=True)]
+
+
+def additive(score: Any, query: Vector, key: Vector) -> float:
+    """Return v^T tanh(W s + U h + b) by loops, with the weights of an additive score."""
+    asked, bias = times(score.query.weight, query), score.key.bias.tolist()
+    hidden = added([asked, times(score.key.weight, key), bias])
+    v: Vector = score.energy.tolist()
+    return sum(a * math.tanh(b) for a, b in zip(v, hidden, strict=True))
+
+
+def flat_by_loops(built: Any, query: Vector, slots: list[list[Vector]]) -> tuple[Vector, Vector]:
+    """Libovický and Helcl 2017, eq. 4 to 6. slots: of each memory."""
+    scores, values = [], []
+    for k, memory in enumerate(slots):
+        for slot in memory:
+            key = times(built.key_maps.maps[k].weight, slot)
+            scores.append(additive(built.attention.score, query, key))
+            values.append(times(built.value_maps.maps[k].weight, slot))
+    weights = softmax(scores)
+    return added(
+        [[a * x for x in value] for a, value in zip(weights, values, strict=True)]
+    ), weights
+
+
+def hierarchical_by_loops(
+    built: Any, query: Vector, slots: list[list[Vector]]
+) -> tuple[Vector, Vector]:
+    """Libovický and Helcl 2017, eq. 7 to 10. slots: of each memory."""
+    contexts, inside = [], []
+    for k, memory in enumerate(slots):
+        score = built.attentions[k].score
+        inside.append(softmax([additive(score, query, slot) for slot in memory]))
+        contexts.append(added([[a * x for x in h] for a, h in zip(inside[k], memory, strict=True)]))
+    asked = added([times(built.query.weight, query), built.query.bias.tolist()])
+    energies = []
+    for k, context in enumerate(contexts):
+        hidden = added([asked, times(built.keys[k].weight, context)])
+        v = built.score.weight[0].tolist()
+        energies.append(sum(a * math.tanh(b) for a, b in zip(v, hidden, strict=True)))
+    shares = softmax(energies)
+    mapped = [times(built.maps[k].weight, context) for k, context in enumerate(contexts)]
+    weights = [share * a for share, own in zip(shares, inside, strict=True) for a in own]
+    return added([[share * x for x in c] for share, c in zip(shares, mapped, strict=True)]), weights
+
+
+BY_LOOPS: dict[str, Callable[[Any, Vector, list[list[Vector]]], tuple[Vector, Vector]]] = {
+    "flat": flat_by_loops,
+    "hierarchical": hierarchical_by_loops,
+}
+every = pytest.mark.parametrize("name", names("combination"))
+
+
+@every
+def test_a_combination_computes_its_formula(name: str) -> None:
+    built, given, asked = made(name), memory(), queries()
+    found = built(asked, built.prepare(given))
+    for row in range(2):
+        slots = [given.values[row][MASK[row] & (PARTS[row] == k)].tolist() for k in range(2)]
+        for step in range(3):
+            context, weights = BY_LOOPS[name](built, asked[row, step].tolist(), slots)
+            torch.testing.assert_close(found.context[row, step], torch.tensor(context))
+            torch.testing.assert_close(found.weights[row, step][MASK[row]], torch.tensor(weights))
+    assert (found.weights[(~MASK).unsqueeze(1).expand(-1, 3, -1)] == 0).all()
+
+
+@every
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("score", ["additive", "general", "scaled_dot", "cosine"])
+@pytest.mark.parametrize("normalise", ["softmax", "sparsemax", "entmax15"])
+def test_rows_alone_equal_the_same_in_a_batch(
+    name: str, score: str, heads: int, normalise: str
+) -> None:
+    if score in EQUAL_SIZES and name == "hierarchical" and heads == 1:
+        pytest.skip("this score compares query and values directly, which have other sizes here")
+    built = made(name, score=score, heads=heads, normalise=normalise)
+    given, asked = memory(), queries()
+    found = built(asked, built.prepare(given))
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, 3))
+    for row in range(2):
+        own = MASK[row]
+        alone = Memory(
+            given.values[row : row + 1, own],
+            MASK[row : row + 1, own],
+            part=PARTS[row : row + 1, own],
+        )
+        single = built(asked[row : row + 1], built.prepare(alone))
+        torch.testing.assert_close(single.context, found.context[row : row + 1])
+        torch.testing.assert_close(single.weights, found.weights[row : row + 1, :, own])
+    values = built.values(given)  # (B, H, S, V)
+    each = found.weights.unsqueeze(2) if found.heads is None else found.heads  # (B, T, H, S)
+    torch.testing.assert_close(torch.einsum("bths,bhsv->btv", each, values), found.context)
+
+
+@every
+@pytest.mark.parametrize("normalise", ["softmax", "sparsemax", "entmax15"])
+def test_an_absent_memory_has_no_weight(name: str, normalise: str) -> None:
+    built, given = made(name, normalise=normalise), memory()
+    first = given._replace(mask=MASK & (PARTS == 0))
+    found = built(queries(), built.prepare(first))
+    assert found.context.isfinite().all()
+    assert (found.weights[(PARTS == 1).unsqueeze(1).expand(-1, 3, -1)] == 0).all()
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, 3))
+
+
+@every
+def test_every_weight_has_a_gradient(name: str) -> None:
+    built, given = made(name), memory()
+    values = given.values.clone().requires_grad_()
+    built(queries(), built.prepare(given._replace(values=values))).context.square().sum().backward()
+    for place, parameter in built.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, place
+    assert values.grad is not None and (values.grad[~MASK] == 0).all()
+
+
+@every
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("window", "local_p"),
+        ("window", "local_m"),
+        ("read", "hard"),
+        ("score", "location"),
+        ("score", "location_aware"),
+        ("normalise", "monotonic"),
+        ("normalise", "mocha"),
+        ("coverage", True),
+    ],
+)
+def test_parts_that_need_the_order_of_one_memory_are_refused(
+    name: str, setting: str, value: Any
+) -> None:
+    refused(
+        lambda: made(name, **{setting: value}),
+        f"model.attention.{setting}={str(value).lower()} with several inputs",
+        f"-s model.attention.{setting}=",
+    )

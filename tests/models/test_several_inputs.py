@@ -1,0 +1,182 @@
+"""Models of several inputs: rows of two texts, and of a text and an image."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.base.errors import ModelError
+from models.base.registry import names
+from models.base.types import Batch, VocabularySizes
+from models.bundle import build
+from models.encoders.several import text_numbers
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.batching import pad_pairs
+from models.sources.rows import columns_of
+from models.text.tokenizer import END
+from tests.models.small import FIRST_WORD, VOCABULARY, small_config
+
+ROWS = [[4, 5, END, 6, END], [7, END, 8, 9, 10, 11, END], [12, 13, 14, END, 15, 16, END]]
+TARGETS = [[5, 6, 7, END], [8, END], [9, 10, 11, 12, 13, END]]
+SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
+TEXTS = ("source", "draft")
+WITH_IMAGE = ("source", "picture:image")
+CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-4}
+every = pytest.mark.parametrize("combination", names("combination"))
+each_kind = pytest.mark.parametrize("inputs", [TEXTS, WITH_IMAGE])
+
+
+@cache
+def model_of(
+    combination: str, inputs: tuple[str, ...] = TEXTS, cell: str = "gru"
+) -> EncoderDecoder:
+    config = dataclasses.replace(
+        small_config("multi-source-nano"), inputs=inputs, combination=combination, cell=cell
+    )
+    torch.manual_seed(1)
+    model = build(config, SIZES)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    return model.eval()
+
+
+def batch_of(inputs: tuple[str, ...], numbers: range = range(3)) -> Batch:
+    rows = [ROWS[n] for n in numbers]
+    if inputs == WITH_IMAGE:  # one text each
+        rows = [[token for token in row if token != END] + [END] for row in rows]
+    batch = pad_pairs(rows, [TARGETS[n] for n in numbers], torch.device("cpu"))
+    if inputs == WITH_IMAGE:
+        pictures = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+        batch = batch._replace(images=pictures[list(numbers)])
+    return batch
+
+
+def steps(model: EncoderDecoder, batch: Batch) -> tuple[Tensor, Tensor]:
+    prepared, state = model.start(model.encode_batch(batch))
+    found = []
+    for tokens in batch.target_in.unbind(1):
+        found.append(model.step(tokens, state, prepared, want_weights=True))
+        state = found[-1].state
+    weights = [step.weights for step in found if step.weights is not None]
+    return torch.stack([step.log_probs for step in found], 1), torch.stack(weights, 1)
+
+
+def test_end_marks_divide_a_source_into_texts() -> None:
+    source, mask, *_ = batch_of(TEXTS)
+    parts = text_numbers(source, mask, 2)
+    assert [parts[n][mask[n]].tolist() for n in range(3)] == [
+        [0, 0, 0, 1, 1],
+        [0, 0, 1, 1, 1, 1, 1],
+        [0, 0, 0, 0, 1, 1, 1],
+    ]
+
+
+@torch.no_grad()
+def test_each_text_is_encoded_by_its_own_encoder_alone() -> None:
+    encoder: Any = model_of("flat").encoder
+    source, mask, *_ = batch_of(TEXTS)
+    memory = encoder(source, mask)
+    for row, tokens in enumerate(ROWS):
+        end, finals = tokens.index(END) + 1, []
+        for number, part in enumerate((tokens[:end], tokens[end:])):
+            ids = torch.tensor([part])
+            alone = encoder.texts[number](ids, torch.ones_like(ids, dtype=torch.bool))
+            begin = end * number
+            torch.testing.assert_close(
+                memory.values[row, begin : begin + len(part)], alone.values[0], **CLOSE
+            )
+            finals.append(alone.final[0])
+        torch.testing.assert_close(memory.final[row], torch.cat(finals), **CLOSE)
+
+
+@each_kind
+@every
+@torch.no_grad()
+def test_step_by_step_equals_all_at_once(combination: str, inputs: tuple[str, ...]) -> None:
+    model, batch = model_of(combination, inputs), batch_of(inputs)
+    forced = model.teacher_force(batch, want_weights=True)
+    log_probs, weights = steps(model, batch)
+    torch.testing.assert_close(log_probs, model.log_probs(forced), **CLOSE)
+    torch.testing.assert_close(weights, forced.weights, **CLOSE)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:2]))
+
+
+@each_kind
+@every
+@torch.no_grad()
+def test_a_row_alone_equals_the_same_in_a_batch(combination: str, inputs: tuple[str, ...]) -> None:
+    model, batch = model_of(combination, inputs), batch_of(inputs)
+    together = model.teacher_force(batch, want_weights=True)
+    memory = model.encode_batch(batch)
+    assert together.weights is not None
+    for row in range(3):
+        single = batch_of(inputs, range(row, row + 1))
+        alone = model.teacher_force(single, want_weights=True)
+        length, real = single.target_in.shape[1], memory.mask[row]
+        torch.testing.assert_close(together.features[row, :length], alone.features[0], **CLOSE)
+        assert alone.weights is not None
+        torch.testing.assert_close(
+            together.weights[row, :length][:, real], alone.weights[0], **CLOSE
+        )
+
+
+@each_kind
+@every
+@torch.no_grad()
+def test_every_input_changes_the_output(combination: str, inputs: tuple[str, ...]) -> None:
+    model, batch = model_of(combination, inputs), batch_of(inputs)
+    before = model.teacher_force(batch).features
+    changed = batch.source.clone()
+    changed[1, 0] = FIRST_WORD + 20
+    others = [batch._replace(source=changed)]
+    if batch.images is None:
+        changed = batch.source.clone()
+        changed[1, 4] = FIRST_WORD + 20
+        others.append(batch._replace(source=changed))
+    else:
+        others.append(batch._replace(images=batch.images.flip(3)))
+    for other in others:
+        after = model.teacher_force(other).features
+        assert not torch.allclose(before[1], after[1], atol=1e-4)
+
+
+@torch.no_grad()
+def test_image_features_equal_pixels() -> None:
+    model, batch = model_of("flat", WITH_IMAGE), batch_of(WITH_IMAGE)
+    encoder: Any = model.encoder
+    features = encoder.image.features(batch.images)
+    one, two = (model.teacher_force(b).features for b in (batch, batch._replace(images=features)))
+    torch.testing.assert_close(one, two, **CLOSE)
+
+
+@each_kind
+@every
+def test_every_weight_has_a_gradient(combination: str, inputs: tuple[str, ...]) -> None:
+    model, batch = model_of(combination, inputs), batch_of(inputs)
+    model.zero_grad()
+    model.teacher_force(batch).features.square().sum().backward()
+    used = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
+    missing = {name for name, _ in model.named_parameters()} - used
+    assert all(name.startswith("output.") for name in missing), missing
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [("source",), ("picture:image", "source"), ("a", "a"), ("source", "b:sound"), ("", "b")],
+)
+def test_inputs_of_another_form_are_refused(inputs: tuple[str, ...]) -> None:
+    with pytest.raises(ModelError, match=r"model\.inputs = .*two columns or more, texts first"):
+        columns_of(inputs)
+
+
+@pytest.mark.parametrize("family", ["transformer", "rnnsearch", "captioner"])
+def test_a_family_of_one_input_refuses_several(family: str) -> None:
+    config = dataclasses.replace(small_config("rnnsearch-nano"), family=family, inputs=TEXTS)
+    with pytest.raises(ModelError, match=f"family {family}, which reads one.*multi-source"):
+        build(config, SIZES)
