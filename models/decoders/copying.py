@@ -20,6 +20,7 @@ from models.numerics.linear import Linear, linear
 from models.text.tokenizer import PAD
 
 NEVER = 1e-30  # lower bound of a probability before the logarithm
+LOW = -1e9  # score of a slot that has no weight
 GATE_BIAS = -3.0  # initial: 5 % of the probability is copied
 
 
@@ -59,7 +60,8 @@ class PreparedTokens(NamedTuple):
 class TokenReader(nn.Module):
     """Attention to token slots after a decoder step, which adds a context and may copy.
 
-    e_ts = q_t . k_s / sqrt(D) + u log p_s + w [y_{t-1} = the token before s in its word]
+    e_ts = q_t . k_s / sqrt(D) + u log p_s + w [y_{t-1} = the token before s in its word],
+           -inf for a token that has been written
     f'_t = f_t + V c_t,   g_t = sigmoid(v . [f_t; c_t] + r sum_s a_ts log p_s + b)
     f are the decoder's features; keys and values are maps of the output embedding.
     """
@@ -86,29 +88,53 @@ class TokenReader(nn.Module):
         vectors, before = embedding[slots.ids], embedding[slots.before]  # (B, S, D)
         return PreparedTokens(self.key(vectors) + self.key_before(before), vectors, slots)
 
-    def forward(
-        self, advanced: DecoderOutput, tokens: Tensor, prepared: PreparedTokens, embedding: Tensor
-    ) -> tuple[Tensor, Copying]:
-        """Return features (R, T, D) with the context added, and the pointer.
+    def start(self, prepared: PreparedTokens) -> Tensor:
+        """Return the state before the first token: no slot (B, S) is written."""
+        return torch.zeros_like(prepared.memory.mask)
 
-        tokens (R, T): those that the decoder read. The hypotheses of an input, R / B rows, share
-        its memory.
+    def forward(
+        self,
+        advanced: DecoderOutput,
+        tokens: Tensor,
+        written: Tensor,
+        prepared: PreparedTokens,
+        embedding: Tensor,
+    ) -> tuple[Tensor, Copying, Tensor]:
+        """Return features (R, T, D) with the context added, the pointer, and the new state.
+
+        tokens (R, T): those that the decoder read. written (R, S): slots whose token was read
+        before. The hypotheses of an input, R / B rows, share its memory.
         """
         features = advanced.features
         rows = torch.arange(len(prepared.keys), device=features.device)
         prepared = prepared.select(rows.repeat_interleave(len(features) // len(rows)))
         memory = prepared.memory
+        read = memory.ids[:, None] == tokens[..., None]  # (R, T, S)
+        written = (read.cumsum(1) > 0) | written[:, None]
         log_prob = memory.log_prob[:, None]  # (R, 1, S)
         continues = (memory.before[:, None] == tokens[..., None]) & (memory.before != PAD)[:, None]
         scores = self.query(features) @ prepared.keys.mT / math.sqrt(features.shape[-1])
         scores = scores.float() + self.of_probability[0] * log_prob
         scores = scores + self.of_continuation * continues
-        weights = scores.masked_fill(~memory.mask[:, None], -torch.inf).softmax(-1)  # (R, T, S)
+        free = memory.mask[:, None] & ~written
+        weights = scores.masked_fill(~free, LOW).softmax(-1) * free  # (R, T, S)
         context = weights.to(features.dtype) @ prepared.values
         trust = self.of_probability[1] * (weights * log_prob).sum(-1)
         gate = self.gate(torch.cat([features, context], -1)).squeeze(-1).float() + trust
-        copying = Copying(gate.sigmoid(), weights, memory.ids)
-        return features + self.value(context), copying
+        copying = Copying(gate.sigmoid() * free.any(-1), weights, memory.ids)
+        return features + self.value(context), copying, written[:, -1]
+
+
+class WithState(NamedTuple):
+    """States of a decoder and of the reader of a token memory."""
+
+    decoder: Any
+    reader: Tensor | None  # (R, S); None for a reader without state
+
+    def select(self, rows: Tensor) -> WithState:
+        """Return those of some hypotheses."""
+        own = None if self.reader is None else self.reader.index_select(0, rows)
+        return WithState(self.decoder.select(rows), own)
 
 
 class WithTokens(NamedTuple):

@@ -57,9 +57,17 @@ class Pointer(nn.Module):
         assert memory.ids is not None
         return SourceTokens(memory.ids, memory.values)
 
+    def start(self, prepared: SourceTokens) -> None:
+        """Return the state before the first token: none."""
+
     def forward(
-        self, advanced: DecoderOutput, tokens: Tensor, prepared: SourceTokens, embedding: Tensor
-    ) -> tuple[Tensor, Copying]:
+        self,
+        advanced: DecoderOutput,
+        tokens: Tensor,
+        state: None,
+        prepared: SourceTokens,
+        embedding: Tensor,
+    ) -> tuple[Tensor, Copying, None]:
         """Return the features (R, T, D), unchanged, and the pointer; tokens (R, T) were read."""
         assert advanced.weights is not None
         features, weights = advanced.features, advanced.weights.float()
@@ -73,4 +81,4 @@ class Pointer(nn.Module):
         rows = torch.arange(sentences, device=tokens.device)
         rows = rows.repeat_interleave(len(tokens) // sentences)
         shares = weights / total.clamp_min(SMALLEST).unsqueeze(-1)
-        return features, Copying(copies * total, shares, prepared.ids.index_select(0, rows))
+        return features, Copying(copies * total, shares, prepared.ids.index_select(0, rows)), None

@@ -18,7 +18,7 @@ from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
-from models.decoders.copying import Copying, TokenReader, WithTokens
+from models.decoders.copying import Copying, TokenReader, WithState, WithTokens
 from models.layers.blocks import Embedding
 from models.numerics.deferred import deferred_gradients
 from models.numerics.linear import linear
@@ -97,13 +97,11 @@ class EncoderDecoder(nn.Module):
     def start(self, memory: Memory) -> tuple[Any, Any]:
         """Return the prepared memory and the decoder's state before the first token."""
         prepared = self.decoder.prepare(memory)
-        return self._with_tokens(prepared, memory), self.decoder.start(prepared)
-
-    def _with_tokens(self, prepared: Any, memory: Memory) -> Any:
-        """Return a prepared memory with that of the tokens, if the model reads them."""
+        state = self.decoder.start(prepared)
         if self.reader is None:
-            return prepared
-        return WithTokens(prepared, self.reader.prepare(memory, self.output.weight))
+            return prepared, state
+        tokens = self.reader.prepare(memory, self.output.weight)
+        return WithTokens(prepared, tokens), WithState(state, self.reader.start(tokens))
 
     def step(
         self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
@@ -125,16 +123,21 @@ class EncoderDecoder(nn.Module):
         want_heads: Sequence[int] = (),
     ) -> tuple[DecoderOutput, Copying | None]:
         """Advance the decoder by tokens (R, T); read the token memory if there is one."""
-        given = prepared.decoder if isinstance(prepared, WithTokens) else prepared
-        reads = self.reader is not None and self.reader.needs_weights
-        advanced = self.decoder.advance(
-            tokens, state, given, want_weights=want_weights or reads, want_heads=want_heads
-        )
         if self.reader is None:
+            advanced = self.decoder.advance(
+                tokens, state, prepared, want_weights=want_weights, want_heads=want_heads
+            )
             return advanced, None
-        features, copying = self.reader(advanced, tokens, prepared.tokens, self.output.weight)
+        reads = want_weights or self.reader.needs_weights
+        advanced = self.decoder.advance(
+            tokens, state.decoder, prepared.decoder, want_weights=reads, want_heads=want_heads
+        )
+        features, copying, read = self.reader(
+            advanced, tokens, state.reader, prepared.tokens, self.output.weight
+        )
         weights = advanced.weights if want_weights else None
-        return advanced._replace(features=features, weights=weights), copying
+        new = WithState(advanced.state, read)
+        return advanced._replace(features=features, weights=weights, state=new), copying
 
     def log_probs(self, forced: TeacherForcingOutput) -> Tensor:
         """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""
@@ -155,8 +158,7 @@ class EncoderDecoder(nn.Module):
         counted from 0, whose weights are returned for every head.
         """
         memory = self.encode_batch(batch) if memory is None else memory
-        prepared = self.decoder.prepare(memory)
-        state, prepared = self.decoder.start(prepared), self._with_tokens(prepared, memory)
+        prepared, state = self.start(memory)
         with deferred_gradients(self.decoder):
             advanced, copying = self._advance(
                 batch.target_in, state, prepared, want_weights, want_heads

@@ -137,6 +137,19 @@ def test_an_open_gate_copies_the_most_probable_nouns() -> None:
         assert outputs[0].ids and set(outputs[0].ids[:-1]) <= set(tokens)
 
 
+@torch.no_grad()
+def test_a_token_is_copied_at_most_once() -> None:
+    made, given = model(), batch()
+    memory = made.encode(given.source, given.source_mask)
+    assert memory.tokens is not None
+    ids = memory.tokens.ids[:, :1].expand(-1, 4)  # (B, T): the first token of the labels, 4 times
+    forced = made.teacher_force(given._replace(target_in=ids, target_out=ids, target_mask=ids > 0))
+    assert forced.copying is not None and (forced.copying.of(ids) == 0).all()
+    other = memory.tokens.ids[:, 1:2].where(memory.tokens.mask[:, 1:2], ids[:, :1])
+    differs = (other != ids[:, :1]).expand_as(ids)
+    assert differs.any() and (forced.copying.of(other.expand_as(ids))[differs] > 0).all()
+
+
 def test_gradients_reach_the_reader_but_not_the_classifier() -> None:
     with torch.random.fork_rng():
         torch.manual_seed(1)

@@ -60,7 +60,8 @@ def test_the_mixture_equals_the_published_equation_in_plain_loops() -> None:
     weights[:, 2] *= 0.6  # as with a null slot
     features, tokens = torch.randn(2, 3, 4), torch.tensor([[2, 5, 8], [2, 4, 4]])
     prepared = pointer.prepare(Memory(values, ids > 0, ids=ids), embedding)
-    _, copying = pointer(DecoderOutput(features, None, weights), tokens, prepared, embedding)
+    advanced = DecoderOutput(features, None, weights)
+    _, copying, _ = pointer(advanced, tokens, None, prepared, embedding)
     found = copying.mixed(logits).exp()
     w_c, w_s, w_x = pointer.gate.weight[0].split([6, 4, 4])
     for b in range(2):

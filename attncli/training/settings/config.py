@@ -260,6 +260,12 @@ class TrainConfig:
         above=0,
         at_most=1,
     )
+    noun_swap: float = option(
+        0.0,
+        "captioners with model.image.labels: share of the captions with a label of their image in "
+        "which that noun is replaced, in caption and labels, so that the model learns to copy it",
+        at_most=1,
+    )
     self_critical_from: int = option(
         0,
         "captioners: epoch from which training maximises the CIDEr-D of sampled captions (0: "

@@ -18,6 +18,8 @@ from attncli.training.storage.state import State
 from attncli.training.updates.clock import Clock, time_share
 from models.base.errors import ModelError
 from models.base.types import Batch
+from models.images.labels import ImageLabels
+from models.images.noun_swap import swap_nouns
 from models.losses.losses import AttentionLoss, LossSum
 from models.losses.r_drop import divergence
 
@@ -124,13 +126,19 @@ class Stepper:
 
         N are the target tokens of the batch; the loss and the terms are sums over them.
         """
-        output, counters = self.state.model.output, self.state.counters
-        forced = self.state.model.teacher_force(
+        model, counters = self.state.model, self.state.counters
+        memory = model.encode_batch(batch)
+        labels, share = getattr(model.encoder, "labels", None), self.config.noun_swap
+        if share and memory.tokens is not None and isinstance(labels, ImageLabels):
+            batch, tokens = swap_nouns(batch, memory.tokens, labels, share)
+            memory = memory._replace(tokens=tokens)
+        forced = model.teacher_force(
             batch,
+            memory=memory,
             want_weights=self.attention_loss.wants_weights,
             want_heads=self.attention_loss.want_heads,
         )
-        features, loss, nll = self.loss.of_batch(forced, batch, output)
+        features, loss, nll = self.loss.of_batch(forced, batch, model.output)
         more, after = self.attention_loss(forced, batch, nll, counters.baseline)
         if after is not None:
             self.baselines.append(after)

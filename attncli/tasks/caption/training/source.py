@@ -106,4 +106,6 @@ class ImageTraining(TrainingSource):
         """Return captions with image features or pixels, and the dev set."""
         from attncli.tasks.caption.training import data as image_data
 
+        if config.train.noun_swap and not config.model.image.labels:
+            raise ModelError("train.noun_swap without model.image.labels", "both")
         return image_data.load(config, folder, progress)
