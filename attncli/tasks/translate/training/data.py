@@ -18,7 +18,12 @@ from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import initial_tokenizer
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
+from attncli.training.sources.vocabulary import (
+    MOST_LINES,
+    count_words,
+    learned_vocabulary,
+    size_for,
+)
 from attncli.training.storage.prepared_folder import damaged, prepare_folder
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_text
@@ -127,8 +132,8 @@ def read_dev(data: DataConfig) -> DevTexts | None:
 
 def _make(settings: Preparation, folder: Path, progress: Progress, held: frozenset[str]) -> None:
     progress("reading", 0, 0)
-    files, most = settings.data.train, settings.tokenizer.sample
-    source, target, total = sampled_lines(files, most, settings.seed, held)
+    files = settings.data.train
+    source, target, total = sampled_lines(files, MOST_LINES, settings.seed, held)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
     dropped = write_corpus(
         files,
