@@ -12,20 +12,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from attncli.data.alignments.pairs import PairLine
 from attncli.data.images.named import ImageFile
 from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.overrides import AlignOverrides
+from attncli.tasks.align.pairs import Aligner, align_chunks, aligner_of
+from attncli.tasks.caption.images import caption_images
+from attncli.tasks.caption.writers import CaptionedImage
+from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.translate import engine as engines
+from attncli.tasks.translate.alignment import with_alignments
+from attncli.tasks.translate.documents import fault
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
+from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.tags import token_weights
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from attncli.tasks.align.pairs import Aligner
-    from attncli.tasks.caption.writers import CaptionedImage
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.text_translator import TextTranslator
@@ -90,9 +97,6 @@ class TranslateJob:
 
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
-        from attncli.tasks.translate.documents import fault
-        from attncli.tasks.translate.lines import translate_lines
-
         translator = _directed(model.translator, self.languages)
         search = translator.search
         if self.nbest > 1:
@@ -106,14 +110,10 @@ class TranslateJob:
             aligner=self._tag_aligner(model) if self.document else None,
         )
         if self.weights:
-            from attncli.tasks.translate.alignment import with_alignments
-
             results = with_alignments(results, [_aligner(model, self.languages, self.heads)])
         return [outcome for chunk in results for outcome in chunk]
 
     def _tag_aligner(self, model: ServedModel) -> Any:
-        from attncli.tasks.translate.tags import token_weights
-
         def align(translations: list[Any]) -> Any:  # opens the model of torch only for tags
             return token_weights(_directed(model.with_weights, self.languages), translations)
 
@@ -129,9 +129,6 @@ class AlignJob:
 
     def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align; a pair that cannot be aligned has a note."""
-        from attncli.data.alignments.pairs import PairLine
-        from attncli.tasks.align.pairs import align_chunks
-
         pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
         [found] = align_chunks([pairs], _aligner(model, self.languages, self.heads))
         return found
@@ -146,8 +143,6 @@ class ClassifyJob:
 
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[ClassifiedLine]:
         """Classify; an empty text has no label."""
-        from attncli.tasks.classify.lines import classify_lines
-
         lines = [Line(number, text) for number, text in enumerate(inputs, 1)]
         [found] = classify_lines(
             [lines], model.classifier, nbest=self.nbest, attention=self.attention
@@ -164,8 +159,6 @@ class CaptionJob:
 
     def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
         """Caption; an image that cannot be read has a note and no caption."""
-        from attncli.tasks.caption.images import caption_images
-
         captioner = model.captioner
         search = captioner.search
         if self.nbest > 1:
@@ -183,7 +176,5 @@ def _directed(translator: Any, languages: tuple[str, str]) -> Any:
 
 
 def _aligner(model: ServedModel, languages: tuple[str, str], heads: bool) -> Aligner:
-    from attncli.tasks.align.pairs import aligner_of
-
     translator = _directed(model.with_weights, languages)
     return aligner_of(translator, AlignOverrides({"units": "word"}), heads=heads)

@@ -22,6 +22,15 @@ ALIGNER = "the alignment layer of attn align train learns from word links"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
     "data.alignments": RemovedSetting("", ALIGNER),
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
+    "tokenizer.sample": RemovedSetting(
+        300_000, "a vocabulary is learned from at most 300,000 sampled lines"
+    ),
+    "train.attention.baseline_decay": RemovedSetting(
+        0.9, "the REINFORCE baseline decays by 0.9, as in Xu et al. 2015"
+    ),
+    "train.plateau_factor": RemovedSetting(
+        0.5, "the plateau schedule halves the learning rate; train.plateau_patience delays it"
+    ),
     "data.shuffle_window": RemovedSetting(2**24, "an epoch shuffles all pairs"),
     "train.attention.guide": RemovedSetting(0.05, ALIGNER),
     "train.attention.guide_head": RemovedSetting(1, ALIGNER),

@@ -154,11 +154,6 @@ class AttentionLossConfig:
         "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "
         "makes them read different slots (Lin et al. 2017)",
     )
-    baseline_decay: float = option(
-        0.9,
-        "hard attention: decay of the REINFORCE baseline (moving average of the reward)",
-        at_most=1,
-    )
 
 
 @dataclass(frozen=True)
@@ -313,9 +308,6 @@ class TokenizerConfig:
         "share of characters covered by the vocabulary; the rest are encoded as bytes",
         above=0,
         at_most=1,
-    )
-    sample: int = option(
-        300_000, "maximum number of training pairs that the tokenizer is trained on", least=1
     )
     languages: tuple[str, ...] = option(
         (), "multilingual: language codes; the source begins with the token <2code> of the target"

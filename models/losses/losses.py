@@ -26,6 +26,7 @@ from models.decoders.copying import mixture_loss
 from models.decoders.pooling import PoolingDecoder
 from models.families.encoder_decoder import EncoderDecoder, Output, TeacherForcingOutput
 
+BASELINE_DECAY = 0.9  # of the REINFORCE baseline, a moving average (Xu et al. 2015, section 4.1)
 SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
 
@@ -215,8 +216,8 @@ class AttentionLoss:
 
     def next_baseline(self, mean: float, baseline: float | None) -> float:
         """Return the baseline after a batch whose mean log-likelihood of a token is given."""
-        known, decay = mean if baseline is None else baseline, self.config.baseline_decay
-        return decay * known + (1 - decay) * mean
+        known = mean if baseline is None else baseline
+        return BASELINE_DECAY * known + (1 - BASELINE_DECAY) * mean
 
 
 def soft_terms(config: AttentionLossConfig) -> dict[str, bool]:

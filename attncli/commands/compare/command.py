@@ -24,7 +24,6 @@ from attncli.commands.compare.options import (
     Test,
     Train,
 )
-from attncli.commands.compare.run import Asked, prepare, run, show_remaining
 from attncli.commands.compare.settings import base_config
 from attncli.commands.train.files import DEV, check_run_folder, split_dev, spread
 from attncli.commands.train.options import (
@@ -109,8 +108,11 @@ def compare(
     check_run_folder(output)
     usual = () if grid else compared_source(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])
-    asked = Asked(variants(chosen, base, set or []), base, files, output, seeds)
+    found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
+    from attncli.commands.compare.run import Asked, prepare, run, show_remaining  # imports torch
+
+    asked = Asked(found, base, files, output, seeds)
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
             work = prepare(asked, Path(folder))

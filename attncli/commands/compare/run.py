@@ -1,9 +1,9 @@
-"""Runs of a comparison: planned and trained; their tables and plots written."""
+"""Runs of a comparison: planned and trained; their tables and plots written. Imports torch."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import typer
 
@@ -11,6 +11,7 @@ from attncli.commands.train.display import Display
 from attncli.commands.train.memory import memory_advice
 from attncli.commands.train.stop import Stop, stopping
 from attncli.data.streams import open_output
+from attncli.jobs import compare as job
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles, Sets
 from attncli.jobs.planned import Planned
@@ -24,9 +25,6 @@ from attncli.terminal.plurals import counted
 from attncli.training.events import Interrupted, RunEvent
 from attncli.training.settings.config import RunConfig
 from models.base.files import write_text
-
-if TYPE_CHECKING:
-    from attncli.jobs.compare import Begun, Failed, Remaining
 
 
 class Work(NamedTuple):
@@ -51,8 +49,6 @@ def prepare(asked: Asked, data_folder: Path | None = None) -> Work:
 
     data_folder: folder for data that are not named files; by default that of the output.
     """
-    from attncli.jobs import compare as job  # imports torch
-
     job.check_all(asked.variants)
     base, folder = asked.base, data_folder or asked.output
     kind = compared_source(base.model.family)
@@ -65,9 +61,7 @@ def show_remaining(work: Work, best: int, output: Path) -> None:
 
     If all runs are measured, name the file of the results instead.
     """
-    from attncli.jobs.compare import remaining
-
-    left = remaining(work.runs, work.sets, best)
+    left = job.remaining(work.runs, work.sets, best)
     if not left:
         name_results(work, best, output)
         return
@@ -82,7 +76,7 @@ def show_remaining(work: Work, best: int, output: Path) -> None:
         )
 
 
-def _row(left: Remaining) -> list[str]:
+def _row(left: job.Remaining) -> list[str]:
     """Return the cells of a variant; "1 to 3" runs if the further ones depend on the others."""
     counts = [str(left.runs), str(left.runs + left.further)]
     return [left.variant, " to ".join(dict.fromkeys(counts))]
@@ -90,18 +84,14 @@ def _row(left: Remaining) -> list[str]:
 
 def name_results(work: Work, best: int, output: Path) -> None:
     """Name the file of the results of a finished comparison."""
-    from attncli.jobs.compare import planned_count
-
     results = output / "comparison.txt"
     where = results if results.exists() else "the same command without --dry-run writes them"
-    count = planned_count(work.runs, best)
+    count = job.planned_count(work.runs, best)
     console.say(f"finished before: {counted(count, 'run')}; results: {where}")
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
-    from attncli.jobs import compare as job
-
     rows: list[RunScores] = []
     failed = 0
     config = work.runs[0].config.train
@@ -129,10 +119,10 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
     return rows, failed
 
 
-def take(event: RunEvent | Begun | RunScores | Failed, display: Display, stop: Stop) -> None:
+def take(
+    event: RunEvent | job.Begun | RunScores | job.Failed, display: Display, stop: Stop
+) -> None:
     """Show an event of a comparison."""
-    from attncli.jobs import compare as job
-
     if not isinstance(event, (RunScores, job.Begun, job.Failed)):
         display.take(event)
         return

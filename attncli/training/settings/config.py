@@ -183,11 +183,8 @@ class TrainConfig:
         choices=("inverse_sqrt", "plateau", "constant", "linear"),
     )
     warmup: int = option(1000, "updates of linear warm-up")
-    plateau_factor: float = option(
-        0.5, "plateau: factor by which the learning rate is reduced", above=0
-    )
     plateau_patience: int = option(
-        2, "plateau: evaluations without improvement before a reduction", least=1
+        2, "plateau: evaluations without improvement before the rate is halved", least=1
     )
     clip: float = option(1.0, "maximum norm of the gradient (0: no clipping)")
     label_smoothing: float = option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attncli.training.settings.config import TrainConfig
 
+PLATEAU_FACTOR = 0.5  # by which the plateau schedule reduces the rate
 WARM_SHARE = 0.1  # of train.minutes: longest warm-up of the linear schedule
 
 
@@ -25,7 +26,7 @@ def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float =
         return float(config.lr * (warm / step) ** 0.5)
     if config.schedule == "linear":
         return config.lr * max(0, config.steps - step + 1) / max(1, config.steps - warm + 1)
-    return float(config.lr * config.plateau_factor**cuts)
+    return float(config.lr * PLATEAU_FACTOR**cuts)
 
 
 def linear_in_time(step: int, config: TrainConfig, share: float) -> float:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from attncli.training.interfaces import Progress
 
 LARGEST, SMALLEST = 32_000, 400  # tokens
+MOST_LINES = 300_000  # pairs or texts that a vocabulary is learned from; more are sampled
 
 T = TypeVar("T")
 

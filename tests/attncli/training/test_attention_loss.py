@@ -75,7 +75,7 @@ def test_the_settings_can_be_given_on_the_command_line() -> None:
 
 @pytest.mark.parametrize("batches", [1, 2, 4])
 def test_the_baseline_decays_once_per_update_however_many_batches_it_has(batches: int) -> None:
-    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig(baseline_decay=0.9))
+    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
     state.counters.baseline = 7.0
     step = stepper.update([BATCH] * batches, 0.0)
     assert state.counters.baseline == pytest.approx(0.9 * 7 - 0.1 * step.nll, rel=1e-5)

@@ -18,7 +18,12 @@ from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import initial_tokenizer
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
+from attncli.training.sources.vocabulary import (
+    MOST_LINES,
+    count_words,
+    learned_vocabulary,
+    size_for,
+)
 from attncli.training.storage.prepared_folder import damaged
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder, write_text
@@ -125,8 +130,8 @@ def prepare(settings: Preparation, rows: LabelSplits, folder: Path, progress: Pr
 def learn(rows: LabelSplits, config: TokenizerConfig, seed: int) -> LabelTokenizer:
     """Return a tokenizer learned from the training texts, with the labels of all rows."""
     texts = [normalise(row.text) for row in rows.train]
-    if len(texts) > config.sample:
-        texts = random.Random(seed).sample(texts, config.sample)
+    if len(texts) > MOST_LINES:
+        texts = random.Random(seed).sample(texts, MOST_LINES)
     size = config.size or size_for(count_words(texts))
     learned = train_tokenizer(texts, [], size, replace(config, joint=True))
     labels = sorted({row.label for part in rows for row in part})

@@ -22,6 +22,7 @@ from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.settings.preparation import Preparation
+from attncli.training.sources.vocabulary import MOST_LINES
 from attncli.training.storage.prepared_folder import damaged, prepare_folder
 from models.base.files import write_text
 from models.base.parsing import parse_json
@@ -120,7 +121,7 @@ def _make(settings: Preparation, folder: Path, progress: Progress) -> None:
     second: list[str] = []
     totals = []
     for one in corpora:
-        most = max(1, settings.tokenizer.sample // len(corpora))
+        most = max(1, MOST_LINES // len(corpora))
         source, target, total = sampled_lines(pairs_of(one.files), most, settings.seed)
         first, second = first + source, second + target
         totals.append(total)

@@ -19,7 +19,12 @@ from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import initial_tokenizer
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
+from attncli.training.sources.vocabulary import (
+    MOST_LINES,
+    count_words,
+    learned_vocabulary,
+    size_for,
+)
 from attncli.training.storage.prepared_folder import damaged, prepare_folder
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_text
@@ -128,8 +133,8 @@ def read_dev(data: DataConfig) -> DevTexts | None:
 
 def _make(settings: Preparation, folder: Path, progress: Progress, held: frozenset[str]) -> None:
     progress("reading", 0, 0)
-    files, most = settings.data.train, settings.tokenizer.sample
-    source, target, total = sampled_lines(pairs_of(files, held), most, settings.seed)
+    files = settings.data.train
+    source, target, total = sampled_lines(pairs_of(files, held), MOST_LINES, settings.seed)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
     dropped = write_corpus(
         pairs_of(files, held),

@@ -169,7 +169,7 @@ def test_learning_rates() -> None:
     for step in range(1, 100):
         expected = 0.5 * min(step / 10, math.sqrt(10 / step))
         assert learning_rate(step, 0, root) == pytest.approx(expected)
-    plateau = TrainConfig(lr=0.5, warmup=10, schedule="plateau", plateau_factor=0.5)
+    plateau = TrainConfig(lr=0.5, warmup=10, schedule="plateau")
     assert learning_rate(5, 0, plateau) == pytest.approx(0.25)
     assert learning_rate(1000, 3, plateau) == pytest.approx(0.5 * 0.5**3)
     constant = TrainConfig(lr=0.5, warmup=0, schedule="constant")
