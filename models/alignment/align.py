@@ -205,10 +205,11 @@ def align_encoded(
         weights, scores = teacher_forced_weights(translator.model, padded, config)
         cut = [both_units(translator.tokenizer, pair, config) for pair in chosen]
         for n, sides, rows, score in zip(batch, cut, weights.cpu(), scores.tolist(), strict=True):
-            found[n] = linked(rows, *sides, score, config)
+            aligned = linked(rows, *sides, score, config)
             if translator.inputs:
                 cells = rows[:, padded.source.shape[1] :]  # (T, C)
-                found[n] = by_input(found[n], translator.inputs, pairs[n], sides, cells)
+                aligned = by_input(aligned, translator.inputs, pairs[n], sides, cells)
+            found[n] = aligned
     return [
         unaligned(translator, pair, config) if known is None else known
         for pair, known in zip(pairs, found, strict=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from models.base.errors import InputError
 from models.bundle import Bundle
-from models.encoders.image import ImageEncoder
 from models.images.opening import open_image, to_tensor
 from models.inference.text_translator import EncodedText
 from models.inference.translator import Translator
@@ -51,9 +51,9 @@ class RowTranslator(Translator):
     @torch.inference_mode()
     def images(self, rows: Sequence[str]) -> Tensor | None:
         """Return the features (B, S, V) of the images of rows; None if the model reads none."""
-        encoder = getattr(self.model.encoder, "image", None)
-        if not isinstance(encoder, ImageEncoder):
+        if not self.columns.has_image:
             return None
+        encoder: Any = self.model.encoder.image  # of several inputs
         found = []
         for row in rows:
             image = open_image(Path(row.rsplit(TAB, 1)[-1]), least=self.config.image.size)

@@ -31,7 +31,7 @@ LIGHT = "--dry-run -s train.precision=fp32 -s train.batch_tokens=200"
 NETWORK = "-s model.image.encoder=small-cnn"
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
-    (r"^attn train --images ", f"{LIGHT} {NETWORK}"),
+    (r"^attn train --images |^attn train .*:image", f"{LIGHT} {NETWORK}"),
     (r"^attn train ", LIGHT),
     (r"^attn align train ", "--dry-run"),
     (

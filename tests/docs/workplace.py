@@ -5,17 +5,23 @@ Data and bundles are those of tests/fixtures/before_restructuring.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import zipfile
 from pathlib import Path
 
+from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.installed import BOX
+from models.config.tables import SearchConfig, TokenizerConfig
+from models.text.tokenizer import Tokenizer
 from tests.attncli.labels import write_toy
 from tests.docs.pages import MISSING
 from tests.fixtures.before_restructuring import make
+from tests.models.small import small_config
 
 FILES = Path(make.__file__).parent
+ROW_PRESET = "multi-source-nano"
 TINY = (
     *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1", "model.decoder_layers=1"),
     *("train.steps=2", "train.batch_tokens=200", "tokenizer.size=330", "search.method=greedy"),
@@ -47,6 +53,7 @@ def write_workplace(folder: Path, classifier: Path) -> None:
     write_documents(folder)
     write_images(folder)
     write_runs(folder / "runs")
+    write_rows(folder)
     shutil.copytree(classifier, folder / "runs" / "intents")
     for name in ("intents", "dev-intents", "test-intents"):
         write_toy(folder / f"{name}.tsv", 60, seed=len(name))
@@ -92,6 +99,21 @@ def write_images(folder: Path) -> None:
     rows = (FILES / "captions.tsv").read_text("utf-8").splitlines()
     other = "".join("\t".join(row.split("\t")[:2]) + "\n" for row in rows)
     (folder / "other.tsv").write_text(other, "utf-8")
+
+
+def write_rows(folder: Path) -> None:
+    """Write tables of rows of several inputs, and the model runs/edits."""
+    texts = ["source\tdraft\ttarget", *["A dog runs.\tEin Hund.\tEin Hund rennt."] * 20]
+    rows = ["source\tpicture\ttarget", *["A dog.\ta.jpg\tEin Hund."] * 20]
+    record = {"source": "A dog runs.", "draft": "Ein Hund."}
+    for name, lines in (("edits.tsv", texts), ("scenes.tsv", rows)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    (folder / "edits.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    tokenizer, config = Tokenizer.read(FILES / "bundles/rnnsearch"), small_config(ROW_PRESET)
+    model = build(config, sizes_of(tokenizer, config.family))
+    search = SearchConfig(method="greedy", max_ratio=0.2, max_extra=2)
+    (folder / "runs/edits").mkdir()
+    save(Bundle(model, tokenizer, TokenizerConfig(), search), folder / "runs/edits")
 
 
 def write_runs(folder: Path) -> None:

@@ -6,7 +6,6 @@ reads them, separated by tabs.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,7 +23,11 @@ def row_pairs(
     columns than the header.
     """
     if len(paths) != 1:
-        raise ModelError(f"{len(paths)} files of rows", "one table whose first line names columns")
+        raise ModelError(
+            f"{len(paths) or 'no'} files of rows of several inputs",
+            "one table whose first line names its columns",
+            "attn train rows.tsv --preset multi-source-small -s model.inputs=source,draft",
+        )
     path = Path(paths[0])
     with open_text(path, as_written=True) as lines:
         header = next(lines, "").split(TAB)
@@ -53,8 +56,3 @@ def column_places(header: Sequence[str], wanted: Sequence[str], name: str) -> li
                 "name them with -s model.inputs=A,B and -s data.target=C",
             )
     return [header.index(column) for column in wanted]
-
-
-def head(pairs: Iterator[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    """Return the first rows."""
-    return list(itertools.islice(pairs, count))

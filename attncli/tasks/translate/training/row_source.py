@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS
 from models.base.errors import ModelError
+from models.base.places import imported
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.config.tables import TokenizerConfig
+
+DATA = "attncli.tasks.translate.training.rows:load"  # imports torch
 
 
 class RowTraining(TextTraining):
@@ -46,12 +49,8 @@ class RowTraining(TextTraining):
         for name, given in unfit.items():
             if given:
                 raise ModelError(f"{name} for {named}", "a table of rows alone")
-        if len(data.train) != 1:
-            raise ModelError(
-                f"{len(data.train)} training files for {named}",
-                "one table whose first line names its columns",
-                "attn train rows.tsv --preset multi-source-small -s model.inputs=source,draft",
-            )
+        if len(data.train) > 1:
+            raise ModelError(f"{len(data.train)} training files for {named}", "one table of rows")
         if train.metric in ("cider", *LABEL_METRICS):
             raise ModelError(f"train.metric = {train.metric!r} for {named}", "another metric")
 
@@ -61,9 +60,8 @@ class RowTraining(TextTraining):
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised rows and the dev set."""
-        from attncli.tasks.translate.training import rows
-
-        return rows.load(config, folder, progress)
+        found: Data = imported(DATA)(config, folder, progress)
+        return found
 
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Keep the mean of all heads: rows have no gold alignment of one source."""

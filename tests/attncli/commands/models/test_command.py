@@ -62,6 +62,7 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFix
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
     pieces = {
         "text": "500 joint tokens",
+        "rows": "500 joint tokens",
         "image": "500 tokens",
         "labelled_text": "500 tokens, 500 labels",
     }[registry.source_name(zoo.model_config(name).family)]

@@ -191,6 +191,8 @@ def test_mistakes_are_one_line(of_texts: Path, tmp_path: Path) -> None:
         run(text_config_of(tmp_path), tmp_path / "run")
     with pytest.raises(ModelError, match="2 training files.*one table"):
         settings([tmp_path / "a", tmp_path / "b"], [], "multi-source-nano")
+    with pytest.raises(ModelError, match="no files of rows of several inputs; expected one table"):
+        run(settings([], [], "multi-source-nano"), tmp_path / "none")
     with pytest.raises(ModelError, match="data.noise for preset multi-source-nano"):
         settings([tmp_path / "a"], [], "multi-source-nano", ["data.noise=0.5"])
 
