@@ -25,6 +25,7 @@ from attncli.tasks.translate.training.row_images import RowImages, row_images
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.preparation import Preparation, preparation
+from attncli.training.sources.vocabulary import MOST_LINES
 from attncli.training.storage.prepared_folder import damaged, prepare_folder
 from models.base.files import write_text
 from models.base.parsing import parse_json
@@ -144,7 +145,7 @@ def _make(
 ) -> None:
     progress("reading", 0, 0)
     texts = table.columns.texts
-    rows, targets, total = sampled_lines(table.pairs(), settings.tokenizer.sample, settings.seed)
+    rows, targets, total = sampled_lines(table.pairs(), MOST_LINES, settings.seed)
     sources = [text for row in rows for text in row.split(TAB)[:texts]]
     tokenizer = RowTokenizer(write_tokenizer(settings, sources, targets, folder, progress), texts)
     kept: list[np.ndarray] = []
