@@ -83,8 +83,8 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a model of a text and an image a little."""
     folder = tmp_path_factory.mktemp("images")
     more = ("train.steps=20", "train.evaluate_every=20", "train.lr=0.01", "model.dropout=0")
-    more += ("train.attention.coverage=see",)  # of text and cells
-    run(image_config(folder, *more, *PIXELS), folder / "run")
+    coverage = "train.attention.coverage=see"  # of tokens and cells
+    run(image_config(folder, *more, coverage, *PIXELS), folder / "run")
     return folder
 
 
