@@ -6,9 +6,9 @@ from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig
 from models.decoders.rnn import RnnDecoder
 from models.encoders.image import ImageEncoder
-from models.encoders.several import SeveralInputs
 from models.families.base import embeddings, recurrent_encoder
 from models.families.encoder_decoder import EncoderDecoder, Output
+from models.families.several import SeveralInputs
 from models.layers.blocks import Embedding
 from models.sources.rows import columns_of
 

@@ -14,8 +14,8 @@ from models.base.errors import ModelError
 from models.base.registry import names
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.encoders.several import text_numbers
 from models.families.encoder_decoder import EncoderDecoder
+from models.families.several import text_numbers
 from models.inference.search.batching import pad_pairs
 from models.sources.rows import columns_of
 from models.text.tokenizer import END
