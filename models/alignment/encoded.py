@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from models.base.errors import ConfigurationError
 from models.base.types import Batch, Translation
 from models.config.tables import AlignConfig
 from models.inference.search.batching import length_batches, pad_pairs
@@ -34,6 +35,12 @@ def encode(translator: Translator, source: str, target: str) -> Encoded:
     single spaces and composed accents too, but the apostrophes of the given ones. Their words, as
     `str.split` divides them, keep their numbers.
     """
+    if translator.inputs:
+        raise ConfigurationError(
+            f"pairs of texts for a model of several inputs ({', '.join(translator.inputs)})",
+            "a model of one text",
+            "`attn translate --align` aligns the outputs of this model",
+        )
     tokenizer = translator.tokenizer
     source = composed(with_single_spaces(source), translator.source_length)
     target = composed(with_single_spaces(target), lambda text: len(tokenizer.encode_target(text)))

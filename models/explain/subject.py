@@ -90,6 +90,12 @@ class TextSubject(Subject):
         self.owner, self.words = owner.to(device), words.to(device)
         self.units = int(owner.max()) + 1
         encoder: Any = model.encoder
+        if model.config.inputs:
+            raise ConfigurationError(
+                f"an explanation by a model of several inputs ({', '.join(model.config.inputs)})",
+                "a model of one text or image",
+                "`attn translate --align` shows the attention of this model",
+            )
         self.embedding = encoder.embedding
         self.vectors = self.embedding(self.source)[0].detach()
         self.baseline = self.vectors * (self.owner < 0)[:, None]

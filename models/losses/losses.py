@@ -205,8 +205,12 @@ class AttentionLoss:
         """Return the penalties on weights (B, T, S), summed over a batch."""
         terms: Tensor | float = 0.0
         if self.config.coverage != "none":
-            masks = batch.slots, batch.target_mask
-            penalty = coverage_penalty(weights, *masks, kind=self.config.coverage)
+            cells = (
+                weights.shape[-1] - batch.slots.shape[1]
+            )  # of an image, after the texts of a row
+            slots = nn.functional.pad(batch.slots, (0, cells), value=True)
+            kind = self.config.coverage
+            penalty = coverage_penalty(weights, slots, batch.target_mask, kind=kind)
             terms = self.config.coverage_weight * penalty
         if self.config.peaked:
             terms = terms + self.config.peaked * (entropy(weights) * batch.target_mask).sum()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import Write
+from attncli.data.text.row_lines import as_rows
 from attncli.documents.document import Document
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
@@ -23,7 +24,6 @@ from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
-from attncli.tasks.translate.rows import as_rows
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen

@@ -83,7 +83,8 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a model of a text and an image a little."""
     folder = tmp_path_factory.mktemp("images")
     more = ("train.steps=20", "train.evaluate_every=20", "train.lr=0.01", "model.dropout=0")
-    run(image_config(folder, *more, *PIXELS), folder / "run")
+    coverage = "train.attention.coverage=see"  # of tokens and cells
+    run(image_config(folder, *more, coverage, *PIXELS), folder / "run")
     return folder
 
 
@@ -177,6 +178,19 @@ def test_an_image_changes_outputs_and_has_weights(
     assert found["inputs"] == ["source"] and len(found["cells"][0]) == 16
     for words, cells in zip(found["weights"], found["cells"], strict=True):
         assert 0 < sum(cells) < 1 and sum(words) + sum(cells) <= 1.001
+
+
+@pytest.mark.parametrize("command", ["align", "explain"])
+def test_a_command_of_one_text_refuses_a_model_of_several(
+    command: str, of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("dog\ta dog\n")
+    options = [str(path)] if command == "align" else ["dog\ta x"]
+    assert app.run([command, "-m", str(of_texts / "run"), *options]) == 1
+    assert "model of several inputs (source, draft); expected a model of one" in (
+        capsys.readouterr().err
+    )
 
 
 def test_mistakes_are_one_line(of_texts: Path, tmp_path: Path) -> None:
