@@ -21,8 +21,8 @@ class Upper:
 
     max_source_length = 20
     read_mode = ""
-
     to = ""
+    inputs: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.search = SearchConfig()

@@ -79,9 +79,12 @@ def configured(translator: T, options: OpenOptions) -> T:
 
 
 def reads_rows(models: Sequence[Path] | None) -> bool:
-    """Return True if a model reads rows of several inputs."""
-    settings = (read_settings(find_model(model)) for model in models or ())
-    return any(source_of(family_of(each)).has_columns for each in settings)
+    """Return True if a model reads rows of several inputs. Opening it reports its faults."""
+    try:
+        settings = [read_settings(find_model(model)) for model in models or ()]
+        return any(source_of(family_of(each)).has_columns for each in settings)
+    except ModelError:
+        return False
 
 
 def open_aligner(model: Path | None, options: OpenOptions) -> Translator:

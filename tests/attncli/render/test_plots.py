@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,10 @@ def test_dev_scores_without_a_loss_or_without_bleu(tmp_path: Path) -> None:
     assert len(set(pictures)) == 3  # a curve is missing in the second and in the third
 
 
-def test_no_window_is_opened_and_pyplot_stays_out(tmp_path: Path) -> None:
-    import sys
-
+def test_no_window_is_opened_and_pyplot_stays_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     bleu_by_length(tmp_path / "x.png", [Curve("a", [3, 8], [40, 30])], [Bar(0.5, 5.5, 7)])
     assert "matplotlib.pyplot" not in sys.modules
 

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from models.attention.transformer import SelfAttention
 from models.base.places import imported
+from models.base.registry import source_name
+from models.catalogue.presets import model_config
 from models.explain import METHODS
 from models.explain.erasure import erasure
 from models.explain.gradients import gradient_times_input
@@ -20,9 +22,9 @@ from models.explain.integrated import integrated_gradients
 from models.explain.rollout import decoder_rollout, recorded_weights, with_residual
 from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
 from models.text.tokenizer import END
-from tests.models.small import CLASSIFIERS, TEXT_PRESETS, reads_images, small_model, sources
+from tests.models.small import CLASSIFIERS, TEXT_PRESETS, small_model, sources
 
-TRANSLATORS = [name for name in TEXT_PRESETS if not reads_images(name)]
+TRANSLATORS = [name for name in TEXT_PRESETS if source_name(model_config(name).family) == "text"]
 SAMPLED = ("transformer-tiny", "luong-nano", "rnnsearch-nano", "seq2seq-nano")
 LENGTH, TOKENS = 6, 4
 

@@ -25,6 +25,7 @@ from models.onnx.graphs import EncoderGraph, Graph, Sizes, StepGraph, WholeGraph
 from models.onnx.inputs import GraphInputs
 from models.onnx.recurrence import OnnxRecurrence
 from models.onnx.trace import traced
+from models.sources import source_of
 from tests.models.onnx.running import check_label, check_steps, run
 from tests.models.small import FIRST_WORD, IMAGES, VOCABULARY, small_config, sources
 
@@ -41,6 +42,7 @@ PRESETS = {
     "classifier": "self-attentive-small",
     "classifier-transformer": "classifier-transformer-small",
 }
+EXPORTED = [name for name in names("family") if source_of(name).graph_inputs]
 SHAPES = ((1, 1), (4, 11))  # sentences and tokens, none of them those of the trace
 SCORES = ("additive", "location", "location_aware", "ffn", "cosine", "qk_norm", "general")
 PARTS: list[dict[str, Any]] = [
@@ -94,16 +96,13 @@ def model_of(config: ModelConfig) -> EncoderDecoder:
 
 @pytest.mark.parametrize(
     "family",
-    [
-        pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow])
-        for name in names("family")
-    ],
+    [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in EXPORTED],
 )
 def test_graphs_of_a_family_equal_torch_for_other_sizes(family: str) -> None:
     check_graphs(small_config(PRESETS[family]))
 
 
-@pytest.mark.parametrize("family", names("family"))
+@pytest.mark.parametrize("family", EXPORTED)
 def test_the_functions_to_be_traced_equal_the_model_in_every_family(family: str) -> None:
     check_graphs(small_config(PRESETS[family]), trace=False)
 

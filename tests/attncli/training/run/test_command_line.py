@@ -30,7 +30,8 @@ def test_toml_gives_back_what_was_written(preset: str) -> None:
     texts = {"train": ['odd "name"\\ü.en', "b"], "dev": ["c", "d"]}
     images = {"images": 'odd "name"\\ü.tar', "captions": "b", "dev_captions": "c"}
     labels = {"labels": 'odd "name"\\ü.tsv', "dev_labels": "b"}
-    data = {"text": texts, "image": images, "labelled_text": labels}
+    rows = {"train": ['odd "name"\\ü.tsv'], "target": "t"}
+    data = {"text": texts, "image": images, "labelled_text": labels, "rows": rows}
     config = run_config(preset, {"data": data[source_name(model_config(preset).family)]})
     text = to_toml(config)
     assert from_dict(RunConfig, from_toml(text, "x")) == config
