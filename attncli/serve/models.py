@@ -25,7 +25,7 @@ from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.alignment import with_alignments
-from attncli.tasks.translate.documents.segments import fault
+from attncli.tasks.translate.documents import fault
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import token_weights

@@ -29,7 +29,7 @@ from attncli.serve.handlers.detect import AUTO, detected
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, in_time, while_connected
 from attncli.serve.service import Service, service_of
-from attncli.tasks.translate.documents import segments as jobs
+from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 
 KEPT_SECONDS = 1800.0  # for which a translated document can be fetched

@@ -13,8 +13,8 @@ from attncli.serve.catalogue import ServedDirection
 from attncli.serve.models import TranslateJob
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.service import Service
-from attncli.tasks.translate.documents.segments import lines_of
-from attncli.tasks.translate.documents.segments import translated as reassembled
+from attncli.tasks.translate.documents import lines_of
+from attncli.tasks.translate.documents import translated as reassembled
 
 
 async def translated(

@@ -21,7 +21,7 @@ from attncli.options.search import Beam, Nbest, check_search
 from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import Device, Models, Threads, To
 from attncli.render.rows import RowFormat
-from attncli.tasks.translate.documents.run import (
+from attncli.tasks.translate.document_run import (
     Columns,
     Fields,
     check_plain_output,

@@ -15,7 +15,7 @@ from attncli.data.streams import open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.options.line_streams import byte_progress, is_away, open_source, write_chunks
-from attncli.tasks.translate.documents.run import DocumentChoice, read_input, translate_document
+from attncli.tasks.translate.document_run import DocumentChoice, read_input, translate_document
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.terminal.messages import Messages
 

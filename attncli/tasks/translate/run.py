@@ -18,7 +18,7 @@ from attncli.options.line_streams import ByteProgress, write_chunks
 from attncli.options.overrides import AlignOverrides
 from attncli.options.pictures import Picture
 from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.documents.run import Translate, needs_attention
+from attncli.tasks.translate.document_run import Translate, needs_attention
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines

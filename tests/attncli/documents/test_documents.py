@@ -9,7 +9,7 @@ from attncli.documents import po
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import FORMATS, read_document
 from attncli.tags import TokenWeights, words
-from attncli.tasks.translate.documents import segments
+from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Hypothesis, Translation
@@ -53,7 +53,7 @@ def read_again(name: str, content: str) -> Document:
 
 def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
     results = translate_lines(
-        segments.chunks(segments.lines_of(document)),
+        documents.chunks(documents.lines_of(document)),
         model,
         search=SearchConfig(),
         options=LineOptions(same_end=True),
@@ -68,7 +68,7 @@ def test_the_identity_gives_back_the_document(name: str) -> None:
     for seed in SEEDS:
         document = read(name, seed)
         found += len(document.segments)
-        done = segments.translated(document, outcomes(document, Same()))
+        done = documents.translated(document, outcomes(document, Same()))
         assert done == document.content
     assert found > len(SEEDS)
 
@@ -96,7 +96,7 @@ def test_what_is_written_for_an_empty_entry_is_read_as_its_text() -> None:
 def test_a_translation_changes_segments_only(name: str) -> None:
     for seed in SEEDS:
         document = read(name, seed)
-        done = segments.translated(document, outcomes(document, Capitals()))
+        done = documents.translated(document, outcomes(document, Capitals()))
         first, *between, last = _between(document) if document.segments else [done, ""]
         assert done.startswith(first) and done.endswith(last)
         at = len(first)

@@ -8,7 +8,7 @@ import pytest
 
 from attncli.documents.document import DocumentOptions, reassemble
 from attncli.documents.registry import format_of, read_document
-from attncli.tasks.translate.documents.segments import decoded
+from attncli.tasks.translate.documents import decoded
 from models.base.errors import ConfigurationError, InputError, UnknownNameError
 
 

@@ -15,7 +15,7 @@ from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.packed import archive
 from attncli.documents.registry import PACKED, format_of, read_packed
-from attncli.tasks.translate.documents import segments
+from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ModelError
@@ -81,14 +81,14 @@ def read(name: str) -> Document:
 def in_capitals(document: Document) -> bytes:
     outcomes: list[TranslatedLine] = []
     for chunk in translate_lines(
-        segments.chunks(segments.lines_of(document)),
+        documents.chunks(documents.lines_of(document)),
         Capitals(),
         search=SearchConfig(),
         options=LineOptions(same_end=True),
         aligner=one_to_one,
     ):
         outcomes += chunk
-    return segments.written(document, outcomes)
+    return documents.written(document, outcomes)
 
 
 def unpacked(content: bytes) -> dict[str, bytes]:

@@ -91,12 +91,12 @@ def check_plain_output(**given: bool) -> None:
 
 def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
     """Read a whole document. Raises InputError if it is too long."""
-    from attncli.tasks.translate.documents import segments
+    from attncli.tasks.translate import documents
 
     content = decompressed_stream(stream, "the document").read(FILE_BYTES + 1)
     if len(content) > FILE_BYTES:
         raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
-    return segments.opened(content, choice.format, choice.options)
+    return documents.opened(content, choice.format, choice.options)
 
 
 def translate_document(
@@ -106,13 +106,13 @@ def translate_document(
 
     Text that is left untranslated is reported. shown: show the progress.
     """
-    from attncli.tasks.translate.documents import segments
+    from attncli.tasks.translate import documents
 
-    outcomes = _outcomes(segments.lines_of(document), translate, messages, shown=shown)
-    faults = [*segments.faults(document)]
-    for message in [*faults, *segments.untranslated(document, outcomes)]:
+    outcomes = _outcomes(documents.lines_of(document), translate, messages, shown=shown)
+    faults = [*documents.faults(document)]
+    for message in [*faults, *documents.untranslated(document, outcomes)]:
         messages.warn(message)
-    write(segments.written(document, outcomes))
+    write(documents.written(document, outcomes))
     return not faults and all(outcome.translation for outcome in outcomes)
 
 
@@ -120,7 +120,7 @@ def _outcomes(
     lines: list[Line], translate: Translate, messages: Messages, *, shown: bool
 ) -> list[TranslatedLine]:
     """Translate the texts of a document; report suspicious outputs with their line numbers."""
-    from attncli.tasks.translate.documents import segments
+    from attncli.tasks.translate import documents
 
     report = OutputReport()
     outcomes: list[TranslatedLine] = []
@@ -130,7 +130,7 @@ def _outcomes(
             current = min(CHUNK_LINES, len(lines) - len(outcomes))
             advance(len(outcomes) + current * done / total)
 
-        for chunk in translate(segments.chunks(lines), on_batch=show):
+        for chunk in translate(documents.chunks(lines), on_batch=show):
             outcomes += chunk
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)
@@ -142,6 +142,6 @@ def _outcomes(
 
 def needs_attention(document: Document) -> bool:
     """Return True if a text of a document has tags, which the attention places in the output."""
-    from attncli.tasks.translate.documents.segments import needs_attention
+    from attncli.tasks.translate.documents import needs_attention
 
     return needs_attention(document)
