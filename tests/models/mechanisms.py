@@ -44,12 +44,14 @@ each_kind = pytest.mark.parametrize(
 
 
 def combinations(score: str, window: str, preset: str = "") -> Iterator[AttentionConfig]:
-    """Every normaliser, read and number of heads with a score and a window.
+    """Every normaliser and read with a score and a window, by turns with one head and with two.
 
     Every third one has a null slot, every third one head of keys and values for both heads.
     """
-    every = itertools.product(names("normalise"), names("read"), (1, 2))
-    for number, (normalise, read, heads) in enumerate(every):
+    turn = names("score").index(score) + names("window").index(window)
+    every = itertools.product(names("normalise"), names("read"))
+    for number, (normalise, read) in enumerate(every, turn):
+        heads = 1 + number % 2
         moves = normalise in MONOTONIC
         if cannot_move(window, normalise, read) or (moves and preset == TRANSFORMER):
             continue
