@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,13 @@ EPOCHS = 16
 def one_thread() -> None:
     """Small tensors gain nothing from threads, and tests may run side by side."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Take SIGINT back: a shell ignores it in background jobs, and so would programs of tests."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
