@@ -6,16 +6,19 @@
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
 takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
-same command continues an interrupted run. `photos` is then the weighted mean of the weights of
-`rewarded` and `photos-hard`, which began with the same model (Wortsman et al. 2022). `score` runs
-`attn evaluate captions -s scores.attention=true` on each whole dev set, with the search settings
-that are saved with the model.
+same command continues an interrupted run. `averaged` is the weighted mean of the weights of
+`rewarded` and `hard-rewarded`, which began with the same model (Wortsman et al. 2022); `labelled`
+is that model with the labels of its image network (photo_labels.py). `score` runs `attn evaluate
+captions -s scores.attention=true` on each whole dev set, with the search settings that are saved
+with the model.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import subprocess
+import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -24,14 +27,14 @@ from typing import NamedTuple
 from flickr8k import attn
 
 SETS = ("flickr8k", "coco")
-HARD_SHARE = 0.4  # share of `photos-hard` in the weights of `photos`
+HARD_SHARE = 0.4  # share of `hard-rewarded` in the weights of `averaged`
 DEV_IMAGES = 300  # of each set, for early stopping
 
 
 class Stage(NamedTuple):
     """A training run: the model that it starts from, and its settings."""
 
-    start: str  # a preset, or another stage
+    start: str  # a preset, another stage, or `labelled`
     settings: tuple[str, ...]
 
 
@@ -45,6 +48,17 @@ REINFORCE = (
     *("train.attention.coverage=none", "train.attention.reinforce=0.1"),
     "train.attention.entropy=0.002",
 )
+MIXED = (  # half rewards, half likelihood: captions stay English
+    *("train.ema=0.995", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
+    *("train.epochs=0", "train.evaluate_every=150", "train.self_critical_from=1"),
+    *("train.self_critical_lr=0.0004", "train.self_critical_bleu=2"),
+    "train.self_critical_likelihood=0.5",
+)
+LABELS = (
+    *("model.image.labels=5", "model.attention.normalise=entmax15", "model.image.dropout=0.3"),
+    *("train.attention.coverage=none", "train.patience=0"),
+)
+SHORT = ("train.ema=0.99", "train.lr=0.0007", "train.warmup=20", "train.schedule=linear")
 STAGES = {
     "frozen": Stage(
         "show-attend-tell-soft-small",
@@ -71,7 +85,29 @@ STAGES = {
             *("model.attention.read=hard", "model.attention.read_decode=expected"),
         ),
     ),
-    "photos-hard": Stage("hard", (*REINFORCE, *REWARDS, "train.epochs=2")),
+    "hard-rewarded": Stage("hard", (*REINFORCE, *REWARDS, "train.epochs=2")),
+    "likelihood": Stage(
+        "labelled",
+        (
+            *(*LABELS, "train.ema=0.998", "train.lr=0.0007", "train.warmup=50"),
+            *("train.schedule=constant", "train.epochs=2", "train.attention.peaked=0.1"),
+        ),
+    ),
+    "swapped": Stage(
+        "likelihood",
+        (
+            *(*LABELS, *SHORT, "train.epochs=0", "train.steps=420"),
+            *("train.attention.peaked=0.1", "train.noun_swap=0.5"),
+        ),
+    ),
+    "swapped-longer": Stage(
+        "swapped",
+        (
+            *(*LABELS, *SHORT, "train.epochs=0", "train.steps=420"),
+            *("train.attention.peaked=0.2", "train.noun_swap=0.5"),
+        ),
+    ),
+    "photos": Stage("swapped-longer", (*LABELS, *MIXED, "train.steps=900")),
 }
 
 
@@ -92,7 +128,6 @@ def main() -> None:
     join(options.data, options.work)
     for name in STAGES:
         train(name, options)
-    average(options.work)
 
 
 def join(data: Path, work: Path) -> None:
@@ -126,7 +161,10 @@ def some_images(rows: list[str]) -> list[str]:
 def train(name: str, options: argparse.Namespace) -> None:
     """Run one stage, or continue it."""
     stage, work = STAGES[name], options.work
-    if stage.start in STAGES:
+    if stage.start == "labelled" and not (work / "labelled").exists():
+        average(work)
+        add_labels(options)
+    if stage.start in (*STAGES, "labelled"):
         start = ["--start-from", work / stage.start]
     else:
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
@@ -139,18 +177,25 @@ def train(name: str, options: argparse.Namespace) -> None:
 
 
 def average(work: Path) -> None:
-    """Write `photos`, with the mean of the weights of two models and its own length penalty."""
+    """Write `averaged`, with the mean of the weights of two models and its own length penalty."""
     import torch
 
     from models import bundle
 
-    first, second = (bundle.read(work / name) for name in ("rewarded", "photos-hard"))
+    first, second = (bundle.read(work / name) for name in ("rewarded", "hard-rewarded"))
     with torch.no_grad():
         for one, other in zip(first.model.parameters(), second.model.parameters(), strict=True):
             one.lerp_(other, HARD_SHARE)
-    (work / "photos").mkdir(exist_ok=True)
+    (work / "averaged").mkdir(exist_ok=True)
     search = replace(first.search, length_penalty=1.0)
-    bundle.save(first._replace(search=search), work / "photos")
+    bundle.save(first._replace(search=search), work / "averaged")
+
+
+def add_labels(options: argparse.Namespace) -> None:
+    """Write `labelled`: the averaged captioner with the labels of its image network."""
+    program = Path(__file__).parent / "photo_labels.py"
+    where = ["--data", options.data, "--work", options.work, "--start", options.work / "averaged"]
+    subprocess.run([sys.executable, program, *where, "-o", options.work / "labelled"], check=True)
 
 
 def score(options: argparse.Namespace) -> None:
