@@ -12,9 +12,9 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from models.base.types import Batch, TokenMemory
+from models.base.types import Batch, Memory, TokenMemory
 from models.images.labels import TOKENS, ImageLabels, nouns
 from models.text.tokenizer import PAD, START
 
@@ -27,6 +27,20 @@ class Swapped(NamedTuple):
 
     batch: Batch
     tokens: TokenMemory
+
+
+def with_swaps(
+    model: nn.Module, batch: Batch, memory: Memory, share: float
+) -> tuple[Batch, Memory]:
+    """Return a batch and its memory, one row per caption, with other nouns in a share of them.
+
+    Both stay if the share is 0 or if the model's encoder has no labels.
+    """
+    labels = getattr(model.encoder, "labels", None)
+    if not share or memory.tokens is None or not isinstance(labels, ImageLabels):
+        return batch, memory
+    swapped, tokens = swap_nouns(batch, memory.tokens, labels, share)
+    return swapped, memory._replace(tokens=tokens)
 
 
 def swap_nouns(batch: Batch, tokens: TokenMemory, labels: ImageLabels, share: float) -> Swapped:

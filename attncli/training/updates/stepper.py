@@ -18,8 +18,7 @@ from attncli.training.storage.state import State
 from attncli.training.updates.clock import Clock, time_share
 from models.base.errors import ModelError
 from models.base.types import Batch
-from models.images.labels import ImageLabels
-from models.images.noun_swap import swap_nouns
+from models.images.noun_swap import with_swaps
 from models.losses.losses import AttentionLoss, LossSum
 from models.losses.r_drop import divergence
 
@@ -128,10 +127,7 @@ class Stepper:
         """
         model, counters = self.state.model, self.state.counters
         memory = model.encode_batch(batch)
-        labels, share = getattr(model.encoder, "labels", None), self.config.noun_swap
-        if share and memory.tokens is not None and isinstance(labels, ImageLabels):
-            batch, tokens = swap_nouns(batch, memory.tokens, labels, share)
-            memory = memory._replace(tokens=tokens)
+        batch, memory = with_swaps(model, batch, memory, self.config.noun_swap)
         forced = model.teacher_force(
             batch,
             memory=memory,

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.types import Batch, TokenMemory
+from models.base.types import Batch, Memory, TokenMemory
 from models.config.tables import ImageConfig
 from models.images.labels import TOKENS, ImageLabels, nouns
-from models.images.noun_swap import swap_nouns
+from models.images.noun_swap import swap_nouns, with_swaps
 from models.text.tokenizer import END, PAD, START
 
 FEATURES = 4
@@ -99,3 +99,20 @@ def test_other_captions_stay(caption: list[int], share: float, labels: ImageLabe
     assert torch.equal(batch.target_out, given.target_out)
     assert torch.equal(batch.target_in, given.target_in)
     assert torch.equal(found.ids, memory(1).ids) and torch.equal(found.before, memory(1).before)
+
+
+def test_a_model_without_labels_keeps_its_captions(labels: ImageLabels) -> None:
+    """A batch and its memory change together, and only if the encoder has labels."""
+    batch = captions([ARTICLE, *tokens(DOG), END])
+    image = Memory(batch.source, batch.source_mask, tokens=memory(1))
+    model = torch.nn.Module()
+    model.encoder = torch.nn.Module()
+    assert with_swaps(model, batch, image, 1.0) == (batch, image)
+    model.encoder.labels = labels
+    assert with_swaps(model, batch, image, 0.0) == (batch, image)
+    torch.manual_seed(1)
+    swapped, changed = with_swaps(model, batch, image, 1.0)
+    torch.manual_seed(1)
+    expected, label_tokens = swap_nouns(batch, memory(1), labels, 1.0)
+    assert real(swapped.target_out[0]) == real(expected.target_out[0]) != real(batch.target_out[0])
+    assert changed.tokens is not None and changed.tokens.ids.equal(label_tokens.ids)

@@ -123,6 +123,7 @@ def reward_settings(train: TrainConfig, search: SearchConfig) -> RewardSettings:
         search.max_caption,
         train.self_critical_bleu,
         train.self_critical_likelihood,
+        train.noun_swap,
     )
 
 

@@ -26,6 +26,7 @@ from attncli.training.interfaces import RewardLossOutput
 from models.base.types import Batch, Memory
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
+from models.images.noun_swap import with_swaps
 from models.inference.search.batching import pad, teacher_forcing_batch
 from models.inference.search.beam import search
 from models.text.tokenizer import END, Tokenizer
@@ -50,6 +51,7 @@ class RewardSettings(NamedTuple):
     most: int  # maximum length of a caption in tokens, end mark included
     bleu_weight: float = 0.0  # of BLEU-4, which is added to CIDEr-D
     likelihood: float = 0.0  # g, weight of the likelihood of the reference captions
+    noun_swap: float = 0.0  # share of the reference captions that teach to copy labels
 
 
 class SelfCritical:
@@ -94,7 +96,7 @@ class SelfCritical:
         nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
         loss, tokens = ((reward - baseline).view(-1, 1) * nll).sum(), int(mask.sum())
         if share := self.settings.likelihood:
-            loss = (1 - share) * loss + share * tokens * reference_loss(model, batch, memory)
+            loss = (1 - share) * loss + share * tokens * self.reference_loss(model, batch, memory)
         return RewardLossOutput(loss, float(nll.detach().sum()), float(reward.mean()), tokens)
 
     def sample(
@@ -122,6 +124,12 @@ class SelfCritical:
         texts = [[self.text(ids) for ids in of_image] for of_image in captions]
         return torch.tensor(list(map(self.reward, texts, images)))
 
+    def reference_loss(self, model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
+        """Return the negative log-likelihood per token of the references of a batch."""
+        of_each = memory if batch.rows is None else memory.select(batch.rows)
+        batch, of_each = with_swaps(model, batch, of_each, self.settings.noun_swap)
+        return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()
+
     def text(self, ids: Iterable[int]) -> str:
         """Return the text of a caption with its end word, for the reward."""
         return ended(self.tokenizer.decode(ids))
@@ -137,12 +145,6 @@ def first_of(batch: Batch) -> np.ndarray:
     if batch.rows is None:
         return np.arange(len(batch.source))
     return np.unique(batch.rows.cpu().numpy(), return_index=True)[1]
-
-
-def reference_loss(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
-    """Return the negative log-likelihood per token of the references of a batch."""
-    of_each = memory if batch.rows is None else memory.select(batch.rows)
-    return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()
 
 
 def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
