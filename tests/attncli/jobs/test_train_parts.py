@@ -38,7 +38,7 @@ from tests.attncli.training.small import (
 def test_a_full_disk_leaves_the_last_checkpoint_whole(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fail at every third write, of a file or a folder; the repeated command continues the run."""
+    """Fail at every fifth write, of a file or a folder; the repeated command continues the run."""
     config = small_config(
         texts,
         "train.steps=2",
@@ -49,7 +49,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
     run(config, tmp_path / "unbroken")
     real = os.fsync
     failures = 0
-    for number in itertools.count(1, 3):
+    for number in itertools.count(1, 5):
         calls = itertools.count(1)
 
         def full(descriptor: int, calls: Iterator[int] = calls, number: int = number) -> None:
