@@ -85,8 +85,7 @@ def configured(preset: str, config: AttentionConfig) -> ModelConfig:
         return dataclasses.replace(base, attention=config)
     cross = dataclasses.replace(config, heads=1)
     own = dataclasses.replace(cross, read_gradient="straight_through")
-    small = dataclasses.replace(base, heads=config.heads, encoder_layers=1)
-    return dataclasses.replace(small, attention=cross, self_attention=own)
+    return dataclasses.replace(base, heads=config.heads, attention=cross, self_attention=own)
 
 
 @cache
