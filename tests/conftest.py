@@ -18,6 +18,8 @@ from PIL import Image
 
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
+from attncli.render.plots import curves
+from attncli.training.run import final_model
 from attncli.training.run.command_line import LabelFiles, settings
 from models import load_translator
 from models.base.types import Batch
@@ -57,6 +59,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     os.environ.setdefault("MPLCONFIGDIR", str(Path(cache) / "matplotlib"))
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write an empty file instead of the curves of a run, which take longer than a small run."""
+    monkeypatch.setattr(final_model, "curves", lambda path, history: path.touch())
+
+
+@pytest.fixture
+def drawn(undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the curves of a run."""
+    monkeypatch.setattr(final_model, "curves", curves)
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from attncli.jobs.runs import is_run, summary
 from attncli.training.run.configuration import run_config
 from attncli.training.settings.toml import to_toml
+from models import bundle as bundles
 from models.base import registry
 from models.base.errors import UnknownNameError, unknown_name
 from models.base.settings import fields_of, from_dict, option
@@ -188,10 +189,8 @@ def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:
     """Return the number of parameters, shared ones once, without allocating them."""
     import torch
 
-    from models.bundle import build
-
     with torch.device("meta"):
-        model = build(config, VocabularySizes(*vocabulary))
+        model = bundles.build(config, VocabularySizes(*vocabulary))
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -219,7 +219,7 @@ def _languages(source: TrainingSource, languages: tuple[str, ...], data: DataCon
     if source.demo_name != "demo":  # images, or labelled texts
         return ""
     if not data.train:
-        return f"{data.demo_source}-{data.demo_target}"
+        return "en-de"  # the embedded grammar
     suffixes = [_suffix(Path(path)) for path in data.train]
     return "-".join(suffixes) if len(suffixes) == 2 and len(set(suffixes)) == 2 else ""
 

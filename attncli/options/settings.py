@@ -16,6 +16,7 @@ names settings of a table that have no effect on the command; they are refused.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -117,8 +118,6 @@ def _check_known(name: str, known: list[str]) -> None:
     table, _, key = name.rpartition(".")
     if same := [one for one in known if _key(one) == key]:
         raise UnknownNameError(f"unknown setting '{name}'", hint=f"use {' or '.join(same)}")
-    import difflib
-
     among = [one for one in known if one.startswith(f"{table}.")] or known
     keys = difflib.get_close_matches(key, [*map(_key, among)], n=2)
     near = [one for one in among if _key(one) in keys]

@@ -5,6 +5,7 @@ The class tells the kind, so that a server or a Python caller can react to it.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -52,8 +53,6 @@ def unknown_name(
     A long list of names is left out if a name is near. expected, hint: if no name is near, in place
     of the list of names.
     """
-    import difflib
-
     names = sorted(known)
     near = [known for known in names if known.lower() == name.lower()]
     near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)

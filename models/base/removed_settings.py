@@ -18,10 +18,15 @@ class RemovedSetting(NamedTuple):
     reason: str  # one clause for the user, which follows "was removed: "
 
 
+AUGMENTATION = "half of the images are mirrored, and crops keep at least 0.8 of the area"
+GRAMMAR = "runs without files translate English to German; name files for other languages"
+MOMENTS = "Adam has the decays 0.9 and 0.98 of Vaswani et al. 2017"
 ALIGNER = "the alignment layer of attn align train learns from word links"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
     "data.alignments": RemovedSetting("", ALIGNER),
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
+    "data.demo_source": RemovedSetting("en", GRAMMAR),
+    "data.demo_target": RemovedSetting("de", GRAMMAR),
     "tokenizer.sample": RemovedSetting(
         300_000, "a vocabulary is learned from at most 300,000 sampled lines"
     ),
@@ -37,6 +42,10 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
     "train.attention.guide_layer": RemovedSetting(0, ALIGNER),
     "train.attention.guide_null": RemovedSetting(False, ALIGNER),
     "train.attention.guide_shift": RemovedSetting(0, ALIGNER),
+    "train.beta1": RemovedSetting(0.9, MOMENTS),
+    "train.beta2": RemovedSetting(0.98, MOMENTS),
+    "train.crop": RemovedSetting(0.8, AUGMENTATION),
+    "train.flip": RemovedSetting(0.5, AUGMENTATION),
     "train.fast_reduce": RemovedSetting(
         False, "the sum in a fixed order takes no more processor time"
     ),

@@ -7,6 +7,7 @@ fields, so each is written once. Nothing here imports torch.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 import types
 import typing
@@ -198,8 +199,6 @@ def within(limits: Limits, value: Any, place: str) -> Any:
     elif isinstance(value, str):
         value = limits.aliases.get(value, value)
         if not limits.allows(value):
-            import difflib
-
             allowed = limits.allowed
             near = difflib.get_close_matches(value, allowed, n=1)
             hint = f"did you mean {near[0]}?" if near else ""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from safetensors.torch import save as to_bytes
+
 from models.base.errors import ConfigurationError, DamagedError
 from models.base.registry import find, source_name
 from models.base.registry import settings_of as settings_read_by
@@ -112,8 +114,6 @@ def save(
     models.storage.about. shared: weights that are not stored, because another bundle in the same
     folder has them; a ModelError if its weights differ.
     """
-    from safetensors.torch import save as to_bytes
-
     settings = settings_of(bundle) | _given(
         weights=weights if weights != "fp32" else "",
         about=dict(about or {}),

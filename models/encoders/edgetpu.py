@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
@@ -229,8 +230,6 @@ def load_shipped(network: MobileNetEdgeTpu) -> None:
 
 def load_quantised(network: MobileNetEdgeTpu, weights: str) -> None:
     """Load 8-bit weights from an npz file, after a check against arch.json in the same folder."""
-    import numpy
-
     path = Path(weights)
     if path.is_dir():
         path = next(iter(sorted(path.glob("*.npz"))), path / "mobilenet_edgetpu_uint8.npz")

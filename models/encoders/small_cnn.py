@@ -44,6 +44,11 @@ class SmallCnn(Cnn):
             x = norm(layer(x)).relu()
         return x
 
+    def grid_shape(self, config: ImageConfig) -> tuple[int, int, int]:
+        """Return features, rows and columns of the grid, from the layers' strides."""
+        side = -(-config.size // 2 ** len(CHANNELS))
+        return CHANNELS[-1], side, side
+
     def load(self, weights: str) -> None:
         """Raise ConfigurationError, because there are no weights to load."""
         raise ConfigurationError(

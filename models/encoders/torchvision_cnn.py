@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from models.base.errors import DamagedError, NotFoundError, unknown_name
@@ -124,9 +126,6 @@ def downloaded(name: str) -> Mapping[str, Tensor]:
 
 def stored(path: Path) -> Mapping[str, Tensor]:
     """Return the weights in a safetensors file. A .pth file is a pickle, so it is not opened."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:

@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy
 import torch
 from torch import Tensor, nn
 
@@ -92,8 +93,6 @@ def nouns() -> Iterator[LabelNoun]:
 
 def quantised(path: Path) -> tuple[Tensor, Tensor]:
     """Return weight and bias of the layer `logits` of an npz file of 8-bit weights."""
-    import numpy
-
     path = next(iter(sorted(path.glob("*.npz"))), path) if path.is_dir() else path
     try:
         with numpy.load(path, allow_pickle=False) as stored:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from models.base.errors import DamagedError
@@ -41,8 +43,6 @@ class StatisticalTables(NamedTuple):
 
 def statistical_bytes(tables: StatisticalTables) -> bytes:
     """Return the content of the file."""
-    from safetensors.torch import save
-
     tensors = {side: as_tensor(getattr(tables, side)) for side in SIDES}
     for way in WAYS:
         parts = getattr(tables, way)._asdict()
@@ -61,9 +61,6 @@ def read_statistical(folder: Path) -> StatisticalTables | None:
 
     Raises DamagedError if the file cannot be read or if its parts do not fit each other.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
     path = folder / STATISTICAL
     if not path.exists():
         return None

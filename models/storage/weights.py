@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -127,8 +128,6 @@ def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -
     wants: True for the names to read. The library compares the declared sizes with the length of
     the file before it reads a tensor. Raises DamagedError if the file cannot be read.
     """
-    from safetensors import SafetensorError, safe_open
-
     try:
         with safe_open(path, framework="pt") as file:
             names = filter(wants, file.keys())

@@ -1,9 +1,13 @@
 """A small shell for the command lines of the documentation.
 
-It knows pipes, `<`, `>`, quotes, patterns and comments; bash runs loops. `attn` runs in a fork of
-this process, which has imported torch already, so that a line takes a fraction of a second; it has
-real files as stdin, stdout and stderr. `python` runs scripts of the repository. Other programs are
-started as they are.
+It knows pipes, `<`, `>`, quotes, patterns and comments; bash runs loops. `attn`, `pytest`, scripts
+and modules of the repository (`python`) run in a fork of this process, which has imported torch
+already, so that a line takes a fraction of a second; they have real files as stdin, stdout and
+stderr. Other programs are started as they are.
+
+    python -m tests.docs.shell LINE ...
+
+runs lines, and prints the results as JSON.
 """
 
 from __future__ import annotations
@@ -11,14 +15,23 @@ from __future__ import annotations
 import contextlib
 import gc
 import glob
+import json
 import os
+import runpy
 import shlex
 import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+import matplotlib.figure  # noqa: F401  (imported once here instead of in every fork)
+import pytest
+import torch._dynamo  # noqa: F401  (the same; torch imports it when training begins)
+
+from attncli.shell import app
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,28 +107,38 @@ def run_loop(line: str) -> Result:
 
 def run_program(words: list[str], files: tuple[int, int, int]) -> int:
     """Run one program with these files as stdin, stdout and stderr; return its status."""
-    if words[0] != "attn":
-        stdin, stdout, stderr = files
-        if words[0] == "python":  # of this environment, with a script or module of the repository
-            words = [
-                sys.executable,
-                *(str(ROOT / w) if (ROOT / w).is_file() else w for w in words[1:]),
-            ]
-        done = subprocess.run(
-            words,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        return done.returncode
-    return forked(words[1:], files)
+    if words[0] in PROGRAMS:
+        return forked(words, files)
+    stdin, stdout, stderr = files
+    return subprocess.run(words, stdin=stdin, stdout=stdout, stderr=stderr).returncode
 
 
-def forked(arguments: list[str], files: tuple[int, int, int]) -> int:
-    """Run attn in a fork of this process; return its exit status."""
-    from attncli.shell import app
+def run_script(words: list[str]) -> int:
+    """Run a script of the repository, or a module after `-m`; return its exit status."""
+    try:
+        if words[0] == "-m":
+            sys.argv = words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            script = ROOT / words[0]
+            sys.argv, sys.path[0] = [str(script), *words[1:]], str(script.parent)
+            runpy.run_path(str(script), run_name="__main__")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)  # noqa: T201
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
 
+
+PROGRAMS: dict[str, Callable[[list[str]], int]] = {
+    "attn": app.run,
+    "pytest": lambda words: pytest.main(["-p", "no:cacheprovider", *words]),
+    "python": run_script,
+}
+
+
+def forked(words: list[str], files: tuple[int, int, int]) -> int:
+    """Run one of PROGRAMS in a fork of this process; return its exit status."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -123,7 +146,7 @@ def forked(arguments: list[str], files: tuple[int, int, int]) -> int:
     status = 70  # of a bug
     try:
         use_files(files)
-        status = app.run(arguments)
+        status = PROGRAMS[words[0]](words[1:])
     except BaseException:
         traceback.print_exc()
     finally:
@@ -140,3 +163,7 @@ def use_files(files: tuple[int, int, int]) -> None:
     sys.stdin = os.fdopen(0, "r")
     sys.stdout = os.fdopen(1, "w")
     sys.stderr = os.fdopen(2, "w")
+
+
+if __name__ == "__main__":
+    json.dump([run(line) for line in sys.argv[1:]], sys.stdout)

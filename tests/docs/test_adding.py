@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.shell import Result
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 ROOT = Path(__file__).parents[2]
 COPIED = ("models", "attncli", "tests", "pyproject.toml")
-PROGRAMS = {"attn": ["-m", "attncli"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"]}
 BLOCK = re.compile(r"^```python (file|into)=(\S+)(?: after=([^\n]*))?\n(.*?)^```$", re.S | re.M)
 SECTIONS = {
     section.partition("\n")[0]: section
@@ -50,19 +53,28 @@ def apply(path: Path, text: str, after: str | None) -> None:
     path.write_text(before + found + text + rest, "utf-8")
 
 
+@pytest.fixture(scope="module")
+def results(copy: Path) -> dict[str, Result]:
+    """Return the result of each command line, run in forks of one process in the copy."""
+    lines = [line for section in SECTIONS.values() for line in lines_of(section)]
+    command = [sys.executable, "-m", "tests.docs.shell", *lines]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = [Result(*result) for result in json.loads(done.stdout)]
+    return dict(zip(lines, found, strict=True))
+
+
+def lines_of(section: str) -> list[str]:
+    """Return the command lines of a recipe that run in the copy."""
+    blocks = re.findall(r"^```sh copy\n(.*?)^```$", section, re.S | re.M)
+    return "".join(blocks).splitlines()
+
+
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_recipe_works_as_written(name: str, copy: Path) -> None:
-    blocks = re.findall(r"^```sh copy\n(.*?)^```$", SECTIONS[name], re.S | re.M)
-    assert blocks and BLOCK.search(SECTIONS[name])
-    for line in "".join(blocks).splitlines():
-        out = run(copy, line)
+def test_a_recipe_works_as_written(name: str, results: dict[str, Result]) -> None:
+    lines = lines_of(SECTIONS[name])
+    assert lines and BLOCK.search(SECTIONS[name])
+    for line in lines:
+        status, out, err = results[line]
+        assert status == 0, f"{line}\n{out}{err}"
         assert "no tests ran" not in out and "skipped" not in out, out
-
-
-def run(folder: Path, line: str) -> str:
-    """Run a command line in the copy; return its output."""
-    program, *arguments = shlex.split(line)
-    command = [sys.executable, *PROGRAMS[program], *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-    return done.stdout

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 
 import pytest
+
+from tests.docs import shell
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "benchmarks/README.md").read_text("utf-8").replace("\\\n", " ")
@@ -22,17 +23,15 @@ WORDS = {"compare", "score"}  # of sub-commands
 @functools.cache
 def help_of(*program: str) -> str:
     """Return the help page of a program."""
-    command = [sys.executable, *program, "--help"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = shell.run(shlex.join([*program, "--help"]))
+    assert done.status == 0, done.err
+    return done.out
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_benchmark_takes_the_options_that_its_line_gives(line: str) -> None:
     program, *words = line.replace("python -m ", "python -m=").split()
-    script = ["-m", "attncli", words[0]] if program == "attn" else words[0].split("=")
-    script += [word for word in words[1:2] if word in WORDS]
+    script = [program, *words[0].split("="), *(word for word in words[1:2] if word in WORDS)]
     shown = help_of(*script)
     options = {word.partition("=")[0] for word in words if re.match(r"--\w", word)}
     assert {option for option in options if option not in shown} == set()

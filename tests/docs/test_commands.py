@@ -43,6 +43,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare ", "--help"),
     (r"^attn serve|--server ", "--help"),  # tests/attncli/serve runs them
+    (r"^attn models export .*--to onnx", "--help"),  # tests/models/onnx runs it
     (r"^python ", "--help"),
 )
 CLUSTERS = ("ray",)  # packages that an example needs
@@ -80,6 +81,9 @@ def test_a_command_line_runs(line: Line, workplace: Path) -> None:
     text = with_additions(line.text)
     if " -o runs/en-de " in text:
         shutil.rmtree(workplace / "runs/en-de")
+    if " --picture maps/" in text:  # drawing takes a second for each image
+        for path in sorted((workplace / "photos").iterdir())[2:]:
+            path.unlink()
     done = shell.run(text)
     assert done.status == 0, f"{text}\n{done.err}"
     assert "Traceback" not in done.err, done.err

@@ -46,7 +46,8 @@ each_kind = pytest.mark.parametrize(
 def combinations(score: str, window: str, preset: str = "") -> Iterator[AttentionConfig]:
     """Every normaliser and read with a score and a window, by turns with one head and with two.
 
-    Every third one has a null slot, every third one head of keys and values for both heads.
+    Every third one has a null slot, every third one head of keys and values for both heads. The
+    recurrent families take turns: each combination is that of one of them.
     """
     turn = names("score").index(score) + names("window").index(window)
     every = itertools.product(names("normalise"), names("read"))
@@ -54,6 +55,8 @@ def combinations(score: str, window: str, preset: str = "") -> Iterator[Attentio
         heads = 1 + number % 2
         moves = normalise in MONOTONIC
         if cannot_move(window, normalise, read) or (moves and preset == TRANSFORMER):
+            continue
+        if preset in FAMILIES and FAMILIES[number // 2 % 2] != preset:
             continue
         yield AttentionConfig(
             score=score,

@@ -10,6 +10,7 @@ from attncli.commands.train.files import ARGUMENTS
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.terminal import console
+from attncli.training.distributed.launch import launch
 from attncli.training.distributed.rank import Rank
 from models.base.errors import ModelError
 
@@ -18,8 +19,6 @@ SPOKESMAN = 1  # number of the process that reports the loss of process 0
 
 def start_processes(count: int, context: typer.Context) -> NoReturn:
     """Run this command again in several processes, and exit with their status."""
-    from attncli.training.distributed.launch import launch  # imports torch
-
     raise typer.Exit(launch(count, ["train", *context.meta[ARGUMENTS]]))
 
 

@@ -13,8 +13,8 @@ from torch.nn.functional import affine_grid, grid_sample
 class Augmentation:
     """Random mirroring and crops, sampled by torch's generator, which checkpoints store."""
 
-    flip: float  # share of images that are mirrored
-    crop: float  # smallest share of an image's area that is kept; 1: no cropping
+    flip: float = 0.5  # share of images that are mirrored
+    crop: float = 0.8  # smallest share of an image's area that is kept; 1: no cropping
 
     def __call__(self, images: Tensor) -> Tensor:
         """Return augmented copies of images (B, 3, h, w)."""

@@ -19,9 +19,9 @@ class TenseSplits(NamedTuple):
     test: list[tuple[str, str]]
 
 
-def split_tenses(train: int, held_out: int, *, language: str = "en", seed: int = 1) -> TenseSplits:
-    """Return labelled sentences: present, past, future or modal. held_out: rows of dev and test."""
-    rows = _rows(language, seed)
+def split_tenses(train: int, held_out: int, *, seed: int = 1) -> TenseSplits:
+    """Return English sentences: present, past, future or modal. held_out: rows of dev and test."""
+    rows = _rows(seed)
     apart: dict[str, str] = {}
     while len(apart) < 2 * held_out:
         tense, sentence = next(rows)
@@ -31,8 +31,8 @@ def split_tenses(train: int, held_out: int, *, language: str = "en", seed: int =
     return TenseSplits(list(islice(unseen, train)), kept[:held_out], kept[held_out:])
 
 
-def _rows(language: str, seed: int) -> Iterator[tuple[str, str]]:
+def _rows(seed: int) -> Iterator[tuple[str, str]]:
     random_number = random.Random(seed).random
     while True:
         sentence = draw(random_number)
-        yield sentence.clause.tense, " ".join(say(sentence, language).words)
+        yield sentence.clause.tense, " ".join(say(sentence, "en").words)

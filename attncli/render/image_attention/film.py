@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+
+from PIL import Image, ImageColor, ImageDraw
 
 from attncli.render.image_attention.lettering import INK, PALE, PAPER, font, wrapped
 from attncli.render.image_attention.maps import AttentionMaps, highlighted
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 SIDE, GAP, LINE, SIZE = 384, 12, 24, 17
 WORD, LAST = 900, 1800  # milliseconds of a frame
@@ -34,13 +32,11 @@ def gif(attention: AttentionMaps) -> bytes:
     return buffer.getvalue()
 
 
-def _of_256_colours(image: Image) -> Image:
+def _of_256_colours(image: Image.Image) -> Image.Image:
     """Return an image with a palette: the colours of the letters, and the best for the rest.
 
     The colours are chosen from a sixteenth of the pixels, which takes a tenth of the time.
     """
-    from PIL import Image, ImageColor
-
     letters = [level for name in LETTERS for level in ImageColor.getrgb(name)]
     few = image.resize((image.width // 4, image.height // 4)).quantize(256 - len(LETTERS))
     colours = (few.getpalette() or [])[: 3 * (256 - len(LETTERS))]
@@ -48,10 +44,8 @@ def _of_256_colours(image: Image) -> Image:
     return image.quantize(palette=few, dither=Image.Dither.FLOYDSTEINBERG)
 
 
-def frame(attention: AttentionMaps, word: int) -> Image:
+def frame(attention: AttentionMaps, word: int) -> Image.Image:
     """Return the frame of a word; word -1 is the image itself. All frames have equal size."""
-    from PIL import Image, ImageDraw
-
     lines = wrapped(attention.caption, SIDE - 2 * GAP, SIZE)
     sheet = Image.new("RGB", (SIDE, SIDE + 2 * GAP + LINE * (len(lines) + 1)), PAPER)
     sheet.paste(

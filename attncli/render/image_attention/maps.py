@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from PIL import Image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PIL.Image import Image
 
     from models.inference.captioner import ImageAttention
 
@@ -25,7 +25,7 @@ class AttentionMaps(NamedTuple):
     """An image, the words of its caption, and the attention map of each word."""
 
     name: str  # of the image
-    image: Image  # RGB, square, as the model received it
+    image: Image.Image  # RGB, square, as the model received it
     words: tuple[str, ...]
     maps: NDArray[np.float32]  # (W, rows, columns)
     gates: NDArray[np.float32] | None  # (W,) beta: share of the context that the decoder used
@@ -46,7 +46,7 @@ class AttentionMaps(NamedTuple):
         return f"{gate}H {self.entropy[word]:.2f}{label}"
 
 
-def attention_maps(name: str, image: Image, found: ImageAttention) -> AttentionMaps:
+def attention_maps(name: str, image: Image.Image, found: ImageAttention) -> AttentionMaps:
     """Return the attention maps of a caption as arrays, with the image to draw them over."""
     return AttentionMaps(
         name=name,
@@ -62,18 +62,14 @@ def attention_maps(name: str, image: Image, found: ImageAttention) -> AttentionM
 
 def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     """Return a map enlarged to (side, side), from 0 to 1."""
-    from PIL import Image
-
     image = Image.fromarray(np.ascontiguousarray(weights, np.float32))
     large = np.asarray(image.resize((side, side), Image.Resampling.BICUBIC)).clip(0)
     most = large.max()
     return large / most if most > 0 else large
 
 
-def highlighted(attention: AttentionMaps, word: int, side: int) -> Image:
+def highlighted(attention: AttentionMaps, word: int, side: int) -> Image.Image:
     """Return the image (side, side), bright where the word has attention."""
-    from PIL import Image
-
     colours = np.asarray(attention.image.resize((side, side), Image.Resampling.LANCZOS), np.float32)
     grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
     share = smooth(attention.maps[word], side)[..., None]  # (side, side, 1)

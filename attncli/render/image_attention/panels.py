@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING
+
+from PIL import Image, ImageDraw
 
 from attncli.render.image_attention.lettering import (
     INK,
@@ -19,9 +20,6 @@ from attncli.render.image_attention.lettering import (
     wrapped,
 )
 from attncli.render.image_attention.maps import AttentionMaps, highlighted
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text below
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
@@ -36,10 +34,8 @@ def png(attention: AttentionMaps) -> bytes:
     return buffer.getvalue()
 
 
-def drawn(attention: AttentionMaps) -> Image:
+def drawn(attention: AttentionMaps) -> Image.Image:
     """Draw the caption, the image, a panel for each word, and the read mode."""
-    from PIL import Image, ImageDraw
-
     count = len(attention.words) + 1
     columns = min(COLUMNS, key=lambda columns: -count % columns)
     columns = max(3, min(columns, count))  # room for the title

@@ -14,6 +14,7 @@ from models.base.settings import from_dict
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
 from models.inference.ctranslate2.engines import ComputePrecision, obstacle
+from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.storage.about import read_facts
 from models.storage.settings import read_settings
 
@@ -72,8 +73,6 @@ def open_text_model(
 
 
 def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -> TextTranslator:
-    from models.inference.ctranslate2.translator import CTranslate2Translator
-
     try:
         precision = _precision(path, engine.precision)
         translator = CTranslate2Translator.read(path, precision=precision, threads=options.threads)

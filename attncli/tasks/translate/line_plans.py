@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from attncli.data.lines import Line
+from attncli.data.split import sentences, split
 from models.base.limits import LINE_TAGS
 from models.text.normalise import (
     composed,
@@ -156,7 +157,6 @@ def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> Li
             return LinePlan(plan.line, [], f"{note}; one word without spaces, copied", copied=True)
     elif not 0 < above < length:
         return plan
-    from attncli.data.split import sentences, split
 
     def fits(text: str, longest: int = most) -> bool:
         return model.source_length(text) <= longest

@@ -20,6 +20,7 @@ from attncli.options.pictures import Picture
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.document_run import Translate, needs_attention
 from attncli.tasks.translate.engine import Precision
+from attncli.tasks.translate.line_languages import LineLanguages
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
@@ -73,8 +74,6 @@ def _needs_torch(work: TranslateWork, document: Document | None, aligned: bool) 
 
 def line_languages(translator: TextTranslator, options: OpenOptions) -> LineLanguages:
     """Return the recogniser of the language of lines: the shipped language identifier."""
-    from attncli.tasks.translate.line_languages import LineLanguages
-
     classifier = loading.open_classifier(None, replace(options, read_mode=None))
     return LineLanguages(classifier, translator.to)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, word_weights, words
 from models.base.types import EMPTY, Hypothesis, Translation
+from models.text.tokenizer import END
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator
@@ -40,7 +41,6 @@ def token_weights(translator: Translator, translations: list[Translation]) -> li
     For a model without attention, use the diagonal between the words.
     """
     from models.alignment import align_translations
-    from models.text.tokenizer import END
     from models.text.units import units
 
     if not translator.read_mode:

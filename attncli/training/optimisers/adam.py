@@ -10,7 +10,7 @@ from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder
 
-EPSILON = 1e-9  # Vaswani et al. 2017, section 5.3
+BETAS, EPSILON = (0.9, 0.98), 1e-9  # Vaswani et al. 2017, section 5.3
 
 
 def adam(groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
@@ -32,7 +32,7 @@ def _fused(
     return kind(
         [group.options() for group in groups],
         lr=config.lr,
-        betas=(config.beta1, config.beta2),
+        betas=BETAS,
         eps=EPSILON,
         weight_decay=config.weight_decay,
         fused=device.type in ("cpu", "cuda"),

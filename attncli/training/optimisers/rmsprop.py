@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from attncli.training.optimisers.adam import BETAS
 from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -14,10 +15,10 @@ from models.families.encoder_decoder import EncoderDecoder
 def rmsprop(
     groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder
 ) -> Optimiser:
-    """Return RMSProp; its decay is train.beta2."""
+    """Return RMSProp; its decay is that of the second moment of Adam."""
     return torch.optim.RMSprop(
         [group.options() for group in groups],
         config.lr,
-        alpha=config.beta2,
+        alpha=BETAS[1],
         weight_decay=config.weight_decay,
     )

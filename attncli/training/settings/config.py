@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from attncli.embedded.grammar import LANGUAGES
 from attncli.scoring.translations import BleuTokenizer
 from attncli.training.loggers import LOGGERS
 from attncli.training.settings.corpora import CorpusConfig
@@ -104,12 +103,6 @@ class DataConfig:
     demo_scenes: int = option(
         2000, "number of scenes sampled for a captioner if no images are given", least=1
     )
-    demo_source: str = option(
-        "en", "source language of the embedded grammar: en, de or fr", choices=LANGUAGES
-    )
-    demo_target: str = option(
-        "de", "target language of the embedded grammar: en, de or fr", choices=LANGUAGES
-    )
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -173,8 +166,6 @@ class TrainConfig:
         choices=("adam", "adamw", "muon", "rmsprop"),
     )
     lr: float = option(0.001, "peak learning rate", above=0)
-    beta1: float = option(0.9, "Adam: decay of the first moment", below=1)
-    beta2: float = option(0.98, "Adam: decay of the second moment; RMSProp: its decay", below=1)
     weight_decay: float = option(0.0, "weight decay")
     schedule: str = option(
         "inverse_sqrt",
@@ -246,16 +237,6 @@ class TrainConfig:
     )
     encoder_lr: float = option(
         0.00005, "captioners: peak learning rate of the pretrained encoder", above=0
-    )
-    flip: float = option(
-        0.5, "captioners: share of images mirrored while the encoder is trained", at_most=1
-    )
-    crop: float = option(
-        0.8,
-        "captioners: smallest share of an image's area kept by random crops while the encoder is "
-        "trained (1: no crops)",
-        above=0,
-        at_most=1,
     )
     noun_swap: float = option(
         0.0,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import tomli_w
+
 from models.base.errors import ConfigurationError
 from models.base.parsing import parse_toml
 from models.base.removed_settings import updated
@@ -20,8 +22,6 @@ def to_toml(config: Any, *, without: Collection[str] = ()) -> str:
 
 
 def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable[str]:
-    import tomli_w
-
     tables = []
     if section:
         yield f"\n[{section}]"

@@ -18,8 +18,10 @@ from models.base.files import check_new_folder, write_new_folder
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig, SearchConfig
+from models.inference.ctranslate2.convert import converted, text_files
 from models.inference.ctranslate2.engines import ComputePrecision, unsuitable
 from models.inference.ctranslate2.translator import table_size
+from models.inference.ctranslate2.weights import read_weights
 from models.storage.digests import check_digests
 from models.storage.settings import CARD, WEIGHTS, read_settings
 from models.storage.settings import NAME as CONFIG
@@ -40,9 +42,6 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
 
 def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
     """Return the files of the folder by name."""
-    from models.inference.ctranslate2.convert import converted, text_files
-    from models.inference.ctranslate2.weights import read_weights
-
     settings, tokenizer = read_settings(bundle), Tokenizer.read(bundle)
     check_digests(bundle, [CONFIG, WEIGHTS, *tokenizer.files()])
     config = from_dict(ModelConfig, settings["model"], where="model")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 from numpy.typing import NDArray
+from safetensors import SafetensorError, deserialize
 
 from models.base.errors import DamagedError
 
@@ -20,8 +21,6 @@ def read_weights(path: Path) -> Weights:
 
     Raises DamagedError if the file cannot be read.
     """
-    from safetensors import SafetensorError, deserialize
-
     try:
         stored = dict(deserialize(path.read_bytes()))  # type: ignore[no-untyped-call]
         arrays = {name: _array(tensor) for name, tensor in stored.items()}

@@ -121,7 +121,6 @@ def test_every_variant_of_the_default_list_can_be_built() -> None:
         compare.check_all(variants(["heads=7"], BASE, []))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_comparison_continues_and_adds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,7 +199,6 @@ def test_the_best_by_dev_get_further_seeds(
     assert not (out / "dot" / "seed-2").exists()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["-s", "data.demo_pairs=60", "-s", "train.steps=2", "-s", "train.evaluate_every=2"]
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]

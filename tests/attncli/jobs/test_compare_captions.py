@@ -61,7 +61,6 @@ def runs_of(out: Path) -> list[dict[str, Any]]:
     return [{name: row[name] for name in row if name not in TIMES} for row in found]
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_reads_and_networks_are_compared_by_cider(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,7 +93,7 @@ def test_reads_and_networks_are_compared_by_cider(
     assert (out / "comparison.csv").read_text() == before
 
 
-@pytest.mark.usefixtures("undrawn", "no_pictures")
+@pytest.mark.usefixtures("no_pictures")
 def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +116,7 @@ def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(
     assert runs_of(tmp_path / "broken") == runs_of(tmp_path / "unbroken")
 
 
-@pytest.mark.usefixtures("undrawn", "no_pictures")
+@pytest.mark.usefixtures("no_pictures")
 def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path) -> None:
     rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
     splits = ("train", "train", "val", "test")
@@ -134,7 +133,7 @@ def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path) -> No
     assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
 
 
-@pytest.mark.usefixtures("undrawn", "no_pictures")
+@pytest.mark.usefixtures("no_pictures")
 def test_a_dry_run_with_best_counts_the_seeds_that_the_best_will_have(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,7 +154,7 @@ def test_a_dry_run_with_best_counts_the_seeds_that_the_best_will_have(
     assert table == "" and "finished before: 4 runs" in said
 
 
-@pytest.mark.usefixtures("undrawn", "no_pictures")
+@pytest.mark.usefixtures("no_pictures")
 def test_variants_start_from_the_weights_of_one_model(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,7 +189,7 @@ def test_files_of_another_kind_than_the_initial_model_are_refused(
     assert "grammar-en-de is compared by translations, the files by captions" in said
 
 
-@pytest.mark.usefixtures("undrawn", "no_pictures")
+@pytest.mark.usefixtures("no_pictures")
 def test_scenes_are_drawn_without_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One scene less is other data, which the same folder refuses."""
     monkeypatch.setattr(image_demo, "DEV_SCENES", 6)

@@ -57,7 +57,6 @@ VARIANTS = {
 }
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     variant: str, texts: Texts, tmp_path: Path
@@ -69,6 +68,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     assert_same(tmp_path / "broken", tmp_path / "unbroken")
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_checkpoint_before_an_evaluation_that_is_due_does_not_skip_it(
     texts: Texts, tmp_path: Path
 ) -> None:
@@ -83,7 +83,6 @@ def test_a_checkpoint_before_an_evaluation_that_is_due_does_not_skip_it(
     assert_same(tmp_path / "broken", tmp_path / "unbroken")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, "train.steps=4", "train.evaluate_every=2")
     polls = 0

@@ -61,7 +61,6 @@ def test_a_moved_corpus_is_the_same_corpus(texts: Texts, tmp_path: Path) -> None
     )
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_run_keeps_the_recipe_that_its_preset_had(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +139,6 @@ def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:
     assert "tokenised corpus" in refusal(texts, folder)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("at", [0.01, 0.03, 0.3, 0.6, 0.9999, None])
 def test_the_previous_checkpoint_replaces_a_damaged_or_missing_one(
     at: float | None, texts: Texts, tmp_path: Path
@@ -158,7 +156,6 @@ def test_the_previous_checkpoint_replaces_a_damaged_or_missing_one(
     assert_same(folder, tmp_path / "unbroken")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_verify_covers_checkpoints_snapshots_and_prepared_data(
     texts: Texts, tmp_path: Path
 ) -> None:
@@ -174,7 +171,6 @@ def test_verify_covers_checkpoints_snapshots_and_prepared_data(
         path.write_bytes(content)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_finished_run_with_a_damaged_checkpoint_is_finished_again(
     texts: Texts, tmp_path: Path
 ) -> None:

@@ -34,7 +34,6 @@ def config(folder: Path, preset: str, *changes: str, dev: Path | None = None) ->
     return settings([], preset=preset, assignments=[*TINY, *changes], labels=files)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("optimiser", ["adam", "muon"])
 @pytest.mark.parametrize("preset", POOLINGS)
 def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
@@ -51,7 +50,6 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     assert_same(tmp_path / "whole", tmp_path / "broken")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_accuracy_and_macro_f1_are_measured_and_accuracy_decides(tmp_path: Path) -> None:
     events = run(config(tmp_path, "bilstm-attention-nano"), tmp_path / "run")
     start, final = events[0], events[-1]
@@ -66,7 +64,6 @@ def test_accuracy_and_macro_f1_are_measured_and_accuracy_decides(tmp_path: Path)
     assert final.score == max(s.accuracy for s in scores if s.accuracy is not None)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) -> None:
     run(config(tmp_path, "bilstm-attention-nano"), tmp_path / "first")
     other = LabelFiles(write_toy(tmp_path / "other.tsv", 40, seed=5))
@@ -78,7 +75,6 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
         run(chosen, tmp_path / "third")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_dev_set_that_is_held_out_is_announced(tmp_path: Path) -> None:
     chosen = ("bilstm-attention-nano", "train.precision=fp32")
     held, named = (

@@ -44,7 +44,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LOGGERS, "tensorboard", entry)
 
 
-@pytest.mark.usefixtures("undrawn", "recorder")
+@pytest.mark.usefixtures("recorder")
 def test_a_tracker_receives_the_log_of_a_run_and_of_its_continuation(
     texts: Texts, tmp_path: Path
 ) -> None:
@@ -62,7 +62,7 @@ def test_a_tracker_receives_the_log_of_a_run_and_of_its_continuation(
     assert json.loads(json.dumps(records)) == json.loads(json.dumps(written))
 
 
-@pytest.mark.usefixtures("undrawn", "recorder")
+@pytest.mark.usefixtures("recorder")
 def test_trackers_do_not_change_the_training(texts: Texts, tmp_path: Path) -> None:
     for name in ("", "tensorboard"):
         run(small_config(texts, f"train.loggers={name}"), tmp_path / f"run{name}")
@@ -90,7 +90,6 @@ def test_only_measurements_of_an_update_are_sent() -> None:
     assert numbers("start", {"pairs": 60}) == {}
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", LOGGERS)
 def test_each_tracker_writes_into_the_run_folder_and_continues(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

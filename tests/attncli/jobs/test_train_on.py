@@ -23,8 +23,6 @@ from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:

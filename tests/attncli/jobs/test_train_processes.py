@@ -22,10 +22,7 @@ from tests.attncli.training import processes, small_captions
 from tests.attncli.training.process_runs import FEW, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
 
-pytestmark = [
-    pytest.mark.skipif(os.name != "posix", reason="fork"),
-    pytest.mark.usefixtures("undrawn"),
-]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 CAPTIONS = (*FEW[1:3], "train.shards=4")
 SCORED = ("dev", "average")  # events that have scores
 

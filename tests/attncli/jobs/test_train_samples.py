@@ -39,7 +39,6 @@ def evaluation(step: int, output: str = "Ein Hund.") -> SampledEvaluation:
     )
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("change", ["train.ema=0.9", "search.method=sample"])
 def test_samples_do_not_change_the_training(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
@@ -64,7 +63,6 @@ def test_samples_do_not_change_the_training(
     assert "<svg" in (tmp_path / "3" / "samples" / "index.html").read_text("utf-8")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_page_of_an_interrupted_run_is_that_of_an_unbroken_one(
     texts: Texts, tmp_path: Path
 ) -> None:
@@ -115,7 +113,6 @@ def test_long_texts_are_cut() -> None:
     assert len(cut.source) == LETTERS + 3 and cut.reference == "b" and len(cut.image) == 5000
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> None:
     files = write_images(tmp_path)
     config = captioner_config(files, f"data.features={tmp_path / 'features'}", "train.steps=5")
@@ -127,7 +124,6 @@ def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> Non
     assert "<figure>" in first.attention and all(sample.image for sample in others)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
     table = LabelFiles(write_toy(tmp_path / "labels.tsv", 60), None)
     tiny = [s for s in SMALL if not s.startswith(("model.decoder", "search"))]
@@ -139,7 +135,6 @@ def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
     assert others and not any(sample.attention for sample in others)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_every_direction_of_a_multilingual_model_is_shown(tmp_path: Path) -> None:
     run(config_of(tmp_path, "train.steps=5"), tmp_path / "run")
     [last] = read_evaluations(tmp_path / "run" / "samples")
@@ -147,7 +142,6 @@ def test_every_direction_of_a_multilingual_model_is_shown(tmp_path: Path) -> Non
     assert "Der" in words and "The" in words
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_model_without_attention_has_samples_without_maps(texts: Texts, tmp_path: Path) -> None:
     run(small_config(texts, "train.steps=5", preset="seq2seq-nano"), tmp_path / "run")
     [last] = read_evaluations(tmp_path / "run" / "samples")

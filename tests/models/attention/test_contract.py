@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
 from models.bundle import build, load_weights, weights_of
-from models.config.tables import ModelConfig
+from models.config.tables import AttentionConfig, ModelConfig
+from models.families.encoder_decoder import TeacherForcingOutput
 from tests.models.mechanisms import (
     BATCH,
     MONOTONIC,
@@ -33,11 +35,18 @@ from tests.models.mechanisms import (
 from tests.models.small import VOCABULARY
 
 
+@cache
+@torch.no_grad()
+def forced_of(preset: str, config: AttentionConfig) -> TeacherForcingOutput:
+    """Return the features and weights of BATCH by `model_of`. Not to be changed."""
+    return model_of(preset, config).teacher_force(BATCH, want_weights=True)
+
+
 @each_kind
 @torch.no_grad()
 def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window, preset):
-        weights = model_of(preset, config).teacher_force(BATCH, want_weights=True).weights
+        weights = forced_of(preset, config).weights
         assert weights is not None and weights.shape == (3, 6, 7), config
         assert (weights.masked_select(~BATCH.source_mask[:, None]) == 0).all(), config
         assert (weights >= 0).all(), config
@@ -58,7 +67,7 @@ def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: s
 def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window, preset):
         model = model_of(preset, config)
-        forced = model.teacher_force(BATCH, want_weights=True)
+        forced = forced_of(preset, config)
         prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
         expected = model.output(forced.features).log_softmax(-1)
         for t, tokens in enumerate(BATCH.target_in.unbind(1)):
@@ -74,7 +83,7 @@ def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -
 def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window, preset):
         model = model_of(preset, config)
-        together = model.teacher_force(BATCH, want_weights=True)
+        together = forced_of(preset, config)
         slots = int(BATCH.source_mask[0].sum())
         row = Batch(*(part[:1, :slots] for part in BATCH[:2]), *(part[:1] for part in BATCH[2:5]))
         alone = model.teacher_force(row, want_weights=True)
@@ -137,9 +146,8 @@ def test_what_is_saved_is_what_is_loaded(
         other = build(from_dict(ModelConfig, to_dict(model.config)), SIZES).eval()
         load_weights(other, path)
         with torch.no_grad():
-            assert torch.equal(
-                other.teacher_force(BATCH).features, model.teacher_force(BATCH).features
-            ), config
+            loaded = other.teacher_force(BATCH, want_weights=True)
+            assert torch.equal(loaded.features, forced_of(preset, config).features), config
 
 
 @pytest.mark.parametrize("score", names("score"))

@@ -13,7 +13,9 @@ from models.base.registry import names
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.config.tables import ModelConfig
+from models.encoders.cnn import Cnn
 from models.encoders.image import ImageEncoder, identity, kind_of
+from models.encoders.small_cnn import SmallCnn
 from tests.models.small import IMAGES, small_config
 
 
@@ -28,6 +30,13 @@ def test_weights_that_do_not_exist_are_refused() -> None:
         encoder_of(weights="DEFAULT").load_pretrained()
     with pytest.raises(ModelError, match="did you mean small-cnn"):
         kind_of("smal-cnn")
+
+
+@pytest.mark.parametrize("size", [32, 33, 63, 100])
+def test_the_shape_of_the_grid_of_the_small_network_follows_from_its_strides(size: int) -> None:
+    config = dataclasses.replace(IMAGES, size=size)
+    network = SmallCnn(config)
+    assert network.grid_shape(config) == Cnn.grid_shape(network, config)
 
 
 def test_the_cells_are_row_by_row() -> None:

@@ -19,16 +19,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.alignments.word_links import read_word_links
 from attncli.data.text.corpus import fingerprint, read_pairs
+from attncli.tasks.align.training import bundle as parts
+from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
 from attncli.tasks.align.training.translator import check_translator
 from attncli.training.interfaces import Progress
 from attncli.training.run.command_line import settings
+from attncli.training.run.initial_model import weights_hash
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.lock import NAME as LOCK
+from models.alignment.joint_hmm import trained
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.base.parsing import parse_json
+from models.inference.translator import Translator
+from models.storage import statistical
 
 if TYPE_CHECKING:
     from models.alignment import Links
@@ -166,12 +172,9 @@ def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
 
 def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:
     """Train the statistical aligner; write it, and the links of the pairs."""
-    from models.alignment.joint_hmm import trained
-    from models.storage.statistical import write_statistical
-
     pairs = texts_of(run)
     joint = trained(pairs, progress)
-    write_statistical(joint.tables(), folder)
+    statistical.write_statistical(joint.tables(), folder)
     write_text(folder / run.links.name, "".join(map(pharaoh, joint.links(len(pairs)))))
 
 
@@ -182,8 +185,6 @@ def pharaoh(links: Links) -> str:
 
 def finished(run: AlignerRun) -> LayerResult | None:
     """Return the result if the bundle is that of this translator and seed; None otherwise."""
-    from attncli.training.run.initial_model import weights_hash
-
     if not (run.result.exists() and (run.translator / "model.safetensors").exists()):
         return None
     result = LayerResult(**parse_json(run.result.read_text("utf-8")))
@@ -193,17 +194,11 @@ def finished(run: AlignerRun) -> LayerResult | None:
 
 def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     """Train the alignment layer, choose the threshold, and write the bundle."""
-    from attncli.tasks.align.training import bundle as parts
-    from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
-    from attncli.training.run.initial_model import weights_hash
-    from models.inference.translator import Translator
-    from models.storage.statistical import read_statistical
-
     pairs = texts_of(run)
     links = read_word_links(run.links, len(pairs))
     linked = [LinkedPair(*texts, own) for texts, own in zip(pairs, links, strict=True) if own]
-    statistical = read_statistical(run.links.parent)
-    translator = Translator(parts.with_layer(run.translator, statistical), device)
+    tables = statistical.read_statistical(run.links.parent)
+    translator = Translator(parts.with_layer(run.translator, tables), device)
     ways = parts.ways_of(translator, run.languages)
     loss = train_layer(ways, linked, run.seed, progress)
     progress("choice of the threshold", 0, 0)

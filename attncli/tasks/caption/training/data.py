@@ -106,8 +106,7 @@ def caption_examples(
     ]
     first, last = stages[0], stages[-1]
     if config.encoder_from:
-        augment = Augmentation(config.flip, config.crop)
-        last = replace(last, inputs=replace(last.inputs, augment=augment))
+        last = replace(last, inputs=replace(last.inputs, augment=Augmentation()))
     # a large network costs the most, and samples of one image are compared with each other
     sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
     if not sharing:

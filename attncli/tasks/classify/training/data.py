@@ -80,7 +80,7 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 def demo_rows(data: DataConfig, seed: int) -> TenseSplits:
     """Return labelled sentences of the embedded grammar."""
-    return split_tenses(data.demo_pairs, DEV_SENTENCES, language=data.demo_source, seed=seed)
+    return split_tenses(data.demo_pairs, DEV_SENTENCES, seed=seed)
 
 
 def as_table(rows: Iterable[tuple[str, str]]) -> str:

@@ -82,14 +82,7 @@ def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
 
 def sample_grammar(data: DataConfig, seed: int) -> grammar.PairSplits:
     """Sample a training set and two held-out sets from the embedded grammar."""
-    return grammar.split(
-        data.demo_pairs,
-        DEV_PAIRS,
-        DEV_PAIRS,
-        source=data.demo_source,
-        target=data.demo_target,
-        seed=seed,
-    )
+    return grammar.split(data.demo_pairs, DEV_PAIRS, DEV_PAIRS, seed=seed)
 
 
 def as_tsv(pairs: Iterable[grammar.Pair]) -> str:
