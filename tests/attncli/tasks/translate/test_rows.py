@@ -180,6 +180,41 @@ def test_an_image_changes_outputs_and_has_weights(
         assert 0 < sum(cells) < 1 and sum(words) + sum(cells) <= 1.001
 
 
+def test_a_row_whose_image_cannot_be_read_fails_alone(
+    of_images: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(of_images / "images")
+    cut = tmp_path / "cut.png"
+    cut.write_bytes(Path("red-left-0.png").read_bytes()[:60])
+    names = ["red-left-0.png", "missing.png", str(cut), "blue-right-2.png"]
+    path = tmp_path / "rows.tsv"
+    path.write_text("".join(f"colour\t{name}\n" for name in names))
+    options = ["-m", str(of_images / "run"), "-i", str(path)]
+    assert app.run(["translate", *options]) == 1
+    result = capsys.readouterr()
+    first, *empty, last, end = result.out.split("\n")
+    translator = load_translator(of_images / "run")
+    for name, found in ((names[0], first), (names[3], last)):
+        assert found == translator.translate([f"colour\t{name}"])[0].text
+    assert empty == ["", ""] and not end
+    messages = result.err.splitlines()
+    assert "line 2 is a row without its image (no file missing.png; expected" in messages[0]
+    assert f"line 3 is a row without its image ({cut} cannot be read" in messages[1]
+    assert len(messages) == 2
+    assert app.run(["translate", *options, "--format", "jsonl", "--align"]) == 1
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert ["missing.png" in record.get("error", "") for record in records] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert [len(record["hypotheses"]) for record in records] == [1, 0, 0, 1]
+
+
 @pytest.mark.parametrize("command", ["align", "explain"])
 def test_a_command_of_one_text_refuses_a_model_of_several(
     command: str, of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
