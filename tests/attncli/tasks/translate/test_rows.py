@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,37 @@ def test_a_row_whose_image_cannot_be_read_fails_alone(
         False,
     ]
     assert [len(record["hypotheses"]) for record in records] == [1, 0, 0, 1]
+
+
+def test_scores_of_a_table_are_those_of_its_translations(
+    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, table, saved = str(of_texts / "run"), of_texts / "dev.tsv", tmp_path / "outputs"
+    header, *rows = table.read_text().splitlines()
+    renamed = tmp_path / "test.tsv"
+    renamed.write_text("\n".join([header.replace("target", "wanted"), *rows, ""]))
+    options = ["-s", "data.target=wanted", "--save", str(saved), "--json"]
+    assert app.run(["evaluate", "-m", model, *options, str(renamed)]) == 0
+    [found] = json.loads(capsys.readouterr().out)["systems"]
+    assert app.run(["translate", "-m", model, "-i", str(table)]) == 0
+    _, *outputs = capsys.readouterr().out.splitlines()
+    assert saved.read_text().splitlines() == outputs
+    references = tmp_path / "references"
+    references.write_text("".join(row.split("\t")[-1] + "\n" for row in rows))
+    assert app.run(["evaluate", "--hypotheses", str(saved), "--json", str(references)]) == 0
+    [expected] = json.loads(capsys.readouterr().out)["systems"]
+    assert found["scores"] == expected["scores"]
+    assert app.run(["evaluate", "-m", model, str(renamed)]) == 1
+    assert "no column 'target' in its first line" in capsys.readouterr().err
+    assert app.run(["evaluate", "-m", model, "-m", str(tmp_path / "none"), str(table)]) == 1
+    assert f"no model at {tmp_path / 'none'}" in capsys.readouterr().err
+    other = shutil.copytree(model, tmp_path / "other")
+    for path in other.rglob("config.json"):
+        path.write_text(path.read_text().replace('"draft"', '"outline"'))
+    assert app.run(["evaluate", "-m", model, "-m", str(other), str(table)]) == 1
+    assert "models of different inputs (source, draft and source, outline)" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("command", ["align", "explain"])
