@@ -134,6 +134,26 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
     assert len({*expected}) > 1
 
 
+def test_a_bulk_job_of_rows_and_objects_in_shards_writes_the_same_outputs(
+    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
+    path, out = tmp_path / "rows.txt", tmp_path / "out"
+    lines = [f"{source}\t{draft}" for _, source, draft, _ in rows]
+    lines[2] = json.dumps({"draft": rows[2][2], "source": rows[2][1]})
+    path.write_text("".join(f"{line}\n" for line in lines))
+    task = ["translate", "-m", str(of_texts / "run")]
+    assert app.run([*task, "-i", str(path)]) == 0
+    expected = capsys.readouterr().out
+    sizes = ["--shard", "3", "--processes", "1"]
+    assert app.run(["bulk", str(path), str(out), *sizes, "--", *task]) == 0
+    assert out.read_text() == expected
+    path.write_text("draft\tsource\n" + path.read_text())
+    assert app.run(["bulk", str(path), str(tmp_path / "other"), *sizes, "--", *task]) == 1
+    reason = "line 1 is a header, and rows of a bulk job have the columns source, draft"
+    assert reason in (tmp_path / "other.bulk" / "errors.jsonl").read_text()
+
+
 def test_a_line_that_is_no_row_is_left_empty_and_reported(
     of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
