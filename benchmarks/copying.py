@@ -1,4 +1,4 @@
-"""Share of names and numbers of new sentences that a translator copies, with and without a pointer.
+"""Share of names and numbers of new sentences that a translator copies, by each way of copying.
 
 Sentences are drawn from templates; names are random syllables, numbers have up to five digits. No
 name and no number of a dev or test sentence occurs in training, and each of their names has a
@@ -94,7 +94,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1200, help="updates (1200)")
     parser.add_argument("--pairs", type=int, default=2000, help="pairs in training (2000)")
     parser.add_argument("--preset", default="rnnsearch-nano", help="preset (rnnsearch-nano)")
-    parser.add_argument("--copy", nargs="+", default=["none", "pointer"], help="values compared")
+    parser.add_argument(
+        "--copy", nargs="+", default=["none", "pointer", "copynet"], help="values compared"
+    )
     given = parser.parse_args()
     train = drawn(given.pairs, 1)
     seen = frozenset(word for pair in train for word in pair.copied)

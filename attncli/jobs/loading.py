@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
 from pathlib import Path
@@ -16,10 +17,10 @@ from attncli.jobs.device import choose_device, use_threads
 from attncli.options.overrides import SearchOverrides
 from attncli.terminal.messages import Messages, Silent
 from models import load_captioner, load_classifier, load_ensemble, load_translator
-from models.base.errors import ModelError
+from models.base.errors import ConfigurationError, ModelError
 from models.catalogue.installed import chosen_model, find_model
-from models.sources import source_of
-from models.storage.settings import family_of, read_settings, task_of
+from models.sources.rows import columns_of
+from models.storage.settings import read_settings, task_of
 from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
@@ -78,13 +79,21 @@ def configured(translator: T, options: OpenOptions) -> T:
     return _configured(translator, options)
 
 
-def reads_rows(models: Sequence[Path] | None) -> bool:
-    """Return True if a model reads rows of several inputs. Opening it reports its faults."""
-    try:
-        settings = [read_settings(find_model(model)) for model in models or ()]
-        return any(source_of(family_of(each)).has_columns for each in settings)
-    except ModelError:
-        return False
+def row_inputs(models: Sequence[Path] | None) -> tuple[str, ...]:
+    """Return the inputs of models that read rows; () for models that read texts.
+
+    A model that cannot be read is left out, because opening it reports its faults. Raises
+    ConfigurationError for models of different inputs.
+    """
+    inputs: set[tuple[str, ...]] = set()
+    for model in models or ():
+        with suppress(ModelError):
+            named = read_settings(find_model(model))["model"].get("inputs", ())
+            inputs.add(columns_of(named).names if named else ())
+    if len(inputs) > 1:
+        found = " and ".join(sorted(", ".join(each) or "one text" for each in inputs))
+        raise ConfigurationError(f"models of different inputs ({found})", "models of the same ones")
+    return next(iter(inputs), ())
 
 
 def open_aligner(model: Path | None, options: OpenOptions) -> Translator:

@@ -17,6 +17,11 @@ from models.base.errors import ConfigurationError
 from models.config.tables import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
 from models.numerics.linear import Linear
 
+WITHOUT_COVERAGE = {
+    "attention": "coverage=false, with train.attention.coverage=see for a penalty in its place",
+    "self_attention": "coverage=false",
+}
+
 
 class TransformerHeads(MultiHead):
     """Several heads that compute all steps at once."""
@@ -29,20 +34,17 @@ class TransformerHeads(MultiHead):
             raise ConfigurationError(
                 f"model.{table}.heads={own.heads} for a Transformer", "model.heads instead"
             )
+        if own.coverage:
+            raise _needs_earlier_steps(f"model.{table}.coverage=true", WITHOUT_COVERAGE[table])
         size = config.embedding
         composed = replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
         super().__init__(size, size, composed, config.attention_dropout)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         if self.first.sequential:
-            part, nearest = f"score={composed.score}", "score additive without coverage"
+            part, nearest = f"score={composed.score}", "score additive"
             if self.first.moves:
                 part, nearest = f"normalise={composed.normalise}", "normalise softmax"
-            raise ConfigurationError(
-                f"model.{table}.{part} for a Transformer, which computes all steps at once, "
-                "although this part needs the weights of earlier steps",
-                nearest,
-                "or a recurrent family, such as rnnsearch",
-            )
+            raise _needs_earlier_steps(f"model.{table}.{part}", nearest)
         if self.max_slots is not None and self.max_slots < config.max_source:
             raise ConfigurationError(
                 f"score '{composed.score}' with at most {self.max_slots} slots",
@@ -177,3 +179,13 @@ class CrossAttention(TransformerHeads):
         history = self.past(query, start, steps or x.shape[1], key)
         found = self.attend(query, memory, Visible(mask), history, want_weights=want_weights)
         return self.merged(found.context), found
+
+
+def _needs_earlier_steps(setting: str, nearest: str) -> ConfigurationError:
+    """Return the error for a setting whose part needs the weights of earlier steps."""
+    return ConfigurationError(
+        f"{setting} for a Transformer, which computes all steps at once, although this part needs "
+        "the weights of earlier steps",
+        nearest,
+        "or a recurrent family, such as rnnsearch",
+    )

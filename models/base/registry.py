@@ -85,7 +85,10 @@ TABLES: dict[str, dict[str, str]] = {
         "linear": "models.attention.linear:LinearAttention",
         "average": "models.attention.average:AverageAttention",
     },
-    "copy": {"pointer": "models.decoders.pointer:Pointer"},
+    "copy": {
+        "pointer": "models.decoders.pointer:Pointer",
+        "copynet": "models.decoders.copynet:CopyNet",
+    },
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {
         "mobilenet-edgetpu": "models.encoders.edgetpu:MobileNetEdgeTpu",

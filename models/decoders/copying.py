@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from models.base.types import Memory, TokenMemory
 from models.decoders.base import DecoderOutput
-from models.numerics.linear import Linear, linear
+from models.numerics.linear import Linear
 from models.text.tokenizer import PAD
 
 NEVER = 1e-30  # lower bound of a probability before the logarithm
@@ -31,6 +31,10 @@ class Copying(NamedTuple):
     weights: Tensor  # (R, T, S)
     ids: Tensor  # (R, S) tokens of the slots
 
+    def given(self, logits: Tensor, real: Tensor | None = None) -> Copying:
+        """Return this object, because its gate does not depend on the vocabulary's logits."""
+        return self
+
     def of(self, target: Tensor) -> Tensor:
         """Return the probability (R, T), gate included, that target tokens (R, T) are copied."""
         same = self.ids[:, None] == target[:, :, None]  # (R, T, S)
@@ -42,6 +46,37 @@ class Copying(NamedTuple):
         copied = self.gate.unsqueeze(-1) * self.weights  # (R, T, S)
         places = self.ids[:, None].expand_as(copied)
         return probabilities.scatter_add(-1, places, copied).clamp_min(NEVER).log()
+
+
+class JointCopying(NamedTuple):
+    """Scores of token slots that share one softmax with the logits of the vocabulary."""
+
+    scores: Tensor  # (R, T, S)
+    ids: Tensor  # (R, S) tokens of the slots
+
+    def given(self, logits: Tensor, real: Tensor | None = None) -> Copying:
+        """Return the gate and the weights that follow from the vocabulary's logits.
+
+        logits: (R, T, Y), or (N, Y) of the N steps that are True in real (R, T).
+        """
+        total = logits.logsumexp(-1)
+        if real is not None:
+            total = total.new_zeros(real.shape).masked_scatter(real, total)
+        gate = (self.scores.logsumexp(-1) - total).sigmoid()
+        return Copying(gate, self.scores.softmax(-1), self.ids)
+
+    def mixed(self, logits: Tensor) -> Tensor:
+        """Return log-probabilities (R, T, Y), given the vocabulary's logits."""
+        return self.given(logits).mixed(logits)
+
+
+def input_rows(inputs: Tensor, hypotheses: Tensor) -> Tensor:
+    """Return the number of the input of each hypothesis, (R,); inputs (B, ..), hypotheses (R, ..).
+
+    The hypotheses of an input are consecutive.
+    """
+    rows = torch.arange(len(inputs), device=inputs.device)
+    return rows.repeat_interleave(len(hypotheses) // len(rows))
 
 
 class PreparedTokens(NamedTuple):
@@ -106,8 +141,7 @@ class TokenReader(nn.Module):
         before. The hypotheses of an input, R / B rows, share its memory.
         """
         features = advanced.features
-        rows = torch.arange(len(prepared.keys), device=features.device)
-        prepared = prepared.select(rows.repeat_interleave(len(features) // len(rows)))
+        prepared = prepared.select(input_rows(prepared.keys, features))
         memory = prepared.memory
         read = memory.ids[:, None] == tokens[..., None]  # (R, T, S)
         written = (read.cumsum(1) > 0) | written[:, None]
@@ -149,18 +183,14 @@ class WithTokens(NamedTuple):
 
 
 def mixture_loss(
-    features: Tensor,
-    target: Tensor,
-    copied: tuple[Tensor, Tensor],
-    output: tuple[Tensor, Tensor],
-    smoothing: float,
+    logits: Tensor, target: Tensor, copied: tuple[Tensor, Tensor], smoothing: float
 ) -> tuple[Tensor, Tensor]:
     """Return the smoothed loss, summed, and the negative log-likelihood (N,) of N tokens.
 
-    features (N, D), target (N,). copied: `Copying.of` the target and the gate, (N,) each. output:
-    weight (Y, D) and bias (Y,). The vocabulary's distribution alone is smoothed.
+    logits (N, Y) of the vocabulary, target (N,). copied: `Copying.of` the target and the gate, (N,)
+    each. The vocabulary's distribution alone is smoothed.
     """
-    log_probs = linear(features, *output).float().log_softmax(-1)  # (N, Y)
+    log_probs = logits.log_softmax(-1)
     own = log_probs.gather(1, target[:, None]).squeeze(1)
     share, gate = copied
     nll = -torch.logaddexp((1 - gate).clamp_min(NEVER).log() + own, share.clamp_min(NEVER).log())

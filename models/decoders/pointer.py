@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.base.types import Memory
 from models.decoders.base import DecoderOutput
-from models.decoders.copying import Copying
+from models.decoders.copying import Copying, input_rows
 from models.numerics.linear import Linear
 
 SMALLEST = 1e-9  # lower bound of a sum of weights before the division
@@ -78,7 +78,6 @@ class Pointer(nn.Module):
         inputs = torch.cat([context.to(features.dtype), features, read], -1)
         copies = 1 - self.gate(inputs).squeeze(-1).float().sigmoid()
         total = weights.sum(-1)  # at most 1
-        rows = torch.arange(sentences, device=tokens.device)
-        rows = rows.repeat_interleave(len(tokens) // sentences)
+        rows = input_rows(prepared.values, tokens)
         shares = weights / total.clamp_min(SMALLEST).unsqueeze(-1)
         return features, Copying(copies * total, shares, prepared.ids.index_select(0, rows)), None

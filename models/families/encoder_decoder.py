@@ -18,7 +18,7 @@ from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
-from models.decoders.copying import Copying, TokenReader, WithState, WithTokens
+from models.decoders.copying import Copying, JointCopying, TokenReader, WithState, WithTokens
 from models.layers.blocks import Embedding
 from models.numerics.deferred import deferred_gradients
 from models.numerics.linear import linear
@@ -35,7 +35,7 @@ class TeacherForcingOutput(NamedTuple):
         None  # (B, T) factors on the contexts, if the family has them and weights are wanted
     )
     heads: Tensor | None = None  # (B, L, H, T, S) every head's weights in the wanted layers
-    copying: Copying | None = None  # if the memory contains tokens
+    copying: Copying | JointCopying | None = None  # if the memory contains tokens
 
 
 class Output(nn.Module):
@@ -121,7 +121,7 @@ class EncoderDecoder(nn.Module):
         prepared: Any,
         want_weights: bool,
         want_heads: Sequence[int] = (),
-    ) -> tuple[DecoderOutput, Copying | None]:
+    ) -> tuple[DecoderOutput, Copying | JointCopying | None]:
         """Advance the decoder by tokens (R, T); read the token memory if there is one."""
         if self.reader is None:
             advanced = self.decoder.advance(

@@ -238,8 +238,10 @@ def copied_share(
     """Return the share (B, T) of each target token's probability that was copied, on the CPU."""
     if forced.copying is None:
         return None
-    log_probs = model.log_probs(forced).gather(-1, target[..., None]).squeeze(-1)
-    return (forced.copying.of(target) / log_probs.exp()).float().cpu()
+    logits = model.output(forced.features).float()
+    mixture = forced.copying.given(logits)
+    log_probs = mixture.mixed(logits).gather(-1, target[..., None]).squeeze(-1)
+    return (mixture.of(target) / log_probs.exp()).float().cpu()
 
 
 def word_means(values: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:

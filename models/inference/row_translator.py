@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from PIL.Image import Image
 from torch import Tensor
 
-from models.base.errors import InputError
+from models.base.errors import InputError, ModelError
 from models.bundle import Bundle
 from models.images.opening import open_image, to_tensor
 from models.inference.text_translator import EncodedText
@@ -44,6 +45,16 @@ class RowTranslator(Translator):
                 )
         return super()._encoded(texts, first=first)
 
+    def fault(self, text: str) -> str:
+        """Return why the image of a row cannot be read; "" if it can, or the model reads none."""
+        if not self.columns.has_image:
+            return ""
+        try:
+            self._image(text)
+        except ModelError as error:
+            return str(error)
+        return ""
+
     def unknown_characters(self, text: str) -> str:
         """Return the characters of a row's texts that the model has no token for."""
         return super().unknown_characters("".join(text.split(TAB)[: self.columns.texts]))
@@ -56,7 +67,10 @@ class RowTranslator(Translator):
         encoder: Any = self.model.encoder.image  # of several inputs
         found = []
         for row in rows:
-            image = open_image(Path(row.rsplit(TAB, 1)[-1]), least=self.config.image.size)
-            pixels = to_tensor(image, self.config.image).to(self.device)
+            pixels = to_tensor(self._image(row), self.config.image).to(self.device)
             found.append(encoder.features(pixels[None]))
         return torch.cat(found)
+
+    def _image(self, row: str) -> Image:
+        """Open the image of a row, its last column."""
+        return open_image(Path(row.rsplit(TAB, 1)[-1]), least=self.config.image.size)

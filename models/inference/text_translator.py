@@ -158,6 +158,10 @@ class TextTranslator(TrainedModel):
         """Return the number of tokens of a source text, language token and end mark included."""
         return len(self.tokenizer.encode(text)) + bool(self.languages)
 
+    def fault(self, text: str) -> str:
+        """Return why a text cannot be read, in one line; "" for a text without files."""
+        return ""
+
     def unknown_characters(self, text: str) -> str:
         """Return the characters of a text that the model has no token for, each once, in order.
 

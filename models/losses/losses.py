@@ -25,6 +25,7 @@ from models.config.tables import AttentionLossConfig
 from models.decoders.copying import mixture_loss
 from models.decoders.pooling import PoolingDecoder
 from models.families.encoder_decoder import EncoderDecoder, Output, TeacherForcingOutput
+from models.numerics.linear import linear
 
 BASELINE_DECAY = 0.9  # of the REINFORCE baseline, a moving average (Xu et al. 2015, section 4.1)
 SMALLEST = 1e-9  # lower bound of a weight before the logarithm
@@ -56,9 +57,10 @@ class LossSum(nn.Module):
         if copying is None:
             found = self.by_token(features, target, output.weight, output.bias)
         else:
-            copied = copying.of(batch.target_out)[real], copying.gate[real]
-            last = output.weight, output.bias
-            found = mixture_loss(features, target, copied, last, self.smoothing)
+            logits = linear(features, output.weight, output.bias).float()
+            mixture = copying.given(logits, real)
+            copied = mixture.of(batch.target_out)[real], mixture.gate[real]
+            found = mixture_loss(logits, target, copied, self.smoothing)
         return BatchLoss(features, *found)
 
     def by_token(

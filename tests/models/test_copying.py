@@ -114,7 +114,8 @@ def test_the_mixture_is_a_distribution_and_its_loss_is_the_negative_logarithm() 
     target = torch.tensor([[6, 7, 20], [9, 8, 5]])
     wanted = -log_probs.gather(-1, target[..., None]).squeeze(-1)
     copied = copying.of(target).flatten(), gate.flatten()
-    loss, nll = mixture_loss(features.flatten(0, 1), target.flatten(), copied, (weight, bias), 0.0)
+    logits = (features @ weight.T + bias).flatten(0, 1)
+    loss, nll = mixture_loss(logits, target.flatten(), copied, 0.0)
     torch.testing.assert_close(nll, wanted.flatten())
     [ours] = torch.autograd.grad(loss, features, retain_graph=True)
     [theirs] = torch.autograd.grad(wanted.sum(), features)
@@ -144,7 +145,7 @@ def test_a_token_is_copied_at_most_once() -> None:
     assert memory.tokens is not None
     ids = memory.tokens.ids[:, :1].expand(-1, 4)  # (B, T): the first token of the labels, 4 times
     forced = made.teacher_force(given._replace(target_in=ids, target_out=ids, target_mask=ids > 0))
-    assert forced.copying is not None and (forced.copying.of(ids) == 0).all()
+    assert isinstance(forced.copying, Copying) and (forced.copying.of(ids) == 0).all()
     other = memory.tokens.ids[:, 1:2].where(memory.tokens.mask[:, 1:2], ids[:, :1])
     differs = (other != ids[:, :1]).expand_as(ids)
     assert differs.any() and (forced.copying.of(other.expand_as(ids))[differs] > 0).all()

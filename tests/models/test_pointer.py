@@ -1,7 +1,8 @@
-"""A pointer-generator equals its equation and copies source tokens in every family."""
+"""A pointer-generator and CopyNet equal their equations and copy source tokens in every family."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from operator import itemgetter
@@ -16,6 +17,7 @@ from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
 from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
+from models.decoders.copynet import CopyNet
 from models.decoders.pointer import Pointer
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import LossSum
@@ -25,19 +27,20 @@ from tests.models.small import VOCABULARY, small_config
 
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 every_preset = pytest.mark.parametrize("preset", [*FAMILIES, TRANSFORMER])
+every_kind = pytest.mark.parametrize("kind", names("copy"))
 
 
-def config(preset: str) -> ModelConfig:
-    """Return settings with a pointer over attention whose weights can sum to less than 1."""
-    return replace(small_config(preset), copy="pointer", attention=AttentionConfig(null_slot=True))
+def config(preset: str, kind: str = "pointer") -> ModelConfig:
+    """Return settings that copy, with attention whose weights can sum to less than 1."""
+    return replace(small_config(preset), copy=kind, attention=AttentionConfig(null_slot=True))
 
 
 @cache
-def model(preset: str) -> EncoderDecoder:
+def model(preset: str, kind: str) -> EncoderDecoder:
     """Return a model with random weights. Not to be changed."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        made = build(config(preset), SIZES)
+        made = build(config(preset, kind), SIZES)
         with torch.no_grad():
             for parameter in made.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.2)
@@ -77,10 +80,35 @@ def test_the_mixture_equals_the_published_equation_in_plain_loops() -> None:
                 assert float(found[b, t, y]) == pytest.approx(expected, abs=1e-6)
 
 
+@torch.no_grad()
+def test_the_joint_softmax_equals_the_published_equation_in_plain_loops() -> None:
+    torch.manual_seed(1)
+    copynet, embedding, logits = CopyNet(4, 6), torch.randn(9, 4), torch.randn(2, 3, 9)
+    ids, values = torch.tensor([[5, 7, 5, 3], [8, 4, 3, 0]]), torch.randn(2, 4, 6)
+    features, tokens = torch.randn(2, 3, 4), torch.tensor([[2, 5, 8], [2, 4, 4]])
+    prepared = copynet.prepare(Memory(values, ids > 0, ids=ids), embedding)
+    _, copying, _ = copynet(DecoderOutput(features, None, None), tokens, None, prepared, embedding)
+    found = copying.mixed(logits).exp()
+    for b in range(2):
+        slots = [j for j in range(4) if ids[b, j] > 0]
+        for t in range(3):
+            generate = [math.exp(logits[b, t, y]) for y in range(9)]
+            copy = {}
+            for j in slots:
+                key = [math.tanh(values[b, j] @ copynet.key.weight[d]) for d in range(4)]
+                copy[j] = math.exp(sum(key[d] * float(features[b, t, d]) for d in range(4)))
+            total = sum(generate) + sum(copy.values())
+            for y in range(9):
+                copied = sum(copy[j] for j in slots if ids[b, j] == y)
+                expected = (generate[y] + copied) / total
+                assert float(found[b, t, y]) == pytest.approx(expected, abs=1e-6)
+
+
+@every_kind
 @every_preset
 @torch.no_grad()
-def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str) -> None:
-    made = model(preset)
+def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str, kind: str) -> None:
+    made = model(preset, kind)
     expected = made.log_probs(made.teacher_force(BATCH))
     torch.testing.assert_close(expected.exp().sum(-1), torch.ones(3, 6))
     alone = BATCH.map(itemgetter(slice(0, 1)))
@@ -97,10 +125,11 @@ def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str) -> None
         assert step.weights is None
 
 
+@every_kind
 @every_preset
-def test_the_loss_is_the_negative_logarithm_and_reaches_the_gate(preset: str) -> None:
-    made = build(config(preset), SIZES)
-    made.load_state_dict(model(preset).state_dict())
+def test_the_loss_is_the_negative_logarithm_and_reaches_the_reader(preset: str, kind: str) -> None:
+    made = build(config(preset, kind), SIZES)
+    made.load_state_dict(model(preset, kind).state_dict())
     forced = made.teacher_force(BATCH)
     found = LossSum(0.0).of_batch(forced, BATCH, made.output)
     chosen = made.log_probs(forced).gather(-1, BATCH.target_out[..., None]).squeeze(-1)
@@ -120,11 +149,24 @@ def test_a_closed_generator_outputs_source_tokens_alone(preset: str) -> None:
         torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))
 
 
-def test_models_that_cannot_copy_are_refused_with_the_nearest() -> None:
+@every_preset
+@torch.no_grad()
+def test_tokens_with_low_logits_are_copied_by_the_joint_softmax_alone(preset: str) -> None:
+    made = build(config(preset, "copynet"), SIZES).eval()
+    made.output.bias.fill_(-50.0)
+    shares = made.log_probs(made.teacher_force(BATCH)).exp()  # (B, T, Y)
+    for row, found in zip(BATCH.source.tolist(), shares, strict=True):
+        torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))
+
+
+@every_kind
+def test_models_that_cannot_copy_are_refused_with_the_nearest(kind: str) -> None:
     apart = VocabularySizes(VOCABULARY, VOCABULARY, False)
-    refused(lambda: build(config(FAMILIES[0]), apart), "two vocabularies", "tokenizer.joint=true")
+    refused(
+        lambda: build(config(FAMILIES[0], kind), apart), "two vocabularies", "tokenizer.joint=true"
+    )
     copying = {"rnnsearch", "luong", "transformer"}
     presets = {model_config(name).family: name for name in PRESETS}
     for family in set(names("family")) - copying:
-        other = replace(small_config(presets[family]), copy="pointer")
+        other = replace(small_config(presets[family]), copy=kind)
         refused(lambda other=other: build(other, SIZES), f"family {family}", "rnnsearch, luong")  # type: ignore[misc]

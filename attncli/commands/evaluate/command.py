@@ -113,6 +113,7 @@ def evaluate(
             messages=console,
         ),
         max_batch_tokens=tables.compute.batch_tokens,
+        target=tables.data.target,
     )
     if plot:
         bleu_by_length(plot, *_curves(scores.evaluations))

@@ -40,6 +40,13 @@ class LengthSettings:
 
 
 @dataclass(frozen=True)
+class RowSettings:
+    """Table of rows that models of several inputs translate."""
+
+    target: str = option("target", "models of several inputs: column of the references")
+
+
+@dataclass(frozen=True)
 class EvaluateTables:
     """Tables of `attn evaluate`. Defaults of the search are those saved with the model."""
 
@@ -48,5 +55,6 @@ class EvaluateTables:
     search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
     scores: ScoreSettings = option(ScoreSettings, "scores")
     lengths: LengthSettings = option(LengthSettings, "--by-length and --plot")
+    data: RowSettings = option(RowSettings, "rows of several inputs")
     attention: HardAttention = option(HardAttention, "attention")
     compute: TextBatches = option(TextBatches, "computation")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncli.data.lines import Line
 from attncli.data.text.rows import column_places
@@ -11,11 +11,16 @@ from models.base.parsing import parse_json
 from models.sources.rows import TAB
 
 
-def as_rows(chunks: Iterable[list[Line]], inputs: Sequence[str]) -> Iterator[list[Line]]:
+def as_rows(
+    chunks: Iterable[list[Line]],
+    inputs: Sequence[str],
+    fault: Callable[[str], str] = lambda row: "",
+) -> Iterator[list[Line]]:
     """Yield chunks of lines as rows: the inputs, separated by tabs, in the model's order.
 
     A first line that names all inputs is a header; it becomes an empty line. A line that starts
-    with a brace is a JSON object of the inputs. A line that is no row has a fault.
+    with a brace is a JSON object of the inputs. A line that is no row has a fault. fault: returns
+    why the image of a row cannot be read, or "".
     """
     places = list(range(len(inputs)))
     width = len(inputs)
@@ -26,8 +31,14 @@ def as_rows(chunks: Iterable[list[Line]], inputs: Sequence[str]) -> Iterator[lis
             if line.number == 1 and {*inputs} <= {*cells}:
                 places, width = column_places(cells, inputs, "the input"), len(cells)
                 line = line._replace(text="")
-            rows.append(_row(line, inputs, places, width))
+            rows.append(_checked(_row(line, inputs, places, width), fault))
         yield rows
+
+
+def _checked(row: Line, fault: Callable[[str], str]) -> Line:
+    """Return a row with a fault if its image cannot be read."""
+    reason = "" if row.fault or not row.text.strip() else fault(row.text)
+    return row._replace(fault=f"a row without its image ({reason})") if reason else row
 
 
 def _row(line: Line, inputs: Sequence[str], places: Sequence[int], width: int) -> Line:

@@ -26,7 +26,7 @@ def row_pairs(
         raise ModelError(
             f"{len(paths) or 'no'} files of rows of several inputs",
             "one table whose first line names its columns",
-            "attn train rows.tsv --preset multi-source-small -s model.inputs=source,draft",
+            f"it has the columns {', '.join((*inputs, target))}",
         )
     path = Path(paths[0])
     with open_text(path, as_written=True) as lines:

@@ -12,7 +12,7 @@ from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.glossary import read_glossary
 from attncli.data.typed import typed_chunks
-from attncli.jobs.loading import OpenOptions, reads_rows
+from attncli.jobs.loading import OpenOptions, row_inputs
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, byte_progress, is_away, open_source
 from attncli.options.overrides import AlignOverrides, SearchOverrides
@@ -143,7 +143,7 @@ def translate(
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, given.of("align"))
-    named = None if reads_rows(model) else input  # rows are read line by line
+    named = None if row_inputs(model) else input  # rows are read line by line
     choice = document_choice(tables.input, named, columns=column, fields=field)
     if choice:
         several = tables.search.nbest > 1

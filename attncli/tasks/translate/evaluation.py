@@ -17,6 +17,7 @@ from attncli.data.text.corpus import (
     separator_of,
     table_rows,
 )
+from attncli.data.text.rows import row_pairs
 from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
@@ -33,10 +34,11 @@ from attncli.scoring.translations import (
     looks_tokenised,
     metrics,
 )
-from attncli.tasks.translate.lines import Translates, translate_lines
+from attncli.tasks.translate.line_plans import ROWS, LineOptions
+from attncli.tasks.translate.lines import DEFAULT_OPTIONS, Translates, translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.terminal.escapes import one_line
-from attncli.terminal.messages import ShowProgress
+from attncli.terminal.messages import Messages, ShowProgress
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
 from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
@@ -61,17 +63,19 @@ def evaluate_texts(
     save: Path | None = None,
     options: OpenOptions | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
+    target: str = "target",
 ) -> TranslationScores:
     """Score the translations of models, and of other programs, against references.
 
     files: source and references, or one TSV file; references alone if there are no models.
     hypotheses: files of outputs. source: the source for scores by length, if there are no models.
     lengths: also score by source length. save: file for the outputs of each model; `{model}` in
-    its name is replaced by that of the model. Raises ModelError for files that do not fit together.
+    its name is replaced by that of the model. target: column of the references, if models read
+    rows of several inputs. Raises ModelError for files that do not fit together.
     """
     scoring, options = scoring or Scoring(), options or OpenOptions()
     metrics(scoring)  # report a missing tokenizer before any work
-    test_set = read_test_set(files) if models else read_references(files, source)
+    test_set = _test_set(files, models, source, target)
     if not models and not source and len(files) > 1:
         options.messages.say(
             f"all {len(files)} files are references, because no model translates a source"
@@ -84,17 +88,37 @@ def evaluate_texts(
         )
     systems = list(_translated(models, test_set, options, max_batch_tokens, save))
     systems += others
+    _warn_of_tokens(systems, scoring, options.messages)
+    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
+
+
+def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:
+    """Warn of outputs that are tokenised already, if the scores tokenise them again."""
     for system in systems:
         if scoring.tokenize == "13a" and looks_tokenised(system):
-            options.messages.warn(
+            messages.warn(
                 f"{system.name} looks tokenised already; -s scores.tokenize=none scores it as it is"
             )
-    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
+
+
+def _test_set(
+    files: Sequence[Path], models: Sequence[Path], source: Path | None, target: str
+) -> EvaluationSet:
+    """Read the files in the form that the models need, or as references without models."""
+    if inputs := loading.row_inputs(models):
+        return read_rows(files, inputs, target)
+    return read_test_set(files) if models else read_references(files, source)
 
 
 def read_test_set(files: Sequence[Path]) -> EvaluationSet:
     """Read source and references, from a file each or from one table."""
     return _of_pairs(list(read_pairs(files)))
+
+
+def read_rows(files: Sequence[Path], inputs: Sequence[str], target: str) -> EvaluationSet:
+    """Read rows of inputs and their targets from a table whose first line names its columns."""
+    pairs = list(row_pairs(files, inputs, target))
+    return EvaluationSet([row for row, _ in pairs], [[nfc(text) for _, text in pairs]])
 
 
 def _of_pairs(pairs: Sequence[CorpusPair]) -> EvaluationSet:
@@ -134,10 +158,11 @@ def translate_test_set(
     *,
     references: Sequence[Sequence[str]] = (),
     search: SearchConfig,
+    options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: ShowProgress = lambda done, note="": None,
 ) -> System:
-    """Translate a test set without normalisation; only lines too long for the model are split.
+    """Translate a test set; by default without normalisation, and only too long lines are split.
 
     references: a list for each source; a loop that they repeat, too, is not reported.
     advance: receives the number of sentences translated so far.
@@ -151,6 +176,7 @@ def translate_test_set(
         [[Line(number, source) for number, source in enumerate(sources, 1)]],
         translator,
         search=search,
+        options=options,
         max_batch_tokens=max_batch_tokens,
         on_batch=show,
     )
@@ -181,6 +207,7 @@ def _translated(
                 translator,
                 references=references,
                 search=translator.search,
+                options=ROWS if translator.inputs else DEFAULT_OPTIONS,
                 max_batch_tokens=max_batch_tokens,
                 advance=advance,
             )

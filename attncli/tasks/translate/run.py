@@ -113,20 +113,22 @@ def translation_of_lines(
         aligner=_tag_aligner(translator) if work.keep_tags or is_document else None,
         languages=languages,
     )
-    return cast("Translate", _OfRows(run, inputs)) if inputs else run
+    return cast("Translate", _OfRows(run, translator)) if inputs else run
 
 
 class _OfRows(NamedTuple):
     """Translation of lines as rows of several inputs."""
 
     translate: Translate
-    inputs: tuple[str, ...]
+    translator: TextTranslator
 
     def __call__(
         self, chunks: Iterable[list[Line]], **options: Any
     ) -> Iterator[list[TranslatedLine]]:
         """Yield the outcomes of each chunk."""
-        return self.translate(as_rows(chunks, self.inputs), **options)
+        return self.translate(
+            as_rows(chunks, self.translator.inputs, self.translator.fault), **options
+        )
 
 
 def _tag_aligner(translator: TextTranslator) -> AlignTranslations:

@@ -109,8 +109,9 @@ def test_the_functions_to_be_traced_equal_the_model_in_every_family(family: str)
 
 @pytest.mark.parametrize("preset", ["luong-small", "transformer-nano"])
 @pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
-def test_graphs_copy_source_tokens(preset: str, trace: bool) -> None:
-    check_graphs(dataclasses.replace(small_config(preset), copy="pointer"), trace=trace)
+@pytest.mark.parametrize("kind", names("copy"))
+def test_graphs_copy_source_tokens(preset: str, trace: bool, kind: str) -> None:
+    check_graphs(dataclasses.replace(small_config(preset), copy=kind), trace=trace)
 
 
 @pytest.mark.parametrize("mixing", ["linear", "average"])

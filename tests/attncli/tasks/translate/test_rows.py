@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,26 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
     assert len({*expected}) > 1
 
 
+def test_a_bulk_job_of_rows_and_objects_in_shards_writes_the_same_outputs(
+    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
+    path, out = tmp_path / "rows.txt", tmp_path / "out"
+    lines = [f"{source}\t{draft}" for _, source, draft, _ in rows]
+    lines[2] = json.dumps({"draft": rows[2][2], "source": rows[2][1]})
+    path.write_text("".join(f"{line}\n" for line in lines))
+    task = ["translate", "-m", str(of_texts / "run")]
+    assert app.run([*task, "-i", str(path)]) == 0
+    expected = capsys.readouterr().out
+    sizes = ["--shard", "3", "--processes", "1"]
+    assert app.run(["bulk", str(path), str(out), *sizes, "--", *task]) == 0
+    assert out.read_text() == expected
+    path.write_text("draft\tsource\n" + path.read_text())
+    assert app.run(["bulk", str(path), str(tmp_path / "other"), *sizes, "--", *task]) == 1
+    reason = "line 1 is a header, and rows of a bulk job have the columns source, draft"
+    assert reason in (tmp_path / "other.bulk" / "errors.jsonl").read_text()
+
+
 def test_a_line_that_is_no_row_is_left_empty_and_reported(
     of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,6 +199,72 @@ def test_an_image_changes_outputs_and_has_weights(
     assert found["inputs"] == ["source"] and len(found["cells"][0]) == 16
     for words, cells in zip(found["weights"], found["cells"], strict=True):
         assert 0 < sum(cells) < 1 and sum(words) + sum(cells) <= 1.001
+
+
+def test_a_row_whose_image_cannot_be_read_fails_alone(
+    of_images: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(of_images / "images")
+    cut = tmp_path / "cut.png"
+    cut.write_bytes(Path("red-left-0.png").read_bytes()[:60])
+    names = ["red-left-0.png", "missing.png", str(cut), "blue-right-2.png"]
+    path = tmp_path / "rows.tsv"
+    path.write_text("".join(f"colour\t{name}\n" for name in names))
+    options = ["-m", str(of_images / "run"), "-i", str(path)]
+    assert app.run(["translate", *options]) == 1
+    result = capsys.readouterr()
+    first, *empty, last, end = result.out.split("\n")
+    translator = load_translator(of_images / "run")
+    for name, found in ((names[0], first), (names[3], last)):
+        assert found == translator.translate([f"colour\t{name}"])[0].text
+    assert empty == ["", ""] and not end
+    messages = result.err.splitlines()
+    assert "line 2 is a row without its image (no file missing.png; expected" in messages[0]
+    assert f"line 3 is a row without its image ({cut} cannot be read" in messages[1]
+    assert len(messages) == 2
+    assert app.run(["translate", *options, "--format", "jsonl", "--align"]) == 1
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert ["missing.png" in record.get("error", "") for record in records] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert [len(record["hypotheses"]) for record in records] == [1, 0, 0, 1]
+
+
+def test_scores_of_a_table_are_those_of_its_translations(
+    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, table, saved = str(of_texts / "run"), of_texts / "dev.tsv", tmp_path / "outputs"
+    header, *rows = table.read_text().splitlines()
+    renamed = tmp_path / "test.tsv"
+    renamed.write_text("\n".join([header.replace("target", "wanted"), *rows, ""]))
+    options = ["-s", "data.target=wanted", "--save", str(saved), "--json"]
+    assert app.run(["evaluate", "-m", model, *options, str(renamed)]) == 0
+    [found] = json.loads(capsys.readouterr().out)["systems"]
+    assert app.run(["translate", "-m", model, "-i", str(table)]) == 0
+    _, *outputs = capsys.readouterr().out.splitlines()
+    assert saved.read_text().splitlines() == outputs
+    references = tmp_path / "references"
+    references.write_text("".join(row.split("\t")[-1] + "\n" for row in rows))
+    assert app.run(["evaluate", "--hypotheses", str(saved), "--json", str(references)]) == 0
+    [expected] = json.loads(capsys.readouterr().out)["systems"]
+    assert found["scores"] == expected["scores"]
+    assert app.run(["evaluate", "-m", model, str(renamed)]) == 1
+    assert "no column 'target' in its first line" in capsys.readouterr().err
+    assert app.run(["evaluate", "-m", model, "-m", str(tmp_path / "none"), str(table)]) == 1
+    assert f"no model at {tmp_path / 'none'}" in capsys.readouterr().err
+    other = shutil.copytree(model, tmp_path / "other")
+    for path in other.rglob("config.json"):
+        path.write_text(path.read_text().replace('"draft"', '"outline"'))
+    assert app.run(["evaluate", "-m", model, "-m", str(other), str(table)]) == 1
+    assert "models of different inputs (source, draft and source, outline)" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("command", ["align", "explain"])

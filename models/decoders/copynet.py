@@ -1,0 +1,73 @@
+"""CopyNet: one softmax over the tokens of the vocabulary and the positions of the source.
+
+p(y) = (exp psi_g(y) + sum_{j: x_j = y} exp psi_c(x_j)) / Z            Gu et al. 2016, eq. 4 to 6
+Z = sum_v exp psi_g(v) + sum_j exp psi_c(x_j)
+psi_g(v) = v^T W_o s_t,   psi_c(x_j) = tanh(h_j^T W_c) s_t             eq. 7 and 8
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from models.base.types import Memory
+from models.decoders.base import DecoderOutput
+from models.decoders.copying import LOW, JointCopying, input_rows
+from models.numerics.linear import Linear
+
+
+class CopyKeys(NamedTuple):
+    """Source tokens of a memory and their keys."""
+
+    ids: Tensor  # (B, S)
+    mask: Tensor  # (B, S)
+    keys: Tensor  # (B, S, D) tanh(h_j^T W_c)
+
+    def select(self, rows: Tensor) -> CopyKeys:
+        """Return those of some sentences."""
+        return CopyKeys(*(part.index_select(0, rows) for part in self))
+
+
+class CopyNet(nn.Module):
+    """CopyNet: generating a token and copying one of the source share a softmax.
+
+    p(y) = (exp psi_g(y) + sum_(j: x_j = y) exp psi_c(x_j)) / Z,  psi_c(x_j) = tanh(h_j^T W_c) s_t
+    Source: Gu, Lu, Li, Li 2016, eq. 4 to 8.
+    For every recurrent family with attention and the Transformer, with one vocabulary of source and
+    target (tokenizer.joint=true). psi_g are the logits of the output layer, s_t its inputs, h_j the
+    memory. Tokens are subwords, so no token is unknown. The selective read of the paper (eq. 9) is
+    not computed: it is an input of the next step of the decoder, and a Transformer computes all
+    steps at once.
+    """
+
+    needs_weights = False
+
+    def __init__(self, feature_size: int, value_size: int) -> None:
+        super().__init__()
+        self.key = Linear(value_size, feature_size, bias=False)  # W_c
+
+    def prepare(self, memory: Memory, embedding: Tensor) -> CopyKeys:
+        """Compute the keys of the source tokens. embedding (Y, D): unused."""
+        assert memory.ids is not None
+        return CopyKeys(memory.ids, memory.mask, self.key(memory.values).tanh())
+
+    def start(self, prepared: CopyKeys) -> None:
+        """Return the state before the first token: none."""
+
+    def forward(
+        self,
+        advanced: DecoderOutput,
+        tokens: Tensor,
+        state: None,
+        prepared: CopyKeys,
+        embedding: Tensor,
+    ) -> tuple[Tensor, JointCopying, None]:
+        """Return the features (R, T, D), unchanged, and the scores of the source tokens."""
+        features, keys = advanced.features, prepared.keys
+        by_sentence = features.reshape(keys.shape[0], -1, keys.shape[2]).to(keys.dtype)
+        scores = (by_sentence @ keys.mT).float()  # (B, any, S)
+        scores = scores.masked_fill(~prepared.mask.unsqueeze(1), LOW)
+        scores = scores.view(*tokens.shape, -1)  # (R, T, S)
+        rows = input_rows(keys, tokens)
+        return features, JointCopying(scores, prepared.ids.index_select(0, rows)), None
