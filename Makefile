@@ -26,7 +26,7 @@ install-checked:  ## Install into .venv only files whose SHA-256 stands in hashe
 	  --no-deps --no-build-isolation -e .
 	touch $(READY)
 
-demo: $(READY) box  ## Use the models in the box, then train one on embedded data for two minutes
+demo: $(READY) box  ## Use the models in the box, then train one on embedded data for a minute
 	$(RUN)/attn train -o runs/demo
 	printf 'Does the old woman see the red car?\nThe young girl did not open the old door.\n' \
 	  | $(RUN)/attn translate -m runs/demo

@@ -82,7 +82,7 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     """
     records = list(history)
     loss = [
-        _curve("training, with dropout", records, "train", "nll"),
+        _curve("training", records, "train", "nll"),
         _curve("dev", records, "dev", "loss"),
     ]
     scores = {name: _curve("dev", records, "dev", key) for key, name in DEV_SCORES.items()}

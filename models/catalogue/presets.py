@@ -86,15 +86,17 @@ _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
 PRESETS: dict[str, Preset] = {
     "demo": Preset(
-        "transformer-nano, and a recipe of two minutes for the embedded grammar",
-        _NANO,
+        "transformer-nano, and a recipe of one minute for the embedded grammar",
+        {**_NANO, "dropout": 0.0},
         {
             **_WARM,
-            "lr": 0.005,
-            "warmup": 300,
+            **_MUON,
+            "lr": 0.02,
+            "schedule": "linear",
+            "warmup": 60,
             "batch_tokens": 2048,
-            "steps": 1300,
-            "evaluate_every": 325,
+            "steps": 600,
+            "evaluate_every": 150,
             "patience": 0,
         },
     ),
