@@ -7,10 +7,11 @@ DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
 takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
 same command continues an interrupted run. `averaged` is the weighted mean of the weights of
-`rewarded` and `hard-rewarded`, which began with the same model (Wortsman et al. 2022); `labelled`
-is that model with the labels of its image network (photo_labels.py). `score` runs `attn evaluate
-captions -s scores.attention=true` on each whole dev set, with the search settings that are saved
-with the model.
+`rewarded` and `hard-rewarded`, which began with the same model (Wortsman et al. 2022). `photos` in
+the box is `averaged`, and `photos-hard` is `hard-rewarded`. `labelled` is `averaged` with the
+labels of its image network (photo_labels.py); the stages after it train a captioner that copies
+labels, which is not in the box yet. `score` runs `attn evaluate captions -s scores.attention=true`
+on each whole dev set, with the search settings that are saved with the model.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ MIXED = (  # half rewards, half likelihood: captions stay English
     *("train.ema=0.995", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
     *("train.epochs=0", "train.evaluate_every=150", "train.self_critical_from=1"),
     *("train.self_critical_lr=0.0004", "train.self_critical_bleu=2"),
-    "train.self_critical_likelihood=0.5",
+    *("train.self_critical_likelihood=0.5", "train.noun_swap=0.5"),
 )
 LABELS = (
     *("model.image.labels=5", "model.attention.normalise=entmax15", "model.image.dropout=0.3"),
@@ -107,7 +108,7 @@ STAGES = {
             *("train.attention.peaked=0.2", "train.noun_swap=0.5"),
         ),
     ),
-    "photos": Stage("swapped-longer", (*LABELS, *MIXED, "train.steps=900")),
+    "named": Stage("swapped-longer", (*LABELS, *MIXED, "train.steps=900")),
 }
 
 
