@@ -5,7 +5,7 @@ from __future__ import annotations
 from attncli.training.settings.config import TrainConfig
 
 PLATEAU_FACTOR = 0.5  # by which the plateau schedule reduces the rate
-WARM_SHARE = 0.1  # of train.minutes: longest warm-up of the linear schedule
+WARM_SHARE = 0.1  # of the run: longest warm-up of the linear schedule in a timed or short run
 
 
 def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float = 0.0) -> float:
@@ -15,11 +15,14 @@ def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float =
     train.minutes.
 
     inverse_sqrt: lr * min(step / warmup, sqrt(warmup / step))   Vaswani et al. 2017, eq. 3
-    linear:       lr * (steps + 1 - step) / (steps + 1 - warmup), after the warm-up
+    linear:       lr * (steps + 1 - step) / (steps + 1 - warmup), after the warm-up; a run that is
+                  not longer than train.warmup warms up for a tenth of it
     """
     if config.schedule == "linear" and config.minutes:
         return linear_in_time(step, config, time_share)
     warm = max(1, config.warmup)
+    if config.schedule == "linear" and config.steps <= warm:
+        warm = max(1, int(WARM_SHARE * config.steps))
     if step < warm:
         return config.lr * step / warm
     if config.schedule == "inverse_sqrt":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import signal
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from attncli.training.run.configuration import run_config
 from attncli.training.run.validation import check_buildable
 from attncli.training.settings.changes import differences
 from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.schedule import learning_rate
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.storage.lock import locked
 from models.base.errors import ModelError
@@ -248,8 +250,17 @@ def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path
     assert given.model.image.grid == "x"
 
 
-@pytest.mark.parametrize("steps", [0, 10])
-def test_a_linear_schedule_needs_an_end_after_its_warm_up(steps: int) -> None:
-    settings = ["train.schedule=linear", f"train.steps={steps}", "train.warmup=10"]
-    with pytest.raises(ModelError, match="train.steps above train.warmup=10"):
+def test_a_linear_schedule_needs_an_end() -> None:
+    settings = ["train.schedule=linear", "train.steps=0"]
+    with pytest.raises(ModelError, match="expected train.minutes or train.steps"):
         check_buildable(run_config("luong-nano", assignments=settings))
+
+
+def test_a_linear_schedule_shorter_than_its_warm_up_ends_at_0() -> None:
+    """Its warm-up is a tenth of the run; in a longer run it is as set."""
+    short = TrainConfig(schedule="linear", steps=20, warmup=60, lr=1.0)
+    rates = [learning_rate(step, 0, short) for step in range(1, 22)]
+    assert rates[:2] == [0.5, 1.0] and rates[-1] == 0
+    assert all(later < sooner for sooner, later in itertools.pairwise(rates[1:]))
+    longer = dataclasses.replace(short, steps=120)
+    assert learning_rate(30, 0, longer) == 0.5 and learning_rate(60, 0, longer) == 1
