@@ -59,7 +59,10 @@ LABELS = (
     *("model.image.labels=5", "model.attention.normalise=entmax15", "model.image.dropout=0.3"),
     *("train.attention.coverage=none", "train.patience=0"),
 )
-SHORT = ("train.ema=0.99", "train.lr=0.0007", "train.warmup=20", "train.schedule=linear")
+SWAPPED = (
+    *(*LABELS, "train.ema=0.99", "train.lr=0.0007", "train.warmup=20", "train.schedule=linear"),
+    *("train.epochs=0", "train.steps=420", "train.noun_swap=0.5"),
+)
 STAGES = {
     "frozen": Stage(
         "show-attend-tell-soft-small",
@@ -94,20 +97,8 @@ STAGES = {
             *("train.schedule=constant", "train.epochs=2", "train.attention.peaked=0.1"),
         ),
     ),
-    "swapped": Stage(
-        "likelihood",
-        (
-            *(*LABELS, *SHORT, "train.epochs=0", "train.steps=420"),
-            *("train.attention.peaked=0.1", "train.noun_swap=0.5"),
-        ),
-    ),
-    "swapped-longer": Stage(
-        "swapped",
-        (
-            *(*LABELS, *SHORT, "train.epochs=0", "train.steps=420"),
-            *("train.attention.peaked=0.2", "train.noun_swap=0.5"),
-        ),
-    ),
+    "swapped": Stage("likelihood", (*SWAPPED, "train.attention.peaked=0.1")),
+    "swapped-longer": Stage("swapped", (*SWAPPED, "train.attention.peaked=0.2")),
     "named": Stage("swapped-longer", (*LABELS, *MIXED, "train.steps=900")),
 }
 

@@ -110,15 +110,16 @@ def compare(
     chosen = with_grid(names or usual, grid or [])
     found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
-    from attncli.commands.compare.run import Asked, prepare, run, show_remaining  # imports torch
+    # imports torch
+    from attncli.commands.compare.run import ComparisonOptions, prepare, run, show_remaining
 
-    asked = Asked(found, base, files, output, seeds)
+    options = ComparisonOptions(found, base, files, output, seeds)
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
-            work = prepare(asked, Path(folder))
+            work = prepare(options, Path(folder))
             show_remaining(work, best, output)
         return
-    work = prepare(asked)
+    work = prepare(options)
     rows, failed = run(work, best, output, where)
     with open_output(None) as write:
         write(WRITERS["txt"](rows).encode())

@@ -34,7 +34,7 @@ class Work(NamedTuple):
     sets: Sets
 
 
-class Asked(NamedTuple):
+class ComparisonOptions(NamedTuple):
     """A comparison as the options state it."""
 
     variants: list[Variant]
@@ -44,16 +44,16 @@ class Asked(NamedTuple):
     seeds: int
 
 
-def prepare(asked: Asked, data_folder: Path | None = None) -> Work:
+def prepare(options: ComparisonOptions, data_folder: Path | None = None) -> Work:
     """Return the planned runs; check everything that can be checked before the first run.
 
     data_folder: folder for data that are not named files; by default that of the output.
     """
-    job.check_all(asked.variants)
-    base, folder = asked.base, data_folder or asked.output
+    job.check_all(options.variants)
+    base, folder = options.base, data_folder or options.output
     kind = compared_source(base.model.family)
-    data, sets = kind.prepare(base.data, base.train.seed, asked.files, folder)
-    return Work(job.plan(asked.variants, data, asked.seeds, asked.output), sets)
+    data, sets = kind.prepare(base.data, base.train.seed, options.files, folder)
+    return Work(job.plan(options.variants, data, options.seeds, options.output), sets)
 
 
 def show_remaining(work: Work, best: int, output: Path) -> None:

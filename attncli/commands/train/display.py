@@ -19,6 +19,7 @@ from attncli.training.events import (
     Stepped,
 )
 from attncli.training.settings.config import TrainConfig
+from attncli.training.settings.schedule import warm_up
 from attncli.training.updates.metrics import METRICS, described
 
 EVERY = 0.2  # seconds between two updates of the bar
@@ -87,8 +88,9 @@ class Display:
             case Ended():
                 self.close()
                 console.say(f"ended after {ended(event.step, event.reason)}")
-                if event.step <= self.config.warmup and "epoch" in event.reason:
-                    console.warn(too_short(self.config.warmup))
+                warmup = warm_up(self.config)
+                if event.step <= warmup and "epoch" in event.reason:
+                    console.warn(too_short(warmup))
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")

@@ -17,6 +17,7 @@ from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.interfaces import RewardLoss, UpdateBatches
 from attncli.training.settings.config import TrainConfig
+from attncli.training.settings.schedule import warm_up
 from attncli.training.storage.state import Counters, State
 from attncli.training.updates.clock import time_share
 from attncli.training.updates.epoch import Epoch, start_epoch
@@ -124,7 +125,7 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
             counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
     if 0 < config.patience <= counters.waits:
-        if counters.step <= config.warmup:
+        if counters.step <= warm_up(config):
             counters.waits = 0
         else:
             counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"

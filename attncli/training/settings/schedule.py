@@ -20,9 +20,7 @@ def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float =
     """
     if config.schedule == "linear" and config.minutes:
         return linear_in_time(step, config, time_share)
-    warm = max(1, config.warmup)
-    if config.schedule == "linear" and config.steps <= warm:
-        warm = max(1, int(WARM_SHARE * config.steps))
+    warm = max(1, warm_up(config))
     if step < warm:
         return config.lr * step / warm
     if config.schedule == "inverse_sqrt":
@@ -30,6 +28,13 @@ def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float =
     if config.schedule == "linear":
         return config.lr * max(0, config.steps - step + 1) / max(1, config.steps - warm + 1)
     return float(config.lr * PLATEAU_FACTOR**cuts)
+
+
+def warm_up(config: TrainConfig) -> int:
+    """Return the updates of the warm-up of a run that no time limit ends."""
+    if config.schedule == "linear" and not config.minutes and config.steps <= config.warmup:
+        return int(WARM_SHARE * config.steps)
+    return config.warmup
 
 
 def linear_in_time(step: int, config: TrainConfig, share: float) -> float:
