@@ -34,29 +34,29 @@ TRANSFORMER = "transformer-nano"
 Vector = list[float]
 M = TypeVar("M", bound=nn.Module)
 
+RECURRENT = [  # the families take turns
+    (FAMILIES[(row // 2 + column) % 2], score, window)
+    for row, score in enumerate(names("score"))
+    for column, window in enumerate(names("window"))
+]
 each_kind = pytest.mark.parametrize(
     ("preset", "score", "window"),
-    [
-        *itertools.product(FAMILIES, names("score"), names("window")),
-        *itertools.product([TRANSFORMER], AT_ONCE, names("window")),
-    ],
+    [*RECURRENT, *itertools.product([TRANSFORMER], AT_ONCE, names("window"))],
 )
 
 
 def combinations(score: str, window: str, preset: str = "") -> Iterator[AttentionConfig]:
-    """Every normaliser and read with a score and a window, by turns with one head and with two.
+    """Every normaliser with a score and a window, by turns with each read and number of heads.
 
-    Every third one has a null slot, every third one head of keys and values for both heads. The
-    recurrent families take turns: each combination is that of one of them.
+    So each score meets each normaliser with each read, in some window. Every third one has a null
+    slot, every third one head of keys and values for both heads.
     """
     turn = names("score").index(score) + names("window").index(window)
-    every = itertools.product(names("normalise"), names("read"))
-    for number, (normalise, read) in enumerate(every, turn):
-        heads = 1 + number % 2
+    for number, normalise in enumerate(names("normalise"), turn):
         moves = normalise in MONOTONIC
+        read = "soft" if moves else names("read")[number % 2]
+        heads = 1 + number // 2 % 2
         if cannot_move(window, normalise, read) or (moves and preset == TRANSFORMER):
-            continue
-        if preset in FAMILIES and FAMILIES[number // 2 % 2] != preset:
             continue
         yield AttentionConfig(
             score=score,
