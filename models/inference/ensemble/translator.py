@@ -31,21 +31,22 @@ if TYPE_CHECKING:
 class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
     """Text models with one target vocabulary; search settings are those of the first.
 
-    Each model reads a text with its own source vocabulary. The longest text is that of the model
-    with the lowest limit. Raises ConfigurationError for models that cannot translate together.
+    Each model reads a text, or a row of the same inputs, with its own source vocabulary. The
+    longest text is that of the model with the lowest limit. Raises ConfigurationError for models that cannot translate together.
     """
 
     members: tuple[Translator, ...]
 
     def __init__(self, members: Sequence[Translator], names: Sequence[str] = ()) -> None:
         names = names or member_names(len(members))
+        _check_inputs(members, names)
         check_vocabularies([member.tokenizer for member in members], names)
         _check_languages(members, names)
         first = members[0]
         super().__init__(
             first.config, first.tokenizer, first.tokenizer_config, first.search, first.alignment
         )
-        self.to = first.to
+        self.to, self.inputs = first.to, first.inputs
         self.members = tuple(members)
 
     def for_direction(self, to: str = "", source: str = "") -> Self:
@@ -53,6 +54,14 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
         other = super().for_direction(to, source)
         other.members = tuple(member.for_direction(to, source) for member in self.members)
         return other
+
+    def fault(self, text: str) -> str:
+        """Return why one of the models cannot read a row; "" if all can."""
+        return next(filter(None, (member.fault(text) for member in self.members)), "")
+
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters of a text that the first model has no token for."""
+        return self.members[0].unknown_characters(text)
 
     def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
         """Encode texts with the vocabulary of the first model; each model checks the lengths."""
@@ -82,6 +91,17 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
 def _encoded_by(member: Translator, sources: Sequence[EncodedText]) -> list[EncodedText]:
     """Return the texts as ids of one model's source vocabulary."""
     return [each._replace(ids=member.encode(each.read, each.to)) for each in sources]
+
+
+def _check_inputs(members: Sequence[Translator], names: Sequence[str]) -> None:
+    for name, member in zip(names[1:], members[1:], strict=True):
+        if member.inputs != members[0].inputs:
+            first, other = (", ".join(each.inputs) or "text" for each in (members[0], member))
+            raise ConfigurationError(
+                f"{name} reads {other}, {names[0]} {first}",
+                "models with the same inputs, which an ensemble needs",
+                "give one -m",
+            )
 
 
 def _check_languages(members: Sequence[Translator], names: Sequence[str]) -> None:

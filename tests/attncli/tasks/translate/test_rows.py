@@ -13,7 +13,7 @@ import pytest
 from attncli.shell import app
 from attncli.training.run.command_line import ImageOptions, settings
 from attncli.training.settings.config import RunConfig
-from models import load_translator
+from models import load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.inference.row_translator import RowTranslator
 from tests.attncli.training.small import assert_same, run, run_with_stops
@@ -265,6 +265,30 @@ def test_scores_of_a_table_are_those_of_its_translations(
     assert "models of different inputs (source, draft and source, outline)" in (
         capsys.readouterr().err
     )
+
+
+def test_an_ensemble_reads_rows(
+    of_texts: Path, of_images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(text_config(tmp_path, "train.seed=2"), tmp_path / "second")
+    first, second = str(of_texts / "run"), str(tmp_path / "second")
+
+    def outputs(table: Path, *models: str) -> list[str]:
+        named = [part for model in models for part in ("-m", model)]
+        assert app.run(["translate", *named, "-i", str(table), "--scores"]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    table = of_texts / "dev.tsv"
+    alone = outputs(table, first)
+    assert outputs(table, first, first) == alone != outputs(table, first, second)
+    pictures = tmp_path / "rows.tsv"
+    rows = (of_images / "dev.tsv").read_text().splitlines()
+    images = f"{of_images / 'images'}/"
+    pictures.write_text("\n".join([rows[0], *(images + row for row in rows[1:5]), ""]))
+    model = str(of_images / "run")
+    assert outputs(pictures, model, model) == outputs(pictures, model)
+    with pytest.raises(ModelError, match="run reads source, picture, .*run source, draft; "):
+        load_ensemble([first, model])
 
 
 @pytest.mark.parametrize("command", ["align", "explain"])
