@@ -22,4 +22,5 @@ class Planned(NamedTuple):
     def files_key(self) -> Hashable:
         """A key that is equal for runs that tokenise the same data in the same way."""
         model, source = self.config.model, compared_source(self.config.model.family)
-        return source.files_key(self.config.data, self.config.tokenizer, model.max_source)
+        key = source.files_key(self.config.data, self.config.tokenizer, model.max_source)
+        return model.inputs, key

@@ -30,7 +30,10 @@ TASKS: dict[str, Task] = {
             "text": "attncli.tasks.translate.training.source:TextTraining",
             "rows": "attncli.tasks.translate.training.row_source:RowTraining",
         },
-        comparison={"text": "attncli.tasks.translate.comparison.runs:ComparedTexts"},
+        comparison={
+            "text": "attncli.tasks.translate.comparison.runs:ComparedTexts",
+            "rows": "attncli.tasks.translate.comparison.rows:ComparedRows",
+        },
         bulk="attncli.tasks.translate.bulk:TranslateTask",
         loaded="attncli.interface.translator:Translator",
     ),

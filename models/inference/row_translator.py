@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from PIL.Image import Image
@@ -18,6 +19,11 @@ from models.inference.translator import Translator
 from models.sources.rows import TAB, columns_of
 from models.text.rows import RowTokenizer
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Stored = Callable[[Sequence[str]], Tensor]  # rows to the features or pixels of their images
+
 
 class RowTranslator(Translator):
     """A model of several inputs on a device. Its output for a row does not depend on the batch.
@@ -27,6 +33,7 @@ class RowTranslator(Translator):
     """
 
     source = "rows"
+    stored: Stored | None = None  # see `with_stored`
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
@@ -59,11 +66,22 @@ class RowTranslator(Translator):
         """Return the characters of a row's texts that the model has no token for."""
         return super().unknown_characters("".join(text.split(TAB)[: self.columns.texts]))
 
+    def with_stored(self, stored: Stored | None) -> Self:
+        """Return this model with stored images in place of their files. None: files."""
+        other = copy.copy(self)
+        other.stored = stored
+        return other
+
     @torch.inference_mode()
     def images(self, rows: Sequence[str]) -> Tensor | None:
-        """Return the features (B, S, V) of the images of rows; None if the model reads none."""
+        """Return the features (B, S, V) or stored pixels of the images of rows.
+
+        None: the model reads no image.
+        """
         if not self.columns.has_image:
             return None
+        if self.stored is not None:
+            return self.stored(rows).to(self.device)
         encoder: Any = self.model.encoder.image  # of several inputs
         found = []
         for row in rows:

@@ -39,6 +39,7 @@ ADDED = (  # the first pattern that matches a line adds to it
         "--seeds 1 -s data.demo_pairs=60 -s data.demo_scenes=8 -s train.steps=2",
     ),
     (r"^attn models compare .*--start-from ", f"--seeds 1 {LIGHT}"),
+    (r"^attn models compare flat ", f"--seeds 1 -p multi-source-nano {SMALL}"),
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare ", "--help"),

@@ -106,7 +106,7 @@ def write_rows(folder: Path) -> None:
     texts = ["source\tdraft\ttarget", *["A dog runs.\tEin Hund.\tEin Hund rennt."] * 20]
     rows = ["source\tpicture\ttarget", *["A dog.\ta.jpg\tEin Hund."] * 20]
     record = {"source": "A dog runs.", "draft": "Ein Hund."}
-    for name, lines in (("edits.tsv", texts), ("scenes.tsv", rows)):
+    for name, lines in (("edits.tsv", texts), ("dev-edits.tsv", texts), ("scenes.tsv", rows)):
         (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
     (folder / "edits.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
     tokenizer, config = Tokenizer.read(FILES / "bundles/rnnsearch"), small_config(ROW_PRESET)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.scoring.comparison import QualityScore
 from attncli.training.run.command_line import ImageOptions, LabelFiles
+from models.base.places import imported
 
 if TYPE_CHECKING:
     from attncli.data.alignments.links import PairLinks
@@ -88,6 +89,7 @@ class ComparedSource:
     settings: ClassVar[tuple[str, ...]] = ()  # of every comparison; -s overrides them
     budget: ClassVar[tuple[str, ...]] = ()  # settings for the embedded data; -s overrides them
     without_attention: ClassVar[str] = ""  # family of the variant `none`; empty: there is none
+    scoring: ClassVar[str]  # module:function from Trained and Sets to ModelScores; imports torch
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if options of the command line are for this kind."""
@@ -101,7 +103,8 @@ class ComparedSource:
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the scores of a trained model."""
-        raise NotImplementedError
+        found: ModelScores = imported(self.scoring)(trained, sets)
+        return found
 
     def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key that is equal for runs whose prepared files are equal.

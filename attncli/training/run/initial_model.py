@@ -74,11 +74,17 @@ def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Toke
             labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
 
 
-def load_initial_encoder(encoder: PretrainedEncoder, start_from: str) -> None:
-    """Fill an encoder alone with the weights that `load_initial_weights` would give it."""
+def load_initial_encoder(encoder: PretrainedEncoder, start_from: str, name: str) -> None:
+    """Fill an encoder alone with the weights that `load_initial_weights` would give it.
+
+    name: of the encoder in the model, such as encoder.image.
+    """
     if start_from:
-        whole = nn.Module()
-        whole.encoder = encoder
+        whole: nn.Module = encoder
+        for part in reversed(name.split(".")):
+            outer = nn.Module()
+            outer.add_module(part, whole)
+            whole = outer
         fill_from(whole, Path(start_from), others=True)
     else:
         encoder.load_pretrained()

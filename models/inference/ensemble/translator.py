@@ -32,7 +32,8 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
     """Text models with one target vocabulary; search settings are those of the first.
 
     Each model reads a text, or a row of the same inputs, with its own source vocabulary. The
-    longest text is that of the model with the lowest limit. Raises ConfigurationError for models that cannot translate together.
+    longest text is that of the model with the lowest limit. Raises ConfigurationError for models
+    that cannot translate together.
     """
 
     members: tuple[Translator, ...]

@@ -10,9 +10,6 @@ from attncli.jobs.compared.base import (
     ComparedData,
     ComparedFiles,
     ComparedSource,
-    ModelScores,
-    Sets,
-    Trained,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +32,7 @@ class ComparedImages(ComparedSource):
         *("train.batch_tokens=512", "train.steps=2000", "train.evaluate_every=500"),
         *("train.patience=0", "train.metric=loss", "data.demo_scenes=1500"),
     )
+    scoring = "attncli.tasks.caption.comparison.scores:image_scores"
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if images, captions or an image network are given."""
@@ -49,12 +47,6 @@ class ComparedImages(ComparedSource):
         if data.captions:
             return image_data.given(data, seed, files, folder)
         return image_data.drawn(data, seed, folder)
-
-    def scores(self, trained: Trained, sets: Sets) -> ModelScores:
-        """Return CIDEr-D, BLEU-4, ROUGE-L, METEOR if it is installed, and the dev loss."""
-        from attncli.tasks.caption.comparison.scores import image_scores
-
-        return image_scores(trained, sets)
 
     def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key of the captions; features of the images are stored elsewhere."""

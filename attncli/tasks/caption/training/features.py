@@ -45,11 +45,16 @@ class FeatureStore(NamedTuple):
         return ImageInputs(self.cache.table(), self.slots)
 
 
-def first_encoder(config: ModelConfig, start_from: str, seed: int) -> ImageEncoder:
-    """Return the encoder that a run starts with, with pretrained weights if there are any."""
+def first_encoder(
+    config: ModelConfig, start_from: str, seed: int, name: str = "encoder"
+) -> ImageEncoder:
+    """Return the encoder that a run starts with, with pretrained weights if there are any.
+
+    name: of the encoder in the model.
+    """
     torch.manual_seed(seed)
     encoder = ImageEncoder(config)
-    load_initial_encoder(encoder, start_from)
+    load_initial_encoder(encoder, start_from, name)
     return encoder.eval()
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from attncli.jobs.compared.base import (
     ComparedData,
     ComparedFiles,
     ComparedSource,
-    ModelScores,
-    Sets,
-    Trained,
 )
 
 if TYPE_CHECKING:
@@ -26,17 +23,20 @@ class ComparedTexts(ComparedSource):
     outputs = "translations"
     presets = "presets for texts"
     preset, demo_preset = "rnnsearch-small", "rnnsearch-nano"
-    variants = (  # Luong et al. 2015, table 4, and what came before and after
+    variants: ClassVar[
+        tuple[str, ...]
+    ] = (  # Luong et al. 2015, table 4, and what came before and after
         *("none", "location", "dot", "general", "concat", "additive", "cosine", "scaled_dot"),
         *("location_aware", "dot,local_m", "general,local_m", "dot,local_p", "general,local_p"),
         *("hard", "sparsemax", "entmax15", "heads=4"),
     )
-    settings = (ONE_WAY,)
-    budget = (
+    settings: ClassVar[tuple[str, ...]] = (ONE_WAY,)
+    budget: ClassVar[tuple[str, ...]] = (
         *("train.batch_tokens=2048", "train.steps=1000", "train.evaluate_every=250"),
         "train.patience=0",
     )
     without_attention = "seq2seq"
+    scoring = "attncli.tasks.translate.comparison.scores:text_scores"
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if training files are given."""
@@ -51,9 +51,3 @@ class ComparedTexts(ComparedSource):
         if data.train:
             return text_data.given(data, files)
         return text_data.embedded(data, seed, folder)
-
-    def scores(self, trained: Trained, sets: Sets) -> ModelScores:
-        """Return BLEU, AER and the dev loss."""
-        from attncli.tasks.translate.comparison.scores import text_scores
-
-        return text_scores(trained, sets)

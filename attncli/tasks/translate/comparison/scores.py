@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 from attncli.data.alignments.links import PairLinks
+from attncli.data.text.rows import row_pairs
 from attncli.jobs.compared.base import ModelScores, Sets, Trained
 from attncli.scoring.alignments import score_alignments
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
+from attncli.tasks.translate.training.row_dev import DevRows
+from attncli.tasks.translate.training.row_images import row_images
+from attncli.tasks.translate.training.rows import dev_rows
 from attncli.training.updates.evaluation import dev_loss
 from models.alignment import align, diagonal
 from models.inference.translator import Translator
+from models.sources.rows import columns_of
 
 
 def text_scores(trained: Trained, sets: Sets) -> ModelScores:
@@ -28,6 +34,21 @@ def text_scores(trained: Trained, sets: Sets) -> ModelScores:
         aer=aer,
         aligned_by=aligned_by,
     )
+
+
+def row_scores(trained: Trained, sets: Sets) -> ModelScores:
+    """Return BLEU and the dev loss of a model of several inputs. sets: tables."""
+    config = trained.config
+    columns, target = columns_of(config.model.inputs), config.data.target
+    images = row_images(config, columns)
+
+    def rows(tables: Sequence[Path | str]) -> DevRows:
+        pairs = list(row_pairs(tables, columns.names, target))
+        return dev_rows(pairs, images, trained.progress)
+
+    dev, test = rows(sets.dev), rows(sets.test) if sets.test else None
+    trained = trained._replace(model=dev.reader(trained.model))
+    return text_scores(trained, sets._replace(dev=dev, test=test))
 
 
 def dev_bleu(trained: Trained, dev: DevTexts) -> float:

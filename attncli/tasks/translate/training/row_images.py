@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from attncli.data.images.index import FileRange, ImageIndex, content_hash, open_images
-from attncli.tasks.caption.training.features import FeatureStore, add_missing, feature_stores
+from attncli.tasks.caption.training.features import (
+    FeatureStore,
+    add_missing,
+    feature_stores,
+    first_encoder,
+)
 from attncli.training.interfaces import Progress
-from attncli.training.run.initial_model import load_initial_encoder
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
-from models.encoders.image import ImageEncoder
 from models.sources.rows import TAB, RowColumns
 
 
@@ -64,6 +66,10 @@ class RowImages:
         source, _ = self.store.inputs.source(self.store.cache.rows(keys))
         return source
 
+    def of_rows(self, rows: Sequence[str]) -> Tensor:
+        """Return the same of the images that rows name."""
+        return self.of([self.key(image_name(row)) for row in rows])
+
 
 def image_name(row: str) -> str:
     """Return the name of the image of a row: its last column."""
@@ -74,12 +80,7 @@ def row_images(config: RunConfig, columns: RowColumns) -> RowImages | None:
     """Return the store of the images of a run; None if the model reads none."""
     if not columns.has_image:
         return None
-    torch.manual_seed(config.train.seed)
-    encoder = ImageEncoder(config.model)
-    if not config.start_from:
-        load_initial_encoder(encoder, "")
-    store = feature_stores(
-        encoder.eval(), config.model.image, config.data, config.train.encoder_from
-    )[-1]
+    encoder = first_encoder(config.model, config.start_from, config.train.seed, "encoder.image")
+    store = feature_stores(encoder, config.model.image, config.data, config.train.encoder_from)[-1]
     index = open_images(config.data.images) if config.data.images else None
     return RowImages(store, index)

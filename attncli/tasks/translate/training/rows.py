@@ -94,12 +94,16 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         remarks = (described(len(dev), "rows"),) if dev else ()
     images = row_images(config, columns)
     prepared = prepare(settings, table, folder / "data", images, progress)
-    found = DevRows(
-        [row for row, _ in dev], [[target for _, target in dev]], columns=columns, images=images
-    )
+    found = dev_rows(dev, images, progress) if dev else None
+    return Data(prepared._replace(remarks=remarks), found)
+
+
+def dev_rows(pairs: list[tuple[str, str]], images: RowImages | None, progress: Progress) -> DevRows:
+    """Return rows with their targets as a set to evaluate; store the inputs of their images."""
+    rows = [row for row, _ in pairs]
     if images is not None:
-        images.add([row for row, _ in dev], progress)
-    return Data(prepared._replace(remarks=remarks), found if dev else None)
+        images.add(rows, progress)
+    return DevRows(rows, [[target for _, target in pairs]], images=images)
 
 
 def write_dev(path: Path, table: RowTable, files: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -6,16 +6,21 @@ import itertools
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from attncli.shell import app
+from attncli.tasks.translate.training.row_images import row_images
 from attncli.training.run.command_line import ImageOptions, settings
 from attncli.training.settings.config import RunConfig
 from models import load_ensemble, load_translator
 from models.base.errors import ModelError
+from models.encoders.small_cnn import SmallCnn
 from models.inference.row_translator import RowTranslator
+from models.sources.rows import columns_of
 from tests.attncli.training.small import assert_same, run, run_with_stops
 from tests.attncli.training.small_captions import COLOURS, PLACES, image
 
@@ -265,6 +270,58 @@ def test_scores_of_a_table_are_those_of_its_translations(
     assert "models of different inputs (source, draft and source, outline)" in (
         capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("kind", ["texts", "images"])
+def test_combinations_are_compared(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The dev set, named as test set too, has the BLEU that training measured."""
+    train, dev = (write_texts if kind == "texts" else write_images)(tmp_path)
+    files = ["--train", str(train), "--dev", str(dev), "--test", str(dev)]
+    given = [*SMALL, "train.steps=30", "train.lr=0.01", "model.dropout=0", "train.metric=bleu"]
+    if kind == "images":
+        given += [*FEATURES, "model.inputs=source,picture:image"]
+        files += ["-s", f"data.features={tmp_path / 'features'}"]
+        files += ["--images", str(tmp_path / "images")]
+    options = ["--preset", "multi-source-nano", "--seeds", "1", "-o", str(tmp_path / "out")]
+    words = [*files, *options, *(word for setting in given for word in ("-s", setting))]
+    assert app.run(["models", "compare", *words]) == 0
+    assert "dev BLEU" in capsys.readouterr().out
+    runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
+    variants = [run["variant"] for run in runs]
+    assert variants == ["flat", "hierarchical"]
+    assert all(run["dev_bleu"] == run["test_bleu"] > 0 for run in runs)
+    assert app.run(["models", "compare", *words, "--gold", str(dev)]) == 1
+    assert "--gold for models of several inputs" in capsys.readouterr().err
+    assert app.run(["models", "compare", "--preset", "multi-source-nano"]) == 1
+    assert "several inputs without data" in capsys.readouterr().err
+
+
+def test_a_frozen_network_of_a_first_model_makes_the_features(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the network of new weights that a run without a first model has."""
+
+    def fill(self: SmallCnn, weights: str) -> None:
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.fill_(0.01)
+
+    monkeypatch.setattr(SmallCnn, "load", fill)
+    network = (*PIXELS[::2], "model.image.weights=DEFAULT")
+    first = image_config(tmp_path, *network, "train.seed=5")
+    run(first, tmp_path / "first")
+    monkeypatch.undo()
+    second = replace(first, start_from=str(tmp_path / "first"))
+    images = row_images(second, columns_of(second.model.inputs))
+    assert images is not None
+    rows = ["a\tred-left-0.png"]
+    images.add(rows, lambda *_: None)
+    path = f"a\t{tmp_path / 'images' / 'red-left-0.png'}"
+    expected = load_translator(tmp_path / "first").images([path])
+    assert expected is not None
+    torch.testing.assert_close(images.of_rows(rows).float(), expected, atol=1e-3, rtol=1e-3)
 
 
 def test_an_ensemble_reads_rows(
