@@ -7,11 +7,12 @@ DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
 takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
 same command continues an interrupted run. `averaged` is the weighted mean of the weights of
-`rewarded` and `hard-rewarded`, which began with the same model (Wortsman et al. 2022). `photos` in
-the box is `averaged`, and `photos-hard` is `hard-rewarded`. `labelled` is `averaged` with the
-labels of its image network (photo_labels.py); the stages after it train a captioner that copies
-labels, which is not in the box yet. `score` runs `attn evaluate captions -s scores.attention=true`
-on each whole dev set, with the search settings that are saved with the model.
+`rewarded` and `hard-rewarded`, which began with the same model (Wortsman et al. 2022);
+`photos-hard` in the box is `hard-rewarded`. `labelled` is `averaged` with the labels of its image
+network (photo_labels.py); the stages after it train a captioner that copies labels. `photos` is the
+mean of the weights of the last two, `named` and `softened`, with softmax. `score` runs `attn
+evaluate captions -s scores.attention=true` on each whole dev set, with the search settings that are
+saved with the model.
 """
 
 from __future__ import annotations
@@ -49,18 +50,18 @@ REINFORCE = (
     *("train.attention.coverage=none", "train.attention.reinforce=0.1"),
     "train.attention.entropy=0.002",
 )
-MIXED = (  # half rewards, half likelihood: captions stay English
+MIXED = (  # rewards and likelihood: captions stay English
     *("train.ema=0.995", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
     *("train.epochs=0", "train.evaluate_every=150", "train.self_critical_from=1"),
-    *("train.self_critical_lr=0.0004", "train.self_critical_bleu=2"),
-    *("train.self_critical_likelihood=0.5", "train.noun_swap=0.5"),
+    *("train.self_critical_bleu=2", "train.noun_swap=0.5"),
 )
 LABELS = (
-    *("model.image.labels=5", "model.attention.normalise=entmax15", "model.image.dropout=0.3"),
+    *("model.image.labels=5", "model.image.dropout=0.3"),
     *("train.attention.coverage=none", "train.patience=0"),
 )
+SPARSE = (*LABELS, "model.attention.normalise=entmax15")  # learns scores that differ much
 SWAPPED = (
-    *(*LABELS, "train.ema=0.99", "train.lr=0.0007", "train.warmup=20", "train.schedule=linear"),
+    *(*SPARSE, "train.ema=0.99", "train.lr=0.0007", "train.warmup=20", "train.schedule=linear"),
     *("train.epochs=0", "train.steps=420", "train.noun_swap=0.5"),
 )
 STAGES = {
@@ -93,13 +94,26 @@ STAGES = {
     "likelihood": Stage(
         "labelled",
         (
-            *(*LABELS, "train.ema=0.998", "train.lr=0.0007", "train.warmup=50"),
+            *(*SPARSE, "train.ema=0.998", "train.lr=0.0007", "train.warmup=50"),
             *("train.schedule=constant", "train.epochs=2", "train.attention.peaked=0.1"),
         ),
     ),
     "swapped": Stage("likelihood", (*SWAPPED, "train.attention.peaked=0.1")),
     "swapped-longer": Stage("swapped", (*SWAPPED, "train.attention.peaked=0.2")),
-    "named": Stage("swapped-longer", (*LABELS, *MIXED, "train.steps=900")),
+    "named": Stage(
+        "swapped-longer",
+        (
+            *(*SPARSE, *MIXED, "train.steps=1500", "train.self_critical_lr=0.0004"),
+            "train.self_critical_likelihood=0.5",
+        ),
+    ),
+    "softened": Stage(
+        "named",
+        (
+            *(*LABELS, *MIXED, "train.steps=900", "train.self_critical_lr=0.00025"),
+            *("train.self_critical_likelihood=0.6", "model.attention.normalise=softmax"),
+        ),
+    ),
 }
 
 
@@ -120,6 +134,7 @@ def main() -> None:
     join(options.data, options.work)
     for name in STAGES:
         train(name, options)
+    average(options.work, "photos", "softened", "named", length_penalty=0.2)
 
 
 def join(data: Path, work: Path) -> None:
@@ -154,7 +169,7 @@ def train(name: str, options: argparse.Namespace) -> None:
     """Run one stage, or continue it."""
     stage, work = STAGES[name], options.work
     if stage.start == "labelled" and not (work / "labelled").exists():
-        average(work)
+        average(work, "averaged", "rewarded", "hard-rewarded", HARD_SHARE, length_penalty=1.0)
         add_labels(options)
     if stage.start in (*STAGES, "labelled"):
         start = ["--start-from", work / stage.start]
@@ -168,19 +183,22 @@ def train(name: str, options: argparse.Namespace) -> None:
     attn("train", *arguments, "--threads", options.threads, *words)
 
 
-def average(work: Path) -> None:
-    """Write `averaged`, with the mean of the weights of two models and its own length penalty."""
+def average(
+    work: Path, name: str, one: str, other: str, share: float = 0.5, *, length_penalty: float
+) -> None:
+    """Write the mean of the weights of two models. share: of the other; settings are of the one."""
     import torch
 
     from models import bundle
 
-    first, second = (bundle.read(work / name) for name in ("rewarded", "hard-rewarded"))
+    first, second = (bundle.read(work / part) for part in (one, other))
     with torch.no_grad():
-        for one, other in zip(first.model.parameters(), second.model.parameters(), strict=True):
-            one.lerp_(other, HARD_SHARE)
-    (work / "averaged").mkdir(exist_ok=True)
-    search = replace(first.search, length_penalty=1.0)
-    bundle.save(first._replace(search=search), work / "averaged")
+        pairs = zip(first.model.parameters(), second.model.parameters(), strict=True)
+        for own, further in pairs:
+            own.lerp_(further, share)
+    (work / name).mkdir(exist_ok=True)
+    search = replace(first.search, length_penalty=length_penalty)
+    bundle.save(first._replace(search=search), work / name)
 
 
 def add_labels(options: argparse.Namespace) -> None:
