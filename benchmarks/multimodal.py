@@ -1,12 +1,13 @@
 """Translate sentences whose ambiguous word only an image decides, with and without the image.
 
-    python benchmarks/multimodal.py --work WORK [--threads N] [--combination NAME]
+    python benchmarks/multimodal.py --work WORK [--threads N]
 
 An English sentence describes a drawn scene of one or two things, and calls the colour of one of
 them warm, cool or dark. Each of these words has two translations, as warm has "rot" and "gelb", and
-only the drawing tells which is right. The script draws scenes, trains a model of the text and the
-image and one of the text alone, and prints the share of ambiguous words of other scenes that each
-translates rightly. The same command continues an interrupted run.
+only the drawing tells which is right. The script draws scenes, trains a recurrent model and a
+Transformer of the text and the image, and a model of the text alone, and prints the share of
+ambiguous words of other scenes that each translates rightly. The same command continues an
+interrupted run.
 """
 
 from __future__ import annotations
@@ -40,7 +41,13 @@ COLOURS = {
 }
 SETTINGS = (
     *("train.batch_tokens=512", "train.steps=600", "train.evaluate_every=200", "train.warmup=50"),
-    *("train.metric=loss", "train.lr=0.003", "train.samples=0", "search.method=greedy"),
+    *("train.metric=loss", "train.samples=0", "search.method=greedy"),
+)
+RECURRENT_RATE = 0.003
+MODELS = (  # of text and image: family, combination, learning rate
+    ("multi-source", "hierarchical", RECURRENT_RATE),
+    ("multi-source-transformer", "flat", 0.001),
+    ("multi-source-transformer", "hierarchical", 0.001),
 )
 IMAGE = (
     *("model.inputs=source,picture:image", "model.image.encoder=small-cnn"),
@@ -58,20 +65,22 @@ class Row(NamedTuple):
 
 
 def main() -> None:
-    """Draw, train both models and print the accuracy of each."""
+    """Draw, train the models and print the accuracy of each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--work", type=Path, required=True, help="folder of data and runs")
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--combination", default="hierarchical", help="of text and image")
     options = parser.parse_args()
     work: Path = options.work.absolute()
     test = write_rows(work)
-    image = [*IMAGE, f"model.combination={options.combination}"]
-    image.append(f"data.features={work / 'features'}")
-    train(work, "rows", f"text-and-image-{options.combination}", options.threads, image)
-    train(work, "pairs", "text-alone", options.threads, [])
     rows = [f"{row.source}\t{row.picture}" for row in test]
-    show(test, work / f"text-and-image-{options.combination}", rows)
+    for family, combination, rate in MODELS:
+        folder = work / f"{family}-{combination}"
+        more = [*IMAGE, f"model.combination={combination}", f"train.lr={rate}"]
+        more.append(f"data.features={work / 'features'}")
+        train(work, "rows", folder, f"{family}-nano", options.threads, more)
+        show(test, folder, rows)
+    alone = [f"train.lr={RECURRENT_RATE}"]
+    train(work, "pairs", work / "text-alone", "rnnsearch-nano", options.threads, alone)
     show(test, work / "text-alone", [row.source for row in test])
 
 
@@ -118,10 +127,11 @@ def phrase(thing: Thing) -> str:
     return f"ein {SIZES[thing.size]}{end} {COLOURS[thing.colour]}{end} {NOUNS[thing.shape]}"
 
 
-def train(work: Path, kind: str, name: str, threads: int, more: Sequence[str]) -> None:
+def train(
+    work: Path, kind: str, folder: Path, preset: str, threads: int, more: Sequence[str]
+) -> None:
     """Train a model, or continue."""
-    preset = "multi-source-nano" if more else "rnnsearch-nano"
-    files = [work / f"train.{kind}.tsv", "--dev", work / f"dev.{kind}.tsv", "-o", work / name]
+    files = [work / f"train.{kind}.tsv", "--dev", work / f"dev.{kind}.tsv", "-o", folder]
     words = [word for setting in (*SETTINGS, *more) for word in ("-s", setting)]
     attn("train", *files, "--preset", preset, "--threads", threads, *words)
 
@@ -135,7 +145,7 @@ def show(test: Sequence[Row], folder: Path, sources: Sequence[str]) -> None:
     right = sum(found == row.target.split()[row.place :][:1] for found, row in words)
     whole = sum(text == row.target for text, row in zip(outputs, test, strict=True))
     shares = f"ambiguous word {right / len(test):6.1%}  sentence {whole / len(test):6.1%}"
-    print(f"{folder.name:30} {shares}")
+    print(f"{folder.name:40} {shares}", flush=True)
 
 
 if __name__ == "__main__":

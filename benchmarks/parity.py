@@ -22,7 +22,7 @@ from models.attention.positions.alibi import Alibi
 from models.attention.positions.rotary import Rotary
 from models.attention.sparsemax import Sparsemax
 from models.attention.transformer import CrossAttention
-from models.base.types import VocabularySizes
+from models.base.types import Memory, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
 from models.config.tables import AttentionConfig, ModelConfig
@@ -69,7 +69,7 @@ def multi_head() -> tuple[Tensor, Tensor]:
     peer.out_proj.load_state_dict(attention.output.state_dict())
     query, memory = torch.randn(2, 5, SIZE), torch.randn(2, 7, SIZE)
     mask = torch.arange(7) < torch.tensor([[7], [4]])
-    found, _ = attention(query, attention.prepare(memory), mask)
+    found, _ = attention(query, attention.prepare(Memory(memory, mask)), mask)
     expected, _ = peer(query, memory, memory, key_padding_mask=~mask)
     return found, expected
 
@@ -80,8 +80,9 @@ def grouped() -> tuple[Tensor, Tensor]:
     config = ModelConfig(embedding=SIZE, heads=HEADS, attention=AttentionConfig(kv_heads=2))
     attention = CrossAttention(config).eval()
     query, memory = torch.randn(2, 5, SIZE), torch.randn(2, 7, SIZE)
-    slots = attention.prepare(memory)
-    found, _ = attention(query, slots, torch.ones(2, 7).bool())
+    mask = torch.ones(2, 7).bool()
+    slots = attention.prepare(Memory(memory, mask))
+    found, _ = attention(query, slots, mask)
     heads = attention.split(attention.query(query))
     return found, attention.merged(scaled_dot_product_attention(heads, *slots, enable_gqa=True))
 

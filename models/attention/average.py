@@ -34,7 +34,7 @@ class AverageAttention(nn.Module):
         self.gates = Linear(2 * size, 2 * size)  # W
 
     def empty(self, values: Tensor) -> Sums:
-        """Return a sum over no tokens, for the rows of values (B, any, S, any)."""
+        """Return a sum over no tokens, for the rows of values (B, ..)."""
         rows, size = values.shape[0], self.gates.weight.shape[0] // 2
         total = values.new_zeros(rows, size, dtype=torch.float32)
         return Sums((total,), values.new_zeros(rows, 0, dtype=torch.float32))

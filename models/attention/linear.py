@@ -44,7 +44,7 @@ class LinearAttention(nn.Module):
         self.output = Linear(size, size)
 
     def empty(self, values: Tensor) -> Sums:
-        """Return sums over no tokens, for the rows of values (B, any, S, any)."""
+        """Return sums over no tokens, for the rows of values (B, ..)."""
         size = self.output.weight.shape[0] // self.count
         rows = values.shape[0]
         sums = values.new_zeros(rows, self.count, size, size, dtype=torch.float32)

@@ -6,16 +6,22 @@ All steps are computed at once, so no part can need the weights of earlier steps
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.attention.base import History, with_score
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
 from models.attention.positions.base import position
 from models.base.errors import ConfigurationError
+from models.base.registry import find
+from models.base.types import AttentionOutput, Memory
 from models.config.tables import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
 from models.numerics.linear import Linear
+
+if TYPE_CHECKING:
+    from models.attention.combinations.base import Combination
 
 WITHOUT_COVERAGE = {
     "attention": "coverage=false, with train.attention.coverage=see for a penalty in its place",
@@ -29,15 +35,9 @@ class TransformerHeads(MultiHead):
     output: Linear
 
     def __init__(self, config: ModelConfig, table: str) -> None:
-        own: AttentionConfig = getattr(config, table)
-        if own.heads != 1:
-            raise ConfigurationError(
-                f"model.{table}.heads={own.heads} for a Transformer", "model.heads instead"
-            )
-        if own.coverage:
+        composed, size = composition(config, table), config.embedding
+        if composed.coverage:
             raise _needs_earlier_steps(f"model.{table}.coverage=true", WITHOUT_COVERAGE[table])
-        size = config.embedding
-        composed = replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
         super().__init__(size, size, composed, config.attention_dropout)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         if self.first.sequential:
@@ -103,8 +103,9 @@ class SelfAttention(TransformerHeads):
         self.output = Linear(config.embedding, config.embedding)
 
     def empty(self, values: Tensor) -> KeyValue:
-        """Return keys and values of no slots, for the rows of values (B, any, S, d)."""
-        nothing = values[:, :1, :0].expand(-1, self.shared, -1, -1)
+        """Return keys and values of no slots, for the rows of values (B, ..)."""
+        size = self.output.weight.shape[1] // self.count
+        nothing = values.new_zeros(values.shape[0], self.shared, 0, size)
         return self.prepared(nothing, nothing)
 
     def forward(
@@ -148,17 +149,14 @@ class CrossAttention(TransformerHeads):
         self.input = Linear(config.embedding, 2 * self.shared_size)  # K; V at once
         self.output = Linear(config.embedding, config.embedding)
 
-    def prepare(self, values: Tensor) -> KeyValue:
-        """Compute keys and values of the memory (B, S, D)."""
-        return self.prepared(*map(self.split_shared, self.input(values).chunk(2, -1)))
+    def prepare(self, memory: Memory) -> KeyValue:
+        """Compute keys and values of the memory."""
+        return self.prepared(*map(self.split_shared, self.input(memory.values).chunk(2, -1)))
 
-    def read_values(self, values: Tensor) -> Tensor:
-        """Return what each head's weights multiply (B, H, S, D), output map included.
-
-        values: memory (B, S, D).
-        """
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return what each head's weights multiply (B, H, S, D), output map included."""
         each = self.output.weight.unflatten(1, (self.count, -1))  # (D, H, d)
-        return torch.einsum("bhsv,dhv->bhsd", self.prepare(values).values, each)
+        return torch.einsum("bhsv,dhv->bhsd", self.prepare(memory).values, each)
 
     def forward(
         self,
@@ -179,6 +177,56 @@ class CrossAttention(TransformerHeads):
         history = self.past(query, start, steps or x.shape[1], key)
         found = self.attend(query, memory, Visible(mask), history, want_weights=want_weights)
         return self.merged(found.context), found
+
+
+class CombinedCrossAttention(nn.Module):
+    """Attention of the decoder to several memories: a combination, and an output map.
+
+    W_O Combination(x, h^(1), .., h^(K))
+    Source: Libovický, Helcl and Mareček 2018, section 3.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        size = config.embedding
+        kind: type[Combination] = find("combination", config.combination)
+        own = composition(config, "attention")
+        self.combination = kind(size, size, own, len(config.inputs))
+        self.output = Linear(size, size)
+
+    def prepare(self, memory: Memory) -> Any:
+        """Prepare the memories; the result has `values`, `mask` and `select`."""
+        return self.combination.prepare(memory)
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return what each head's weights multiply (B, H, S, D), output map included."""
+        return self.combination.values(memory) @ self.output.weight.mT
+
+    def forward(
+        self, x: Tensor, memory: Any, mask: Tensor, **steps: Any
+    ) -> tuple[Tensor, HeadsOutput]:
+        """Compute the output (B, T, D) for x (B, T, D), and what the heads did.
+
+        mask, steps: not used; see CrossAttention.
+        """
+        found: AttentionOutput = self.combination(x, memory)
+        each = found.weights.unsqueeze(2) if found.heads is None else found.heads  # (B, T, H, S)
+        return self.output(found.context), HeadsOutput(found.context[:, None], each.transpose(1, 2))
+
+
+def cross_attention(config: ModelConfig) -> CrossAttention | CombinedCrossAttention:
+    """Build the attention of a layer of the decoder to its input, or to several inputs."""
+    return CombinedCrossAttention(config) if config.inputs else CrossAttention(config)
+
+
+def composition(config: ModelConfig, table: str) -> AttentionConfig:
+    """Return the settings of an attention of a Transformer, with its heads and its score."""
+    own: AttentionConfig = getattr(config, table)
+    if own.heads != 1:
+        raise ConfigurationError(
+            f"model.{table}.heads={own.heads} for a Transformer", "model.heads instead"
+        )
+    return replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
 
 
 def _needs_earlier_steps(setting: str, nearest: str) -> ConfigurationError:

@@ -30,6 +30,9 @@ TABLES: dict[str, dict[str, str]] = {
         "luong": "models.families.luong:Luong",
         "transformer": "models.families.transformer:Transformer",
         "multi-source": "models.families.multi_source:MultiSource",
+        "multi-source-transformer": (
+            "models.families.multi_source_transformer:MultiSourceTransformer"
+        ),
         "captioner": "models.families.captioner:ShowAttendTell",
         "captioner-adaptive": "models.families.captioner_adaptive:CaptionerAdaptive",
         "captioner-top-down": "models.families.captioner_top_down:CaptionerTopDown",

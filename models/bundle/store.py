@@ -70,7 +70,7 @@ def check_inputs(config: ModelConfig) -> None:
     if config.inputs and "inputs" not in settings_read_by(config.family):
         raise ConfigurationError(
             f"model.inputs={','.join(config.inputs)} for family {config.family}, which reads one",
-            "a family that attends to several inputs: multi-source",
+            "a family that attends to several inputs: multi-source or multi-source-transformer",
             "--preset multi-source-small",
         )
 

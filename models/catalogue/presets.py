@@ -21,6 +21,7 @@ _TRANSFORMER = {"family": "transformer", "tied": True}
 _GRU = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
 _LSTM = {"cell": "lstm", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
 _MULTI_SOURCE = {**_GRU, "family": "multi-source", "inputs": ("source", "draft")}
+_SEVERAL = {**_TRANSFORMER, "family": "multi-source-transformer", "inputs": ("source", "draft")}
 _WARM = {"schedule": "inverse_sqrt", "label_smoothing": 0.1}
 _MUON = {"optimiser": "muon", "lr": 0.005}  # found with benchmarks/time_to_quality.py
 _PLATEAU = {"schedule": "plateau", "label_smoothing": 0.1, "lr": 0.001, "warmup": 200}
@@ -189,6 +190,24 @@ PRESETS: dict[str, Preset] = {
         "GRU of 64 that attends to several inputs: for demonstrations and tests",
         {**_MULTI_SOURCE, "embedding": 64, "hidden": 64, "dropout": 0.1},
         {**_PLATEAU, "lr": 0.003},
+    ),
+    "multi-source-transformer-small": Preset(
+        "Transformer, 3+3 layers of 256, that attends to several inputs: thousands of rows",
+        {
+            **_SEVERAL,
+            "embedding": 256,
+            "hidden": 512,
+            "encoder_layers": 3,
+            "decoder_layers": 3,
+            "heads": 4,
+            "dropout": 0.3,
+        },
+        {**_WARM, **_MUON, "warmup": 400},
+    ),
+    "multi-source-transformer-nano": Preset(
+        "2 Transformer layers of 64 that attend to several inputs: for demonstrations and tests",
+        {**_NANO, **_SEVERAL},
+        {**_WARM, "lr": 0.005, "warmup": 400},
     ),
     "luong": Preset(
         "4 LSTM layers of 1000, one direction, input feeding (Luong et al. 2015)",
@@ -375,6 +394,7 @@ USUAL = {  # by family: the preset for data of ordinary size
     "transformer": "transformer-tiny",
     "rnnsearch": "rnnsearch-small",
     "multi-source": "multi-source-small",
+    "multi-source-transformer": "multi-source-transformer-small",
     "seq2seq": "seq2seq-small",
     "luong": "luong-small",
     "captioner": "show-attend-tell-soft-small",

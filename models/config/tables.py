@@ -262,12 +262,12 @@ class ModelConfig:
     )
     inputs: tuple[str, ...] = option(
         (),
-        "multi-source: columns of a row that the decoder reads, texts first, as in source,draft; "
+        "several inputs: columns of a row that the decoder reads, texts first, as in source,draft; "
         "the last may be an image, as in source,picture:image",
     )
     combination: str = option(
         "flat",
-        "multi-source: attention to several inputs; `attn models` lists them",
+        "several inputs: attention to them; `attn models` lists them",
         registry="combination",
     )
     gate: bool = option(

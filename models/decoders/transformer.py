@@ -8,15 +8,15 @@ Vaswani et al. 2017, section 3.1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from models.attention.mixing import Cache, mixing
-from models.attention.multihead import HeadsOutput, KeyValue
+from models.attention.multihead import HeadsOutput
 from models.attention.positions.base import position
-from models.attention.transformer import CrossAttention
+from models.attention.transformer import cross_attention
 from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
@@ -26,9 +26,9 @@ from models.numerics.dropout import Dropout
 
 
 class TransformerMemory(NamedTuple):
-    """Keys and values of the memory for every layer."""
+    """The memory as every layer's attention has prepared it."""
 
-    layers: tuple[KeyValue, ...]
+    layers: tuple[Any, ...]  # keys and values, or those of several memories
     mask: Tensor  # (B, S)
     values: Tensor | None = None  # (B, S, D) of an alignment layer, if there is one
     key: Tensor | None = None  # (B,) hash of each input, if hard attention samples by it
@@ -87,11 +87,11 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     def read_values(self, memory: Memory) -> Tensor:
         """Return the values of the shown layer's heads, (B, H, S, D); see Decoder."""
         layer = self.layers[self.shown_layer]
-        return layer.cross_attention.read_values(memory.values)  # type: ignore
+        return layer.cross_attention.read_values(memory)  # type: ignore
 
     def prepare(self, memory: Memory) -> TransformerMemory:
         """Compute keys and values of the memory for every layer."""
-        layers = tuple(layer.cross_attention.prepare(memory.values) for layer in self.layers)  # type: ignore
+        layers = tuple(layer.cross_attention.prepare(memory) for layer in self.layers)  # type: ignore
         values = memory.values if self.aligner else None
         return TransformerMemory(layers, memory.mask, values, memory.key)
 
@@ -154,7 +154,7 @@ class DecoderLayer(nn.Module):
         self.self_norm = nn.LayerNorm(size)
         self.self_attention = mixing(config, decodes=True)
         self.cross_norm = nn.LayerNorm(size)
-        self.cross_attention = CrossAttention(config)
+        self.cross_attention = cross_attention(config)
         self.forward_norm = nn.LayerNorm(size)
         self.feed_forward = FeedForward(size, config.hidden, config.dropout)
         self.dropout = Dropout(config.dropout)
@@ -163,13 +163,13 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         past: Cache | None,
-        memory: KeyValue,
+        memory: Any,
         source: TransformerMemory,
         want_weights: bool = False,
     ) -> tuple[Tensor, Cache, HeadsOutput]:
         """Return the output (R, T, D), the cache, and what cross-attention read, for K * T queries.
 
-        memory: this layer's keys and values.
+        memory: as this layer has prepared it.
         """
         start, steps = 0 if past is None else past.length, x.shape[1]
         attended, seen = self.self_attention(self.self_norm(x), None, past)

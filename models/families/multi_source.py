@@ -10,6 +10,7 @@ from models.families.base import embeddings, recurrent_encoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.several_inputs import SeveralInputs
 from models.layers.blocks import Embedding
+from models.numerics.linear import Linear
 from models.sources.rows import columns_of
 
 
@@ -39,13 +40,14 @@ class MultiSource(EncoderDecoder):
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         columns = columns_of(config.inputs)
         source, target = embeddings(config, sizes)
-        encoder = SeveralInputs(
-            [recurrent_encoder(source, config) for _ in range(columns.texts)],
-            ImageEncoder(config) if columns.has_image else None,
-        )
-        decoder = RnnDecoder(
-            target, config, value_size=encoder.value_size, final_size=encoder.final_size
-        )
+        texts = [recurrent_encoder(source, config) for _ in range(columns.texts)]
+        size, final_size = texts[0].value_size, sum(each.final_size for each in texts)
+        encoder = SeveralInputs(texts)
+        if columns.has_image:
+            image = ImageEncoder(config)
+            encoder = SeveralInputs(texts, image, Linear(image.value_size, size))
+            final_size += size
+        decoder = RnnDecoder(target, config, value_size=size, final_size=final_size)
         readout = config.readout or config.embedding
         tied: Embedding | None = target if config.tied and readout == config.embedding else None
         super().__init__(config, encoder, decoder, Output(sizes.target, readout, tied))

@@ -2,7 +2,7 @@
 
 The source is the tokens of all texts, each text with its end mark. So slot i is token i of the
 source; the cells of the image follow the longest source of the batch. Each input has an encoder of
-its own. The values of image cells are mapped to the size of those of texts.
+its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from models.base.types import Memory
 from models.encoders.image import ImageEncoder
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
-from models.numerics.linear import Linear
+from models.encoders.transformer import TransformerEncoder
 from models.text.tokenizer import END
 
 
@@ -24,37 +24,38 @@ class SeveralInputs(nn.Module):
     """Token ids of several texts, and images, to one memory; `part` is the input of each slot."""
 
     def __init__(
-        self, texts: Iterable[RnnEncoder | IntraEncoder], image: ImageEncoder | None = None
+        self,
+        texts: Iterable[RnnEncoder | IntraEncoder | TransformerEncoder],
+        image: ImageEncoder | None = None,
+        cells: nn.Module | None = None,
     ) -> None:
+        """Build it from the encoders; cells maps image cells to the size of the texts' values."""
         super().__init__()
-        encoders = list(texts)
-        self.texts = nn.ModuleList(encoders)
+        self.texts = nn.ModuleList(texts)
         self.image = image
-        self.value_size = encoders[0].value_size
-        self.final_size = sum(each.final_size for each in encoders)
-        self.cells = None if image is None else Linear(image.value_size, self.value_size)
-        if image is not None:
-            self.final_size += self.value_size
+        self.cells = cells
 
     def forward(self, source: Tensor, mask: Tensor, images: Tensor | None = None) -> Memory:
         """Return the memory of ids (B, S) with mask (B, S), and of images.
 
-        images: features (B, C, V) or pixels (B, 3, h, w); None if the model reads none. Its `final`
-        is the last states of the encoders, and the mean cell, one after another.
+        images: features (B, C, V) or pixels (B, 3, h, w); None if the model reads none. `final` of
+        recurrent encoders is their last states, and the mean cell, one after another.
         """
         memory = self._texts(source, mask)
         if self.image is None or self.cells is None:
             return memory
-        assert images is not None and memory.final is not None and memory.part is not None
+        assert images is not None and memory.part is not None
         features = self.image.features(images) if images.dim() == 4 else images  # (B, C, V)
         real = torch.ones(features.shape[:2], dtype=torch.bool, device=mask.device)
         seen: Memory = self.image(features, real)
-        assert seen.final is not None
+        final = memory.final
+        if final is not None and seen.final is not None:
+            final = torch.cat([final, self.cells(seen.final)], 1)
         part = torch.full_like(real, len(self.texts), dtype=torch.long)
         return Memory(
             torch.cat([memory.values, self.cells(seen.values)], 1),
             torch.cat([mask, real], 1),
-            torch.cat([memory.final, self.cells(seen.final)], 1),
+            final,
             part=torch.cat([memory.part, part], 1),
         )
 
@@ -70,14 +71,14 @@ class SeveralInputs(nn.Module):
             inside = places < length[:, None].clamp(min=1)  # an absent text is one token
             ids = torch.where(places < length[:, None], source.gather(1, given), END)
             found: Memory = encoder(ids, inside)
-            assert found.final is not None
             back = (torch.arange(source.shape[1], device=mask.device) - before[:, None]).clamp(
                 0, len(places) - 1
             )  # (B, S)
-            slots = back[..., None].expand(-1, -1, self.value_size)
+            slots = back[..., None].expand(-1, -1, found.values.shape[-1])
             values.append(found.values.gather(1, slots) * own[..., None])
-            finals.append(found.final)
-        return Memory(torch.stack(values).sum(0), mask, torch.cat(finals, 1), part=part)
+            finals += [] if found.final is None else [found.final]
+        final = torch.cat(finals, 1) if finals else None
+        return Memory(torch.stack(values).sum(0), mask, final, part=part)
 
 
 def text_numbers(source: Tensor, mask: Tensor, count: int) -> Tensor:

@@ -27,16 +27,18 @@ SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
 TEXTS = ("source", "draft")
 WITH_IMAGE = ("source", "picture:image")
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-4}
+RECURRENT, TRANSFORMER = "multi-source-nano", "multi-source-transformer-nano"
 every = pytest.mark.parametrize("combination", names("combination"))
+each_preset = pytest.mark.parametrize("preset", [RECURRENT, TRANSFORMER])
 each_kind = pytest.mark.parametrize("inputs", [TEXTS, WITH_IMAGE])
 
 
 @cache
 def model_of(
-    combination: str, inputs: tuple[str, ...] = TEXTS, cell: str = "gru"
+    combination: str, inputs: tuple[str, ...] = TEXTS, preset: str = RECURRENT, **changes: Any
 ) -> EncoderDecoder:
     config = dataclasses.replace(
-        small_config("multi-source-nano"), inputs=inputs, combination=combination, cell=cell
+        small_config(preset), inputs=inputs, combination=combination, **changes
     )
     torch.manual_seed(1)
     model = build(config, SIZES)
@@ -77,9 +79,10 @@ def test_end_marks_divide_a_source_into_texts() -> None:
     ]
 
 
+@each_preset
 @torch.no_grad()
-def test_each_text_is_encoded_by_its_own_encoder_alone() -> None:
-    encoder: Any = model_of("flat").encoder
+def test_each_text_is_encoded_by_its_own_encoder_alone(preset: str) -> None:
+    encoder: Any = model_of("flat", preset=preset).encoder
     source, mask, *_ = batch_of(TEXTS)
     memory = encoder(source, mask)
     for row, tokens in enumerate(ROWS):
@@ -91,15 +94,19 @@ def test_each_text_is_encoded_by_its_own_encoder_alone() -> None:
             torch.testing.assert_close(
                 memory.values[row, begin : begin + len(part)], alone.values[0], **CLOSE
             )
-            finals.append(alone.final[0])
-        torch.testing.assert_close(memory.final[row], torch.cat(finals), **CLOSE)
+            finals += [] if alone.final is None else [alone.final[0]]
+        if preset == RECURRENT:
+            torch.testing.assert_close(memory.final[row], torch.cat(finals), **CLOSE)
 
 
+@each_preset
 @each_kind
 @every
 @torch.no_grad()
-def test_step_by_step_equals_all_at_once(combination: str, inputs: tuple[str, ...]) -> None:
-    model, batch = model_of(combination, inputs), batch_of(inputs)
+def test_step_by_step_equals_all_at_once(
+    combination: str, inputs: tuple[str, ...], preset: str
+) -> None:
+    model, batch = model_of(combination, inputs, preset), batch_of(inputs)
     forced = model.teacher_force(batch, want_weights=True)
     log_probs, weights = steps(model, batch)
     torch.testing.assert_close(log_probs, model.log_probs(forced), **CLOSE)
@@ -107,11 +114,14 @@ def test_step_by_step_equals_all_at_once(combination: str, inputs: tuple[str, ..
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:2]))
 
 
+@each_preset
 @each_kind
 @every
 @torch.no_grad()
-def test_a_row_alone_equals_the_same_in_a_batch(combination: str, inputs: tuple[str, ...]) -> None:
-    model, batch = model_of(combination, inputs), batch_of(inputs)
+def test_a_row_alone_equals_the_same_in_a_batch(
+    combination: str, inputs: tuple[str, ...], preset: str
+) -> None:
+    model, batch = model_of(combination, inputs, preset), batch_of(inputs)
     together = model.teacher_force(batch, want_weights=True)
     memory = model.encode_batch(batch)
     assert together.weights is not None
@@ -126,11 +136,14 @@ def test_a_row_alone_equals_the_same_in_a_batch(combination: str, inputs: tuple[
         )
 
 
+@each_preset
 @each_kind
 @every
 @torch.no_grad()
-def test_every_input_changes_the_output(combination: str, inputs: tuple[str, ...]) -> None:
-    model, batch = model_of(combination, inputs), batch_of(inputs)
+def test_every_input_changes_the_output(
+    combination: str, inputs: tuple[str, ...], preset: str
+) -> None:
+    model, batch = model_of(combination, inputs, preset), batch_of(inputs)
     before = model.teacher_force(batch).features
     changed = batch.source.clone()
     changed[1, 0] = FIRST_WORD + 20
@@ -146,24 +159,38 @@ def test_every_input_changes_the_output(combination: str, inputs: tuple[str, ...
         assert not torch.allclose(before[1], after[1], atol=1e-4)
 
 
+@each_preset
 @torch.no_grad()
-def test_image_features_equal_pixels() -> None:
-    model, batch = model_of("flat", WITH_IMAGE), batch_of(WITH_IMAGE)
+def test_image_features_equal_pixels(preset: str) -> None:
+    model, batch = model_of("flat", WITH_IMAGE, preset), batch_of(WITH_IMAGE)
     encoder: Any = model.encoder
     features = encoder.image.features(batch.images)
     one, two = (model.teacher_force(b).features for b in (batch, batch._replace(images=features)))
     torch.testing.assert_close(one, two, **CLOSE)
 
 
+@each_preset
 @each_kind
 @every
-def test_every_weight_has_a_gradient(combination: str, inputs: tuple[str, ...]) -> None:
-    model, batch = model_of(combination, inputs), batch_of(inputs)
+def test_every_weight_has_a_gradient(
+    combination: str, inputs: tuple[str, ...], preset: str
+) -> None:
+    model, batch = model_of(combination, inputs, preset), batch_of(inputs)
     model.zero_grad()
     model.teacher_force(batch).features.square().sum().backward()
     used = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
     missing = {name for name, _ in model.named_parameters()} - used
     assert all(name.startswith("output.") for name in missing), missing
+
+
+@every
+@torch.no_grad()
+def test_one_head_of_a_transformer_reads_several_inputs(combination: str) -> None:
+    model, batch = model_of(combination, TEXTS, TRANSFORMER, heads=1), batch_of(TEXTS)
+    log_probs, weights = steps(model, batch)
+    forced = model.teacher_force(batch, want_weights=True)
+    torch.testing.assert_close(log_probs, model.log_probs(forced), **CLOSE)
+    torch.testing.assert_close(weights, forced.weights, **CLOSE)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from models.base.errors import ModelError
 from models.base.settings import from_dict, to_dict
-from models.base.types import VocabularySizes
+from models.base.types import Memory, VocabularySizes
 from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
@@ -98,7 +98,7 @@ def test_a_decoder_layer_is_pytorchs() -> None:
     x, memory, mask = torch.randn(3, 6, SIZE), torch.randn(3, 7, SIZE), BATCH.source_mask
     causal = torch.ones(6, 6).bool().triu(1)
     expected = theirs(x, memory, tgt_mask=causal, memory_key_padding_mask=~mask)
-    prepared = ours.cross_attention.prepare(memory)
+    prepared = ours.cross_attention.prepare(Memory(memory, mask))
     found, _, _ = ours(x, None, prepared, TransformerMemory((prepared,), mask))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
@@ -119,7 +119,7 @@ def test_embeddings_are_scaled_and_positions_count_from_zero() -> None:
     y = table[BATCH.target_in] * SIZE**0.5 + code[:6]
     for part in model.decoder.layers:
         layer: Any = part
-        prepared = layer.cross_attention.prepare(memory.values)
+        prepared = layer.cross_attention.prepare(memory)
         y, _, _ = layer(y, None, prepared, TransformerMemory((prepared,), memory.mask))
     torch.testing.assert_close(model.teacher_force(BATCH).features, model.decoder.norm(y))
 

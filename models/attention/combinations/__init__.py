@@ -1,1 +1,1 @@
-"""Combinations of several memories: how a recurrent decoder attends to more than one input."""
+"""Combinations of several memories: how a decoder attends to more than one input."""

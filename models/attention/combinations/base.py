@@ -31,7 +31,10 @@ class Combination(nn.Module):
         check_combined(config)
 
     def prepare(self, memory: Memory) -> Any:
-        """Prepare the memories, once per source; the result has `mask` (B, S) and `select`."""
+        """Prepare the memories, once per source.
+
+        The result has `values` (B, ..), `mask` (B, S) and `select`.
+        """
         raise NotImplementedError
 
     def values(self, memory: Memory) -> Tensor:

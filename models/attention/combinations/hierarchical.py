@@ -21,6 +21,11 @@ class PreparedMemories(NamedTuple):
     each: tuple[PreparedMemory, ...]
     mask: Tensor  # (B, S) of all slots
 
+    @property
+    def values(self) -> Tensor:
+        """The prepared values of the first memory."""
+        return self.each[0].values
+
     def select(self, rows: Tensor) -> PreparedMemories:
         """Return the prepared memories of some sentences."""
         return PreparedMemories(

@@ -20,6 +20,7 @@ RATE = 0.01
 PRESETS = (  # one of each family
     *("transformer-nano", "rnnsearch-nano", "seq2seq-nano", "luong-nano", "bilstm-attention-nano"),
     *("classifier-transformer-small", "show-attend-tell-soft-nano", "captioner-transformer-nano"),
+    *("multi-source-nano", "multi-source-transformer-nano"),
 )
 
 

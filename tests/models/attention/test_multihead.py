@@ -49,7 +49,7 @@ def test_cross_attention_is_its_heads_written_out() -> None:
     matrices = [attention.query.weight, *attention.input.weight.chunk(2)]
     biases = [attention.query.bias, *attention.input.bias.chunk(2)]
     expected, weights = head_by_head(attention, matrices, biases, x, memory)
-    prepared = attention.prepare(memory)
+    prepared = attention.prepare(Memory(memory, mask))
     output, found = attention(x, prepared, mask, want_weights=True)
     torch.testing.assert_close(output, expected)
     torch.testing.assert_close(found.weights, weights)
@@ -155,10 +155,11 @@ def test_grouped_heads_equal_pytorchs_own() -> None:
     own = AttentionConfig(kv_heads=2)
     attention = CrossAttention(ModelConfig(embedding=12, heads=4, attention=own)).eval()
     x, memory = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
-    slots = attention.prepare(memory)
+    mask = torch.ones(2, 5).bool()
+    slots = attention.prepare(Memory(memory, mask))
     query = attention.split(attention.query(x))
     expected = nn.functional.scaled_dot_product_attention(query, *slots, enable_gqa=True)
-    found, _ = attention(x, slots, torch.ones(2, 5).bool())
+    found, _ = attention(x, slots, mask)
     torch.testing.assert_close(found, attention.merged(expected))
 
 

@@ -68,11 +68,11 @@ def text_config(folder: Path, *changes: str) -> RunConfig:
     return settings([train], [dev], "multi-source-nano", [*SMALL, *changes])
 
 
-def image_config(folder: Path, *changes: str) -> RunConfig:
+def image_config(folder: Path, *changes: str, preset: str = "multi-source-nano") -> RunConfig:
     train, dev = write_images(folder)
     more = ("model.inputs=source,picture:image", f"data.features={folder / 'features'}")
     images = ImageOptions(folder / "images")
-    return settings([train], [dev], "multi-source-nano", [*SMALL, *more, *changes], images=images)
+    return settings([train], [dev], preset, [*SMALL, *more, *changes], images=images)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_a_run_of_texts_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path)
 
 
 def test_a_run_of_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
-    config = image_config(tmp_path, *FEATURES)
+    config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
     run(config, tmp_path / "unbroken")
     run_with_stops(config, tmp_path / "broken")
     assert_same(tmp_path / "broken", tmp_path / "unbroken")

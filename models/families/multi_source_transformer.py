@@ -1,0 +1,58 @@
+"""Transformer that attends to several inputs: texts, or texts and an image."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import nn
+
+from models.base.types import VocabularySizes
+from models.config.tables import ModelConfig
+from models.decoders.transformer import TransformerDecoder
+from models.encoders.image_transformer import ImageTransformerEncoder
+from models.encoders.transformer import TransformerEncoder
+from models.families.base import embeddings
+from models.families.encoder_decoder import EncoderDecoder, Output
+from models.families.several_inputs import SeveralInputs
+from models.families.transformer import initialise
+from models.sources.rows import columns_of
+
+
+class MultiSourceTransformer(EncoderDecoder):
+    """Several inputs: a Transformer whose decoder attends to texts, or texts and an image.
+
+    x <- x + W_O Combination(LayerNorm(x), h^(1), .., h^(K))
+    Source: Libovický, Helcl and Mareček 2018.
+    Each input has an encoder of its own. `model.inputs` names the inputs; `model.combination`
+    chooses how the decoder attends to them.
+    """
+
+    source = "rows"
+    settings = (
+        "encoder_layers",
+        "heads",
+        "attention_dropout",
+        "position",
+        "mixing",
+        "attention",
+        "self_attention",
+        "max_source",
+        "inputs",
+        "combination",
+        "image",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        columns, size = columns_of(config.inputs), config.embedding
+        source, target = embeddings(config, sizes, scale=size**0.5)
+        texts = [TransformerEncoder(source, config) for _ in range(columns.texts)]
+        encoder = SeveralInputs(texts)
+        if columns.has_image:
+            encoder = SeveralInputs(texts, ImageTransformerEncoder(config), nn.Identity())
+        super().__init__(
+            config,
+            encoder,
+            TransformerDecoder(target, replace(config, alignment_layer=False)),
+            Output(sizes.target, size, target if config.tied else None),
+        )
+        initialise(self)
