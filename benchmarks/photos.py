@@ -22,10 +22,10 @@ import random
 import subprocess
 import sys
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from average import average
 from flickr8k import attn
 
 SETS = ("flickr8k", "coco")
@@ -134,7 +134,8 @@ def main() -> None:
     join(options.data, options.work)
     for name in STAGES:
         train(name, options)
-    average(options.work, "photos", "softened", "named", length_penalty=0.2)
+    parts = [options.work / name for name in ("softened", "named")]
+    average(parts, options.work / "photos", (1, 1), ("length_penalty=0.2",))
 
 
 def join(data: Path, work: Path) -> None:
@@ -169,7 +170,8 @@ def train(name: str, options: argparse.Namespace) -> None:
     """Run one stage, or continue it."""
     stage, work = STAGES[name], options.work
     if stage.start == "labelled" and not (work / "labelled").exists():
-        average(work, "averaged", "rewarded", "hard-rewarded", HARD_SHARE, length_penalty=1.0)
+        parts = [work / part for part in ("rewarded", "hard-rewarded")]
+        average(parts, work / "averaged", (1 - HARD_SHARE, HARD_SHARE), ("length_penalty=1.0",))
         add_labels(options)
     if stage.start in (*STAGES, "labelled"):
         start = ["--start-from", work / stage.start]
@@ -181,24 +183,6 @@ def train(name: str, options: argparse.Namespace) -> None:
     settings = [*EACH, *stage.settings, f"data.features={work / 'features'}"]
     words = [word for setting in settings for word in ("-s", setting)]
     attn("train", *arguments, "--threads", options.threads, *words)
-
-
-def average(
-    work: Path, name: str, one: str, other: str, share: float = 0.5, *, length_penalty: float
-) -> None:
-    """Write the mean of the weights of two models. share: of the other; settings are of the one."""
-    import torch
-
-    from models import bundle
-
-    first, second = (bundle.read(work / part) for part in (one, other))
-    with torch.no_grad():
-        pairs = zip(first.model.parameters(), second.model.parameters(), strict=True)
-        for own, further in pairs:
-            own.lerp_(further, share)
-    (work / name).mkdir(exist_ok=True)
-    search = replace(first.search, length_penalty=length_penalty)
-    bundle.save(first._replace(search=search), work / name)
 
 
 def add_labels(options: argparse.Namespace) -> None:
