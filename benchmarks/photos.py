@@ -2,6 +2,7 @@
 
     python benchmarks/photos.py train --data DIR --work WORK [--threads N]
     python benchmarks/photos.py score --data DIR [-m MODEL ...]
+    python benchmarks/photos.py table --data DIR --work WORK --revision REVISION ...
 
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
@@ -12,18 +13,21 @@ same command continues an interrupted run. `averaged` is the weighted mean of th
 network (photo_labels.py); the stages after it train a captioner that copies labels. `photos` is the
 mean of the weights of the last two, `named` and `softened`, with softmax. `score` runs `attn
 evaluate captions -s scores.attention=true` on each whole dev set, with the search settings that are
-saved with the model.
+saved with the model. `table` prints the same scores of `photos` as it was in git revisions, and of
+the models of `-m`.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
+import json
 import random
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from average import average
 from flickr8k import attn
@@ -120,9 +124,10 @@ STAGES = {
 def main() -> None:
     """Parse the command line and run one part."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("part", choices=["train", "score"])
+    parser.add_argument("part", choices=["train", "score", "table"])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, help="folder of the runs; needed to train")
+    parser.add_argument("--work", type=Path, help="folder of the runs, not for score")
+    parser.add_argument("--revision", nargs="*", default=[], help="git revisions, for table")
     parser.add_argument("-m", "--model", nargs="*", default=["photos", "photos-hard"])
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
@@ -130,7 +135,10 @@ def main() -> None:
         score(options)
         return
     if options.work is None:
-        parser.error("train needs --work")
+        parser.error(f"{options.part} needs --work")
+    if options.part == "table":
+        table(options)
+        return
     join(options.data, options.work)
     for name in STAGES:
         train(name, options)
@@ -200,6 +208,43 @@ def score(options: argparse.Namespace) -> None:
         where = ["--images", folder / "images.tar", folder / "dev.tsv"]
         further = ["-s", "scores.attention=true", "--threads", options.threads]
         attn("evaluate", "captions", *models, *where, *further)
+
+
+def table(options: argparse.Namespace) -> None:
+    """Print a row for each model and dev set: BLEU-4, CIDEr-D, entropy and erasure."""
+    models = [revised(revision, options.work) for revision in options.revision]
+    print("| model | dev set | BLEU-4 | CIDEr-D | entropy | lost | lost, random | ratio |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|", flush=True)
+    for model in (*models, *options.model):
+        for name in SETS:
+            found = measured(model, options.data / name, options.threads)
+            seen = found["attention"]
+            print(
+                f"| {Path(model).name} | {name} | {found['bleu'][3]:.2f} | {found['cider_d']:.3f} "
+                f"| {seen['entropy']:.1%} | {seen['attended']:.3f} | {seen['random']:.3f} "
+                f"| {seen['ratio']:.2f} |",
+                flush=True,
+            )
+
+
+def revised(revision: str, work: Path) -> Path:
+    """Write `photos` as it was in a git revision to WORK/REVISION, and return that folder."""
+    place, folder = "models/pretrained/photos", work / revision
+    command = ["git", "archive", f"{revision}:{place}"]
+    stored = subprocess.run(command, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(stored)) as files:
+        files.extractall(folder, filter="data")
+    return folder
+
+
+def measured(model: Path | str, folder: Path, threads: int) -> dict[str, Any]:
+    """Return the scores of a model on a dev set, as `attn evaluate captions --json` prints them."""
+    command = [sys.executable, "-m", "attncli", "evaluate", "captions", "-q", "--json", "-m", model]
+    command += ["--images", folder / "images.tar", folder / "dev.tsv"]
+    command += ["-s", "scores.attention=true", "--threads", str(threads)]
+    ended = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
+    (found,) = json.loads(ended.stdout)["systems"]
+    return dict(found)
 
 
 if __name__ == "__main__":
