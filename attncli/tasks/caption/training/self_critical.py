@@ -77,8 +77,8 @@ class SelfCritical:
     ) -> RewardLossOutput:
         """Return the loss of K sampled captions of each image of a batch, summed over their tokens.
 
-        Samples, references and their likelihoods use the same memory, without dropout in the
-        decoder.
+        Samples and references use the same memory. The decoder has no dropout for samples and
+        their likelihoods, and its usual dropout for references.
         """
         model.eval()
         model.encoder.train()  # dropout of features stays on against memorising images
@@ -127,6 +127,7 @@ class SelfCritical:
     def reference_loss(self, model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
         """Return the negative log-likelihood per token of the references of a batch."""
         of_each = memory if batch.rows is None else memory.select(batch.rows)
+        model.train()
         batch, of_each = with_swaps(model, batch, of_each, self.settings.noun_swap)
         return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()
 
