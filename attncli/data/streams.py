@@ -50,6 +50,16 @@ def check_inputs(paths: Iterable[Path | str]) -> None:
                     pass
 
 
+def check_files(paths: Iterable[Path | str]) -> None:
+    """Check inputs that are read more than once: also raise a ModelError for a pipe."""
+    paths = list(paths)
+    check_inputs(paths)
+    for path in paths:
+        if Path(path).is_fifo():
+            wanted = "a file, because it is read more than once"
+            raise ModelError(f"{path} is a pipe", wanted, "write its content to a file")
+
+
 def matching(path: Path | str) -> list[Path]:
     """Return the files that a path names: the file itself, or those that match a pattern, sorted.
 

@@ -33,7 +33,7 @@ from attncli.commands.train.options import (
     Set,
     StartFrom,
 )
-from attncli.data.streams import check_inputs, open_output
+from attncli.data.streams import check_files, open_output
 from attncli.jobs import loading
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles
@@ -104,7 +104,7 @@ def compare(
     )
     files = ComparedFiles(train or (), of_pairs, test or (), gold, gold_index, pictures, texts)
     base = base_config(files, preset, set or [], start_from)
-    check_inputs(files.inputs)
+    check_files(files.inputs)
     check_run_folder(output)
     usual = () if grid else compared_source(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])

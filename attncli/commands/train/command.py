@@ -36,7 +36,7 @@ from attncli.commands.train.options import (
 from attncli.commands.train.processes import compute_shards, open_device, start_processes
 from attncli.commands.train.run import train_shown
 from attncli.commands.train.time import described
-from attncli.data.streams import check_inputs
+from attncli.data.streams import check_files
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.runs import worth_pruning
 from attncli.options.shared import Device, Threads
@@ -107,7 +107,7 @@ def train(
         corpora=corpora,
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )
-    check_inputs(config.data.inputs)
+    check_files(config.data.inputs)
     check_run_folder(output)
     if processes > 1 and rank.is_alone and not dry_run:
         start_processes(processes, context)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.streams import check_inputs
+from attncli.data.streams import check_files
 
 Also = Annotated[
     list[str] | None,
@@ -27,5 +27,5 @@ def pair_corpora(files: list[Path], also: list[str] | None) -> list[list[Path]]:
     corpora = [files, *([Path(name) for name in text.split(",")] for text in also or [])]
     if any(len(corpus) > 2 for corpus in corpora):
         raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
-    check_inputs([path for corpus in corpora for path in corpus])
+    check_files([path for corpus in corpora for path in corpus])
     return corpora

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncli.data.images.captions import has_parts, read_captions
 from attncli.data.images.index import ImageIndex, open_images
 from attncli.data.images.named import ImageFile
-from attncli.data.streams import open_output
+from attncli.data.streams import check_files, open_output
 from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
@@ -74,6 +74,7 @@ def read_caption_set(path: Path, part: str = "") -> CaptionSet:
 
     part: train, dev or test, for a file with splits; "" means its test part.
     """
+    check_files([path])
     rows = read_captions(path, part=part or ("test" if has_parts(path) else ""))
     return CaptionSet(path.name, [row.image for row in rows], [list(r.captions) for r in rows])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import sys
 import tracemalloc
 import unicodedata
@@ -16,7 +17,7 @@ import zstandard
 
 from attncli.data import lines as data_lines
 from attncli.data.compression import BLOCK
-from attncli.data.streams import check_inputs
+from attncli.data.streams import check_files, check_inputs
 from attncli.data.text import text_files
 from attncli.data.text.corpus import (
     CorpusPair,
@@ -138,6 +139,13 @@ def test_a_pattern_names_the_files_that_match_it_in_order(tmp_path: Path) -> Non
     assert [pair.source for pair in read_pairs([tmp_path / "part-[1].tsv"])] == ["e"]
     with pytest.raises(ModelError, match="no file matches .*none-"):
         check_inputs([str(tmp_path / "none-*")])
+
+
+def test_a_pipe_is_refused_where_files_are_read_more_than_once(tmp_path: Path) -> None:
+    check_files([write(tmp_path / "file", b"a\tb\n"), "-"])
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelError, match="pipe is a pipe; expected a file"):
+        check_files([tmp_path / "file", tmp_path / "pipe"])
 
 
 def test_a_zstd_file_may_begin_with_a_frame_to_skip(tmp_path: Path) -> None:
