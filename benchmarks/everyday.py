@@ -6,7 +6,8 @@
 `prepare` writes the corpora of everyday_data.py into WORK and prints the `attn train` command that
 learns from them, from random weights or from MODEL. The vocabulary is always new: tokens of MODEL
 that it contains keep their embeddings, each other token begins with the mean embedding of the
-tokens that spell it in MODEL's vocabulary.
+tokens that spell it in MODEL's vocabulary. If everyday_distil.py has written its pairs into WORK,
+the command is that of the last stage: it weights all corpora, and the rate falls to 0.
 
 `score` translates test sentences with `attn translate` and prints BLEU (sacreBLEU, 13a, all
 references) and chrF2: the Tatoeba test sets in all twelve directions, and with `--longer` the dev
@@ -45,6 +46,10 @@ from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
 CORPORA = ("sentences", "longer", "words", "copies", "phrases")
+LAST_WEIGHTS = {  # of corpora in the last stage
+    **{"sentences": 1.0, "longer": 0.64, "words": 0.76, "copies": 0.22, "phrases": 2.6},
+    **{"chosen": 5.6, "back": 6.0},
+}
 MODEL_SETTINGS = (
     *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
     *("model.decoder_layers=2", "model.heads=4"),
@@ -54,8 +59,9 @@ SETTINGS = (
     *("train.precision=bf16", "train.label_smoothing=0.1", "train.ema=0.998", "train.average=0"),
     *("train.optimiser=muon", "train.lr=0.0015", "train.warmup=100", "train.schedule=constant"),
     *("train.steps=24000", "train.epochs=0", "train.evaluate_every=500", "train.patience=0"),
-    *("train.samples=0", "train.average=0", "search.beam=2"),
+    *("train.samples=0", "search.beam=2"),
 )
+LAST = ("train.lr=0.001", "train.warmup=50", "train.schedule=linear", "train.steps=1400")
 
 
 def main() -> None:
@@ -80,19 +86,27 @@ def main() -> None:
 
 def prepare(data: Path, work: Path, start: str) -> None:
     """Write the training and dev corpora and the initial model; print the command."""
-    words = ["attn", "train", "-o", str(work / "everyday")]
-    words += [word for setting in SETTINGS for word in ("-s", setting)]
+    last = all((work / f"en-{language}.back.tsv").exists() for language in CODES.values())
+    words = ["attn", "train", "-o", str(work / ("last" if last else "everyday"))]
+    words += [word for setting in (*SETTINGS, *(LAST if last else ())) for word in ("-s", setting)]
     for code, language in CODES.items():
         train, longer_dev = corpora(data, code)
         for name, pairs in train.items():
-            path = write(pairs, work / f"en-{language}.{name}.tsv")
-            words += ["--corpus", f"en-{language}={path}"]
+            write(pairs, work / f"en-{language}.{name}.tsv")
+        for name in LAST_WEIGHTS if last else CORPORA:
+            words += ["--corpus", corpus(work, language, name, LAST_WEIGHTS[name] if last else 1)]
         table = [(row[0], row[1]) for row in rows(data / "tatoeba" / f"eng-{code}.dev.tsv")]
         every = [pair for pairs in longer_dev.values() for pair in pairs]
         dev = [*random.Random(3).sample(table, 75), *random.Random(3).sample(every, 50)]
         words += ["--dev-corpus", f"en-{language}={write(dev, work / f'en-{language}.dev.tsv')}"]
     words += ["--start-from", str(initial_model(work, start))]
     print(shlex.join(words))
+
+
+def corpus(work: Path, language: str, name: str, weight: float) -> str:
+    """Return a value of --corpus. Back-translations are learned in one direction."""
+    join = "-to-" if name == "back" else "-"
+    return f"en{join}{language}:{weight}={work}/en-{language}.{name}.tsv"
 
 
 def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:

@@ -45,7 +45,7 @@ class TranslatedLine(NamedTuple):
     note: str = ""  # what the user should know about the line
     parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
     alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
-    unknown: str = ""  # characters of the line that the model does not know
+    lost: str = ""  # characters that the model has no token for and that the output lacks
 
 
 class ClassifiedLine(NamedTuple):

@@ -152,8 +152,8 @@ def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
 
 def _notes(outcome: TranslatedLine) -> Iterator[str]:
     """Yield what the model could not do with a line."""
-    if outcome.unknown:
-        yield f"The model does not know: {' '.join(outcome.unknown)}."
+    if outcome.lost:
+        yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
     if outcome.translation and outcome.translation.hypotheses[0].truncated:
         yield "The output was cut at its length limit."
 

@@ -105,7 +105,9 @@ def _outcome(plan: LinePlan, results: list[Translation], unknown: str) -> Transl
         joined = joined._replace(
             hypotheses=tuple(_in_form(plan, hypothesis) for hypothesis in joined.hypotheses)
         )
-    return TranslatedLine(plan.line, joined, plan.note, tuple(results), unknown=unknown)
+    best = joined.hypotheses[0].text
+    lost = "".join(character for character in unknown if character not in best)
+    return TranslatedLine(plan.line, joined, plan.note, tuple(results), lost=lost)
 
 
 def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:

@@ -1,5 +1,5 @@
-"""Reports about suspicious outputs: cut at their length limit, caught in a repetition loop, or of
-a line with characters that the model does not know.
+"""Reports about suspicious outputs: cut at their length limit, caught in a repetition loop, or
+without a character of their line that the model does not know.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from attncli.data.lines import TranslatedLine
 from attncli.terminal.plurals import counted
 from models.inference.search.repetition import repetition
 
-UNKNOWN = "lines with characters that the model does not know"
+LOST = "outputs without a character that the model does not know"
 TRUNCATED = "outputs cut at their length limit"
 LOOPS = "outputs with a repetition loop"
 REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
@@ -25,7 +25,7 @@ class OutputReport:
 
     def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
         self._references = references
-        self._counts = dict.fromkeys((UNKNOWN, TRUNCATED, LOOPS), 0)
+        self._counts = dict.fromkeys((LOST, TRUNCATED, LOOPS), 0)
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
         """Yield a message for each of the first suspicious outputs, with its line number."""
@@ -40,8 +40,8 @@ class OutputReport:
         if outcome.translation is None:
             return
         best = outcome.translation.hypotheses[0]
-        if outcome.unknown:
-            yield UNKNOWN, f"the model does not know {outcome.unknown!r}"
+        if outcome.lost:
+            yield LOST, f"the output lacks {outcome.lost!r}, which the model does not know"
         if best.truncated:
             tokens = counted(len(best.ids), "token")
             yield (

@@ -54,7 +54,7 @@ def test_emoji_at_the_ends_do_not_change_the_translation_and_are_kept(
     assert translated(odd, tiny_translator) == [f"{plain} 😀", f"👍🏽  {plain}❤️ "]
 
 
-def test_outcomes_name_the_characters_that_the_model_does_not_know(
+def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
     tiny_translator: Translator,
 ) -> None:
     texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
@@ -62,7 +62,17 @@ def test_outcomes_name_the_characters_that_the_model_does_not_know(
     [outcomes] = translate_lines(
         [lines], tiny_translator, search=tiny_translator.search, options=EVERYDAY
     )
-    assert [outcome.unknown for outcome in outcomes] == ["", "", "東京"]
+    assert [outcome.lost for outcome in outcomes] == ["", "", "東京"]
+    [outcomes] = translate_lines([[Line(1, "東")]], Copying(tiny_translator), search=SearchConfig())
+    assert [outcome.lost for outcome in outcomes] == [""]
+
+
+class Copying(Upper):
+    """A model that copies characters that it does not know."""
+
+    def __init__(self, known: Translator) -> None:
+        super().__init__()
+        self.unknown_characters = known.unknown_characters  # type: ignore[method-assign]
 
 
 def test_apostrophes_are_straight_for_the_model() -> None:
@@ -193,12 +203,13 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     assert list(report.summary()) == [total]
 
 
-def test_unknown_characters_are_reported() -> None:
-    outcomes = [outcome_of(n, "a")._replace(unknown="東京") for n in range(1, REPORTED + 3)]
+def test_lost_characters_are_reported() -> None:
+    outcomes = [outcome_of(n, "a")._replace(lost="東京") for n in range(1, REPORTED + 3)]
     report = OutputReport()
     messages = list(report.messages(outcomes))
-    assert messages[0] == "line 1: the model does not know '東京'" and len(messages) == REPORTED
-    total = f"lines with characters that the model does not know: {REPORTED + 2}"
+    assert messages[0] == "line 1: the output lacks '東京', which the model does not know"
+    assert len(messages) == REPORTED
+    total = f"outputs without a character that the model does not know: {REPORTED + 2}"
     assert list(report.summary()) == [f"{total} in all"] and list(report.totals()) == [total]
 
 
