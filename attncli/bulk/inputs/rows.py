@@ -13,7 +13,7 @@ from attncli.bulk.tasks import BulkTask
 from attncli.data.text.row_lines import as_rows
 
 
-class Rows(Lines):
+class TableRows(Lines):
     """Tables: a record is a row. Each shard starts with the first line, which can be a header."""
 
     def cut(self, paths: Sequence[Path], size: int) -> Iterator[Cut]:
