@@ -84,8 +84,9 @@ def variants(
 
 def config_with(config: ModelConfig, kind: str, part: str) -> ModelConfig:
     """Return settings with a part in every attention of the model."""
+    changes: dict[str, Any] = {kind: part}
     if kind in MODEL:
-        return replace(config, **{kind: part})
+        return replace(config, **changes)
     options: dict[str, dict[str, Any]] = {
         "kv_heads=1": {"kv_heads": 1},
         "null_slot=true": {"null_slot": True},
@@ -93,7 +94,8 @@ def config_with(config: ModelConfig, kind: str, part: str) -> ModelConfig:
     chosen = options.get(part, {kind: part})
     own = AttentionConfig(**chosen, read_gradient="straight_through")
     tables = [table for table in TABLES if f"model.{table}" not in unused_settings(config)]
-    return replace(config, **dict.fromkeys(tables, own))
+    changes = dict.fromkeys(tables, own)
+    return replace(config, **changes)
 
 
 def update_of(config: ModelConfig, given: argparse.Namespace) -> Callable[[], None]:

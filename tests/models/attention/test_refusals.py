@@ -50,7 +50,7 @@ def test_what_cannot_work_is_refused_at_construction(
     refused(lambda: build(config, SIZES), *facts)
 
 
-def pairs_of_parts() -> Iterator[dict[str, str]]:
+def pairs_of_parts() -> Iterator[dict[str, Any]]:
     """Yield each pair of parts of two kinds, beside the default parts."""
     for first, second in itertools.combinations(PARTS, 2):
         for pair in itertools.product(names(first), names(second)):
@@ -77,14 +77,16 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
     for parts in pairs_of_parts():
         own, built = AttentionConfig(**parts), False
         while not built:
+            tables: dict[str, Any] = {table: own}
             try:
-                build(dataclasses.replace(config, **{table: own}), sizes)
+                build(dataclasses.replace(config, **tables), sizes)
                 built = True
             except ModelError as error:
                 mended = re.match(rf"model\.{table}\.(\w+)=(\w+)", error.expected)
                 assert mended, error
                 assert getattr(own, mended[1]) != mended[2]
-                own = dataclasses.replace(own, **{mended[1]: mended[2]})
+                nearest: dict[str, Any] = {mended[1]: mended[2]}
+                own = dataclasses.replace(own, **nearest)
 
 
 def test_penalties_that_have_nothing_to_hold_are_refused() -> None:
