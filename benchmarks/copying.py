@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from models.base.registry import names
+
 TEMPLATES = (
     ("{n} lives at number {k}.", "{n} wohnt in Nummer {k}."),
     ("The old man sees {n} and {m}.", "Der alte Mann sieht {n} und {m}."),
@@ -54,8 +56,8 @@ def pairs(seed: int, *, but: frozenset[str] = frozenset()) -> Iterator[Pair]:
     rng, new = random.Random(seed), bool(but)
     while True:
         source, target = rng.choice(TEMPLATES)
-        names = {key: name(rng, new=new) for key in "nm"}
-        values = {**names, "k": str(rng.randint(2, 99_999))}
+        drawn_names = {key: name(rng, new=new) for key in "nm"}
+        values = {**drawn_names, "k": str(rng.randint(2, 99_999))}
         copied = tuple(value for key, value in values.items() if f"{{{key}}}" in source)
         if not but.intersection(copied):
             yield Pair(source.format(**values), target.format(**values), copied)
@@ -94,9 +96,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1200, help="updates (1200)")
     parser.add_argument("--pairs", type=int, default=2000, help="pairs in training (2000)")
     parser.add_argument("--preset", default="rnnsearch-nano", help="preset (rnnsearch-nano)")
-    parser.add_argument(
-        "--copy", nargs="+", default=["none", "pointer", "copynet"], help="values compared"
-    )
+    kinds = ["none", *names("copy")]
+    parser.add_argument("--copy", nargs="+", default=kinds, help="values compared")
     given = parser.parse_args()
     train = drawn(given.pairs, 1)
     seen = frozenset(word for pair in train for word in pair.copied)

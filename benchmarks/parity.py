@@ -1,6 +1,6 @@
 """Largest absolute difference between members of this program and public implementations.
 
-    pip install captum entmax x-transformers
+    pip install captum entmax onnx x-transformers
     python benchmarks/parity.py
 
 The inputs are random numbers of a fixed seed, in fp32. A row whose package is not installed is left
@@ -13,15 +13,19 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from models.attention.cosine import Cosine
 from models.attention.entmax15 import Entmax15
 from models.attention.positions.alibi import Alibi
 from models.attention.positions.rotary import Rotary
+from models.attention.qk_norm import QkNorm
 from models.attention.sparsemax import Sparsemax
 from models.attention.transformer import CrossAttention
+from models.base.registry import find
 from models.base.types import Memory, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
@@ -59,10 +63,14 @@ def difference(row: Row) -> float:
 
 
 @torch.no_grad()
-def multi_head() -> tuple[Tensor, Tensor]:
-    """Read a memory with several heads. The peer has the same projections."""
-    attention = CrossAttention(ModelConfig(embedding=SIZE, heads=HEADS)).eval()
-    peer = nn.MultiheadAttention(SIZE, HEADS, batch_first=True).eval()
+def multi_head(*, null_slot: bool = False) -> tuple[Tensor, Tensor]:
+    """Read a memory with several heads. The peer has the same projections.
+
+    null_slot: add a slot of value 0. Its score is 0, as that of the peer.
+    """
+    own = AttentionConfig(null_slot=null_slot)
+    attention = CrossAttention(ModelConfig(embedding=SIZE, heads=HEADS, attention=own)).eval()
+    peer = nn.MultiheadAttention(SIZE, HEADS, batch_first=True, add_zero_attn=null_slot).eval()
     maps = (attention.query, attention.input)
     peer.in_proj_weight.copy_(torch.cat([each.weight for each in maps]))
     peer.in_proj_bias.copy_(torch.cat([each.bias for each in maps]))
@@ -87,6 +95,29 @@ def grouped() -> tuple[Tensor, Tensor]:
     return found, attention.merged(scaled_dot_product_attention(heads, *slots, enable_gqa=True))
 
 
+@torch.no_grad()
+def scored(name: str, peer: Callable[[nn.Module, Tensor, Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+    """Score 7 slots with 5 queries. peer: scores (B, T, S) of pairs (B, T, S, D)."""
+    score = find("score", name)(SIZE, SIZE, AttentionConfig(score=name))
+    query, slots = torch.randn(2, 5, SIZE), torch.randn(2, 7, SIZE)
+    pairs = query[:, :, None].expand(-1, -1, 7, -1), slots[:, None].expand(-1, 5, -1, -1)
+    return score(query, score.prepare(slots)), peer(score, *(pair.contiguous() for pair in pairs))
+
+
+def by_bilinear(score: nn.Module, query: Tensor, slots: Tensor) -> Tensor:
+    """Compute the bilinear form of the score's matrix."""
+    return nn.functional.bilinear(query, slots, score.get_parameter("key.weight")[None])[..., 0]
+
+
+def by_cosine(score: nn.Module, query: Tensor, slots: Tensor) -> Tensor:
+    """Compute the cosine, times the sharpness or the scale of the score."""
+    cosine = nn.functional.cosine_similarity(query, slots, -1)
+    if isinstance(score, QkNorm):
+        return score.scale * cosine
+    assert isinstance(score, Cosine)
+    return nn.functional.softplus(score.sharpness(query)[..., 0]) * cosine
+
+
 def normalised(own: nn.Module, peer: str) -> tuple[Tensor, Tensor]:
     """Normalise scores."""
     import entmax
@@ -105,6 +136,18 @@ def rotary() -> tuple[Tensor, Tensor]:
     interleaved = torch.stack(query.chunk(2, -1), -1).flatten(-2)
     turned = apply_rotary_pos_emb(interleaved, angles).unflatten(-1, (-1, 2))
     return own, torch.cat(turned.unbind(-1), -1)
+
+
+def rotary_of_onnx() -> tuple[Tensor, Tensor]:
+    """Turn queries by the operator of ONNX, which pairs features as this program does."""
+    from onnx.reference.ops.op_rotary_embedding import rotary_embedding
+
+    query = torch.randn(2, HEADS, 9, SIZE // HEADS)
+    own = Rotary(ModelConfig(embedding=SIZE, heads=HEADS)).turned(query, 0)
+    half = SIZE // HEADS // 2
+    angles = np.arange(9)[:, None] * 10_000.0 ** (-np.arange(half) / half)
+    caches = (np.stack([part.astype("float32")] * 2) for part in (np.cos(angles), np.sin(angles)))
+    return own, torch.from_numpy(rotary_embedding(query.numpy(), *caches))
 
 
 def alibi() -> tuple[Tensor, Tensor]:
@@ -154,9 +197,19 @@ def integrated() -> tuple[Tensor, Tensor]:
 ROWS = (
     Row("multi-head attention", "torch", "torch.nn.MultiheadAttention", multi_head),
     Row("grouped queries", "torch", "scaled_dot_product_attention, enable_gqa", grouped),
+    Row(
+        "null slot",
+        "torch",
+        "MultiheadAttention, add_zero_attn",
+        lambda: multi_head(null_slot=True),
+    ),
+    Row("general", "torch", "torch.nn.functional.bilinear", lambda: scored("general", by_bilinear)),
+    Row("cosine", "torch", "cosine_similarity", lambda: scored("cosine", by_cosine)),
+    Row("qk_norm", "torch", "cosine_similarity", lambda: scored("qk_norm", by_cosine)),
     Row("sparsemax", "entmax", "entmax.sparsemax", lambda: normalised(Sparsemax(), "sparsemax")),
     Row("entmax15", "entmax", "entmax.entmax15", lambda: normalised(Entmax15(), "entmax15")),
     Row("rotary", "x_transformers", "x_transformers RotaryEmbedding", rotary),
+    Row("rotary", "onnx", "onnx.reference RotaryEmbedding", rotary_of_onnx),
     Row("alibi", "x_transformers", "x_transformers AlibiPositionalBias", alibi),
     Row("gradient times input", "captum", "captum InputXGradient", gradient),
     Row("integrated gradients", "captum", "captum IntegratedGradients", integrated),

@@ -54,6 +54,7 @@ COMMANDS = {
     "models remove": "attncli.commands.models.files:remove",
     "models verify": "attncli.commands.models.files:verify",
 }
+KINDS_OF_PARTS = "attncli.commands.models.command:KINDS"  # `attn models KIND` shows one
 
 
 Quiet = Annotated[
@@ -158,6 +159,8 @@ class CommandTable(TyperGroup):
             return name, stand_in, rest
         command = load_command(stand_in.name or "")
         if rest and _is_unknown(stand_in.name or "", command, rest[0]):
+            if stand_in.name == "models" and rest[0] in imported(KINDS_OF_PARTS):
+                return self.resolve_command(ctx, ["models", "show", *rest])
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
         return name, command, rest
 

@@ -99,8 +99,9 @@ class Score(nn.Module):
         super().__init__()
         if config.coverage and not self.supports_coverage:
             raise ConfigurationError(
-                f"attention.coverage with score '{config.score}', which has no hidden layer for it",
-                "score additive, concat or location_aware",
+                f"model.attention.coverage=true with score={config.score}, which has no hidden "
+                "layer for it",
+                "model.attention.score=additive, concat or location_aware",
                 "or leave the feature out and train with train.attention.coverage=see",
             )
         if self.needs_equal_sizes and query_size != key_size:
@@ -178,16 +179,14 @@ class MonotonicNormaliser(nn.Module):
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
         for refused, reason, nearest in (
-            ("window=local_p", "whose weights no later step could exceed", "window global"),
+            ("window=local_p", "whose weights no later step could exceed", "window=global"),
             ("read=hard", "which stops at one slot already", "read=soft"),
             ("null_slot=True", "which can stop at no slot already", "null_slot=false"),
         ):
             name, _, value = refused.partition("=")
             if str(getattr(config, name)) == value:
-                raise ConfigurationError(
-                    f"attention.{refused.lower()} with normalise={config.normalise}, {reason}",
-                    nearest,
-                )
+                found = f"model.attention.{refused.lower()} with normalise={config.normalise}"
+                raise ConfigurationError(f"{found}, {reason}", f"model.attention.{nearest}")
 
     def forward(
         self, scores: Tensor, slots: Tensor, position: Tensor, chunk_scores: Tensor | None
@@ -396,9 +395,14 @@ def kv_heads(config: AttentionConfig) -> int:
         raise ConfigurationError(
             f"{config.heads} attention heads with {shared} heads of keys and values",
             "a number that divides the heads evenly",
-            f"kv_heads=1, which all heads share, or kv_heads={config.heads}",
+            "kv_heads=1, which all heads share, or kv_heads=0, one for each head",
         )
     return shared
+
+
+def is_monotonic(config: AttentionConfig) -> bool:
+    """Return True if the normaliser moves on from the slot of the previous step."""
+    return issubclass(find("normalise", config.normalise), MonotonicNormaliser)
 
 
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:

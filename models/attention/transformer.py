@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import History, with_score
+from models.attention.base import History, is_monotonic, with_score
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
 from models.attention.positions.base import position
 from models.base.errors import ConfigurationError
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from models.attention.combinations.base import Combination
 
 WITHOUT_COVERAGE = {
-    "attention": "coverage=false, with train.attention.coverage=see for a penalty in its place",
-    "self_attention": "coverage=false",
+    "attention": (
+        "model.attention.coverage=false, with train.attention.coverage=see for a penalty in its "
+        "place"
+    ),
+    "self_attention": "model.self_attention.coverage=false",
 }
 
 
@@ -38,13 +41,14 @@ class TransformerHeads(MultiHead):
         composed, size = composition(config, table), config.embedding
         if composed.coverage:
             raise _needs_earlier_steps(f"model.{table}.coverage=true", WITHOUT_COVERAGE[table])
+        if is_monotonic(composed):
+            part, nearest = f"normalise={composed.normalise}", "normalise=softmax"
+            raise _needs_earlier_steps(f"model.{table}.{part}", f"model.{table}.{nearest}")
         super().__init__(size, size, composed, config.attention_dropout)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         if self.first.sequential:
-            part, nearest = f"score={composed.score}", "score additive"
-            if self.first.moves:
-                part, nearest = f"normalise={composed.normalise}", "normalise softmax"
-            raise _needs_earlier_steps(f"model.{table}.{part}", nearest)
+            part, nearest = f"score={composed.score}", "score=additive"
+            raise _needs_earlier_steps(f"model.{table}.{part}", f"model.{table}.{nearest}")
         if self.max_slots is not None and self.max_slots < config.max_source:
             raise ConfigurationError(
                 f"score '{composed.score}' with at most {self.max_slots} slots",
@@ -95,7 +99,7 @@ class SelfAttention(TransformerHeads):
             raise ConfigurationError(
                 f"model.position={config.position} with model.self_attention.score={own.score}, "
                 "although a rotation keeps only products of query and key",
-                "score scaled_dot, dot, cosine or qk_norm",
+                "model.self_attention.score=scaled_dot, dot, cosine or qk_norm",
                 "or model.position=alibi, which suits every score",
             )
         self.sizes = (config.embedding, self.shared_size, self.shared_size)
@@ -224,7 +228,7 @@ def composition(config: ModelConfig, table: str) -> AttentionConfig:
     own: AttentionConfig = getattr(config, table)
     if own.heads != 1:
         raise ConfigurationError(
-            f"model.{table}.heads={own.heads} for a Transformer", "model.heads instead"
+            f"model.{table}.heads={own.heads} for a Transformer", f"model.heads={own.heads}"
         )
     return replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
 

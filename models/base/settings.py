@@ -204,7 +204,9 @@ def within(limits: Limits, value: Any, place: str) -> Any:
             hint = f"did you mean {near[0]}?" if near else ""
             if limits.registry:
                 hint = package_hint(limits.registry, value) or hint or missing_packages_hint()
-            raise ConfigurationError(f"{place} = {value!r}", f"one of {', '.join(allowed)}", hint)
+            raise ConfigurationError(
+                f"{place} = {value!r}", f"one of {', '.join(filter(None, allowed))}", hint
+            )
     elif _is_number(value) and not limits.contains(value):
         raise ConfigurationError(f"{place} = {short(value)}", limits.range)
     return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from models.base.registry import describe, settings_of
+from models.base.registry import describe, names, settings_of
 from models.base.settings import fields_of
 from models.config.tables import (
     RECURRENT_SCORE,
@@ -42,6 +42,18 @@ def unused_settings(config: ModelConfig) -> frozenset[str]:
         found = _unused_in_attention(config.self_attention, TRANSFORMER_SCORE)
         unused |= {f"model.self_attention.{name}" for name in found}
     return frozenset(unused | set(source_of(config.family).unused_settings))
+
+
+def without_effect(setting: str, config: ModelConfig) -> str:
+    """Return why a setting such as model.position has no effect on a model; "" if it has one."""
+    parts = setting.split(".")
+    tables = {".".join(parts[:end]) for end in range(2, len(parts) + 1)}
+    if parts[0] != "model" or not tables & unused_settings(config):
+        return ""
+    read_by = [family for family in names("family") if parts[1] in settings_of(family)]
+    if config.family in read_by:  # one of its parts has that option
+        return f"{setting} has no effect without the part that reads it (`attn models show NAME`)"
+    return f"{setting} has no effect on family {config.family}; it is read by {', '.join(read_by)}"
 
 
 def _unused_in_attention(config: AttentionConfig, default: str) -> set[str]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention
+from models.attention.base import Attention, is_monotonic
 from models.base.errors import ConfigurationError
 from models.base.types import Memory
 from models.config.tables import ModelConfig
@@ -45,6 +45,12 @@ class AdaptiveDecoder(RecurrentDecoder):
                 "model.attention.heads=1",
                 "or family captioner, whose gate suits several heads",
             )
+        if is_monotonic(config.attention):
+            raise ConfigurationError(
+                f"model.attention.normalise={config.attention.normalise} with a visual sentinel, "
+                "which shares one softmax with the cells",
+                "model.attention.normalise=softmax",
+            )
         size, attention = config.hidden, replace(config.attention, null_slot=True)
         with_null = replace(config, attention=attention)
         super().__init__(embedding, with_null, value_size=size, final_size=value_size)
@@ -54,7 +60,7 @@ class AdaptiveDecoder(RecurrentDecoder):
             raise ConfigurationError(
                 f"model.attention.score={attention.score} with a visual sentinel, which has no "
                 "place among the cells",
-                "a score of query and key alone, such as additive or general",
+                "model.attention.score=additive, or another of query and key alone",
             )
         gates = self.recurrence.gate_size + size  # of the LSTM and of the sentinel
         self.cells = Linear(value_size, size)  # W_a

@@ -9,6 +9,7 @@ log-probabilities of their own, such as those of an image's labels (You et al. 2
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -79,6 +80,43 @@ def input_rows(inputs: Tensor, hypotheses: Tensor) -> Tensor:
     return rows.repeat_interleave(len(hypotheses) // len(rows))
 
 
+def joined_copies(steps: Sequence[Copying | JointCopying]) -> Copying | JointCopying:
+    """Return the copying of consecutive tokens, (R, T), from that of each, (R, 1)."""
+    first = steps[0]
+    names = [name for name in first._fields if name != "ids"]
+    parts = {name: torch.cat([getattr(step, name) for step in steps], 1) for name in names}
+    return first._replace(**parts)
+
+
+class CopyReader(nn.Module):
+    """The interface of what reads the tokens that a memory contains, after each decoder step."""
+
+    needs_weights = False  # True if it reads the weights of the decoder's attention
+    feeds_back = False  # True if `selected` is an input of the decoder's next step
+
+    def prepare(self, memory: Memory, embedding: Tensor) -> Any:
+        """Compute what depends on the source alone. embedding (Y, D): of the output tokens."""
+        raise NotImplementedError
+
+    def start(self, prepared: Any) -> Tensor | None:
+        """Return the state before the first token: none."""
+
+    def selected(self, token: Tensor, state: Tensor, prepared: Any) -> Tensor:
+        """Return the input (R, V) of the step that reads a token (R, 1), from the last state."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        advanced: DecoderOutput,
+        tokens: Tensor,
+        state: Any,
+        prepared: Any,
+        embedding: Tensor,
+    ) -> tuple[Tensor, Copying | JointCopying, Tensor | None]:
+        """Return features (R, T, D), what can be copied, and the state after tokens (R, T)."""
+        raise NotImplementedError
+
+
 class PreparedTokens(NamedTuple):
     """Keys and values of a token memory."""
 
@@ -92,7 +130,7 @@ class PreparedTokens(NamedTuple):
         return PreparedTokens(keys, values, self.memory.select(rows))
 
 
-class TokenReader(nn.Module):
+class TokenReader(CopyReader):
     """Attention to token slots after a decoder step, which adds a context and may copy.
 
     e_ts = q_t . k_s / sqrt(D) + u log p_s + w [y_{t-1} = the token before s in its word],
@@ -100,8 +138,6 @@ class TokenReader(nn.Module):
     f'_t = f_t + V c_t,   g_t = sigmoid(v . [f_t; c_t] + r sum_s a_ts log p_s + b)
     f are the decoder's features; keys and values are maps of the output embedding.
     """
-
-    needs_weights = False  # True if it reads the weights of the decoder's attention
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -175,7 +211,7 @@ class WithTokens(NamedTuple):
     """Prepared memory of a decoder, and of the token memory that is read beside it."""
 
     decoder: Any
-    tokens: PreparedTokens
+    tokens: Any  # as a CopyReader has prepared them
 
     def select(self, rows: Tensor) -> WithTokens:
         """Return those of some inputs."""

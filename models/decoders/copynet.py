@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.base.types import Memory
 from models.decoders.base import DecoderOutput
-from models.decoders.copying import LOW, JointCopying, input_rows
+from models.decoders.copying import LOW, CopyReader, JointCopying, input_rows
 from models.numerics.linear import Linear
 
 
@@ -29,19 +29,16 @@ class CopyKeys(NamedTuple):
         return CopyKeys(*(part.index_select(0, rows) for part in self))
 
 
-class CopyNet(nn.Module):
+class CopyNet(CopyReader):
     """CopyNet: generating a token and copying one of the source share a softmax.
 
     p(y) = (exp psi_g(y) + sum_(j: x_j = y) exp psi_c(x_j)) / Z,  psi_c(x_j) = tanh(h_j^T W_c) s_t
     Source: Gu, Lu, Li, Li 2016, eq. 4 to 8.
     For every recurrent family with attention and the Transformer, with one vocabulary of source and
     target (tokenizer.joint=true). psi_g are the logits of the output layer, s_t its inputs, h_j the
-    memory. Tokens are subwords, so no token is unknown. The selective read of the paper (eq. 9) is
-    not computed: it is an input of the next step of the decoder, and a Transformer computes all
-    steps at once.
+    memory. Tokens are subwords, so no token is unknown. copynet_selective adds the selective read
+    of the paper (eq. 9) in recurrent families.
     """
-
-    needs_weights = False
 
     def __init__(self, feature_size: int, value_size: int) -> None:
         super().__init__()
@@ -51,9 +48,6 @@ class CopyNet(nn.Module):
         """Compute the keys of the source tokens. embedding (Y, D): unused."""
         assert memory.ids is not None
         return CopyKeys(memory.ids, memory.mask, self.key(memory.values).tanh())
-
-    def start(self, prepared: CopyKeys) -> None:
-        """Return the state before the first token: none."""
 
     def forward(
         self,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.base.types import Memory
 from models.decoders.base import DecoderOutput
-from models.decoders.copying import Copying, input_rows
+from models.decoders.copying import Copying, CopyReader, input_rows
 from models.numerics.linear import Linear
 
 SMALLEST = 1e-9  # lower bound of a sum of weights before the division
@@ -32,7 +32,7 @@ class SourceTokens(NamedTuple):
         return SourceTokens(self.ids.index_select(0, rows), self.values.index_select(0, rows))
 
 
-class Pointer(nn.Module):
+class Pointer(CopyReader):
     """Pointer-generator: each step generates a token or copies the source token it attends to.
 
     p(y) = p_gen p_vocabulary(y) + (1 - p_gen) sum_(i: x_i = y) a_i
@@ -56,9 +56,6 @@ class Pointer(nn.Module):
         """Return the source tokens. embedding (Y, D): of the output tokens."""
         assert memory.ids is not None
         return SourceTokens(memory.ids, memory.values)
-
-    def start(self, prepared: SourceTokens) -> None:
-        """Return the state before the first token: none."""
 
     def forward(
         self,

@@ -18,7 +18,7 @@ from models.attention.heads import Heads, attention, read_values
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import ModelConfig
+from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers.blocks import Embedding
 from models.layers.cells import Bridge, Recurrence
@@ -48,6 +48,7 @@ class RecurrentState(NamedTuple):
     recurrent: Tensor  # (R, L, N, H)
     attentional: Tensor | None = None  # (R, D) last attentional vector, with input feeding
     history: History | None = None  # of the attention, if a part of it needs one
+    selected: Tensor | None = None  # (R, V) read where the next token was copied, if such is used
 
     def select(self, rows: Tensor) -> RecurrentState:
         """Return the state of some hypotheses, in the given order."""
@@ -55,6 +56,7 @@ class RecurrentState(NamedTuple):
             self.recurrent.index_select(0, rows),
             None if self.attentional is None else self.attentional.index_select(0, rows),
             None if self.history is None else self.history.select(rows),
+            None if self.selected is None else self.selected.index_select(0, rows),
         )
 
     @property
@@ -76,6 +78,7 @@ class RecurrentStep(NamedTuple):
 class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     """Recurrence, bridge and attention, and the loop over target tokens."""
 
+    reads_selected = True
     token_gates: Linear  # the embedded token's part of the gates
 
     def __init__(
@@ -95,6 +98,9 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         self.attention = recurrent_attention(config, value_size) if attends else None
         self.attention_shape = (1, config.attention.heads)
         self.dropout = Dropout(config.dropout)
+        self.selected_gates: Linear | None = None
+        if config.copy != NO_COPY and find("copy", config.copy).feeds_back:
+            self.selected_gates = Linear(value_size, self.recurrence.gate_size, bias=False)
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute the keys of a memory and the first state."""
@@ -123,10 +129,16 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
-        """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
+        """Read tokens (R, T) one by one; parts that need no state are computed for all at once.
+
+        With `selected` in the state, T must be 1.
+        """
         embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
         steps: list[RecurrentStep] = []
-        for gates in self.token_gates(embedded).unbind(1):  # (R, G)
+        inputs = self.token_gates(embedded)  # (R, T, G)
+        if self.selected_gates is not None:
+            inputs = inputs + self.selected_gates(state.selected).unsqueeze(1)
+        for gates in inputs.unbind(1):  # (R, G)
             steps.append(self.step(gates, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]

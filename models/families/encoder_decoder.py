@@ -17,8 +17,16 @@ from models.base.errors import ConfigurationError
 from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory
 from models.config.tables import NO_COPY, ModelConfig
-from models.decoders.base import Decoder, DecoderOutput
-from models.decoders.copying import Copying, JointCopying, TokenReader, WithState, WithTokens
+from models.decoders.base import Decoder, DecoderOutput, joined_steps
+from models.decoders.copying import (
+    Copying,
+    CopyReader,
+    JointCopying,
+    TokenReader,
+    WithState,
+    WithTokens,
+    joined_copies,
+)
 from models.layers.blocks import Embedding
 from models.numerics.deferred import deferred_gradients
 from models.numerics.linear import linear
@@ -68,13 +76,13 @@ class EncoderDecoder(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
-        self.reader: Any = None  # reads tokens that can be copied, after each step
+        self.reader: CopyReader | None = None  # reads tokens that can be copied, after each step
         size = output.weight.shape[1]
         if getattr(encoder, "labels", None) is not None:
             self.reader = TokenReader(size)
         elif config.copy != NO_COPY:
             values = getattr(encoder, "value_size", config.embedding)
-            self.reader = find("copy", config.copy)(size, values)
+            self.reader = copy_reader(config.copy, size, values, decoder)
 
     def encode(self, source: Tensor, mask: Tensor, images: Tensor | None = None) -> Memory:
         """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S).
@@ -122,15 +130,22 @@ class EncoderDecoder(nn.Module):
         want_weights: bool,
         want_heads: Sequence[int] = (),
     ) -> tuple[DecoderOutput, Copying | JointCopying | None]:
-        """Advance the decoder by tokens (R, T); read the token memory if there is one."""
+        """Advance the decoder by tokens (R, T); read the token memory if there is one.
+
+        The tokens are read one by one if an input of each step follows from the last step's copies.
+        """
         if self.reader is None:
             advanced = self.decoder.advance(
                 tokens, state, prepared, want_weights=want_weights, want_heads=want_heads
             )
             return advanced, None
-        reads = want_weights or self.reader.needs_weights
+        own, reads = state.decoder, want_weights or self.reader.needs_weights
+        if self.reader.feeds_back:
+            if tokens.shape[1] > 1:
+                return self._advance_one_by_one(tokens, state, prepared, want_weights, want_heads)
+            own = own._replace(selected=self.reader.selected(tokens, state.reader, prepared.tokens))
         advanced = self.decoder.advance(
-            tokens, state.decoder, prepared.decoder, want_weights=reads, want_heads=want_heads
+            tokens, own, prepared.decoder, want_weights=reads, want_heads=want_heads
         )
         features, copying, read = self.reader(
             advanced, tokens, state.reader, prepared.tokens, self.output.weight
@@ -138,6 +153,19 @@ class EncoderDecoder(nn.Module):
         weights = advanced.weights if want_weights else None
         new = WithState(advanced.state, read)
         return advanced._replace(features=features, weights=weights, state=new), copying
+
+    def _advance_one_by_one(
+        self, tokens: Tensor, state: Any, prepared: Any, *wanted: Any
+    ) -> tuple[DecoderOutput, Copying | JointCopying]:
+        """Advance the decoder by each of the tokens (R, T); join the results."""
+        steps, copies = [], []
+        for token in tokens.split(1, 1):
+            advanced, copying = self._advance(token, state, prepared, *wanted)
+            assert copying is not None
+            steps.append(advanced)
+            copies.append(copying)
+            state = advanced.state
+        return joined_steps(steps), joined_copies(copies)
 
     def log_probs(self, forced: TeacherForcingOutput) -> Tensor:
         """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""
@@ -206,3 +234,20 @@ class EncoderDecoder(nn.Module):
     def parameter_count(self) -> int:
         """Return the number of weights, shared ones once, those of frozen networks included."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+def copy_reader(kind: str, size: int, value_size: int, decoder: Decoder[Any, Any]) -> CopyReader:
+    """Build what copies source tokens, for features of a size and values of another.
+
+    Raises ConfigurationError if the decoder cannot read what it selects for the next step.
+    """
+    build = find("copy", kind)
+    if build.feeds_back and not decoder.reads_selected:
+        raise ConfigurationError(
+            f"model.copy={kind} for a Transformer, which computes all steps at once, although this "
+            "part reads the copies of the step before",
+            "model.copy=copynet",
+            "or a recurrent family, such as rnnsearch",
+        )
+    built: CopyReader = build(size, value_size)
+    return built

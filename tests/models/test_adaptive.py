@@ -62,9 +62,9 @@ def test_gradients_reach_every_parameter_of_the_decoder() -> None:
     [
         (AttentionConfig(), "gru", "model.cell=lstm"),
         (AttentionConfig(heads=2), "lstm", "model.attention.heads=1"),
-        (AttentionConfig(score="location"), "lstm", "additive or general"),
-        (AttentionConfig(score="location_aware"), "lstm", "additive or general"),
-        (AttentionConfig(normalise="monotonic"), "lstm", "null_slot=false"),
+        (AttentionConfig(score="location"), "lstm", "model.attention.score=additive"),
+        (AttentionConfig(score="location_aware"), "lstm", "model.attention.score=additive"),
+        (AttentionConfig(normalise="monotonic"), "lstm", "normalise=softmax"),
     ],
 )
 def test_what_has_no_place_for_a_sentinel_is_refused_with_the_nearest(

@@ -127,8 +127,7 @@ def test_an_open_gate_copies_the_most_probable_nouns() -> None:
     with torch.random.fork_rng():
         made = build(config(), VocabularySizes(0, VOCABULARY, False)).eval()
     made.load_state_dict(model().state_dict())
-    assert made.reader is not None
-    made.reader.gate.bias.fill_(50.0)
+    made.get_parameter("reader.gate.bias").fill_(50.0)
     given = batch()
     memory = made.encode(given.source, given.source_mask)
     assert memory.tokens is not None

@@ -12,7 +12,7 @@ PARITY = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks/parity.py"))
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("row", PARITY["ROWS"], ids=lambda row: row.member)
+@pytest.mark.parametrize("row", PARITY["ROWS"], ids=lambda row: f"{row.member}-{row.package}")
 def test_a_member_equals_a_public_implementation(row: Any) -> None:
     pytest.importorskip(row.package)
     assert PARITY["difference"](row) < 1e-5

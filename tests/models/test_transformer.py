@@ -140,8 +140,8 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
 @pytest.mark.parametrize(
     ("attention", "nearest"),
     [
-        (AttentionConfig(heads=2), "model.heads instead"),
-        (AttentionConfig(score="location_aware"), "score additive"),
+        (AttentionConfig(heads=2), "expected model.heads="),
+        (AttentionConfig(score="location_aware"), "score=additive"),
         (AttentionConfig(score="additive", coverage=True), "coverage=true for .*coverage=false"),
         (AttentionConfig(coverage=True), "coverage=true for .*coverage=false"),
         (AttentionConfig(score="location", positions=9), "at least model.max_source"),

@@ -17,6 +17,7 @@ from models.base.places import imported
 
 INPUTS = {  # name: module:class
     "lines": "attncli.bulk.inputs.lines:Lines",
+    "rows": "attncli.bulk.inputs.rows:TableRows",
     "jsonl": "attncli.bulk.inputs.json_objects:JsonObjects",
     "images": "attncli.bulk.inputs.images:Images",
 }

@@ -29,7 +29,7 @@ class BulkJob:
     device: str = "auto"
     threads: int = 1  # of a worker
     input: str = "lines"  # a key of attncli.bulk.inputs.INPUTS
-    fields: tuple[str, ...] = ()  # of JSON lines: the text; to align: source and target
+    fields: tuple[str, ...] = ()  # of JSON lines: the text; to align: both; of rows: the inputs
 
     def to_json(self) -> str:
         """Return the job as one line."""

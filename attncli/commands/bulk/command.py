@@ -18,6 +18,7 @@ from attncli.commands.bulk.run import check_own, run
 from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.streams import check_output
+from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import bulk_places
 from models.base.errors import InputError
@@ -127,6 +128,8 @@ bulk.command_class = BulkCommand  # type: ignore[attr-defined]
 def _with_input(job: BulkJob, fields: list[str]) -> BulkJob:
     """Return the job with its kind of input. fields: of JSON lines."""
     task = bulk_task(job.task)
+    if not fields and (inputs := row_inputs([Path(model) for model in job.models])):
+        return replace(job, input="rows", fields=inputs)
     if not fields:
         return replace(job, input=task.input)
     if not task.fields:

@@ -37,7 +37,7 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text."
 def list_models(*, json: Json = False) -> None:
     """List models, presets, families, scores and other parts.
 
-    `attn models show scores` says what each score is, and so on for the other kinds.
+    `attn models scores` says what each score is, and so on for the other kinds.
 
     Models on disk come first: in ./runs, newest first, in the user folder
     $XDG_DATA_HOME/attn/models, in the folders of ATTN_MODELS, and shipped with attn ("box").
@@ -49,7 +49,7 @@ def list_models(*, json: Json = False) -> None:
 
     Example:
       attn models
-      attn models show scores
+      attn models scores
     """
     found, entries = list(listed()), zoo.catalogue()
     if json:
@@ -121,7 +121,7 @@ def _names(entries: list[Entry]) -> str:
         (f"  {kinds[kind]}", ", ".join(entry.name for entry in group))
         for kind, group in groupby(entries, key=lambda entry: entry.kind)
     ]
-    return "Parts: attn models show KIND, or NAME\n" + columns(rows, left=2)
+    return "Parts: attn models KIND, or attn models show NAME\n" + columns(rows, left=2)
 
 
 def _summaries(entries: list[Entry]) -> str:
@@ -171,7 +171,13 @@ def _usage(entry: Entry) -> str:
         case "pooling":
             return f"attn train --preset bilstm-attention-small -s model.pooling={entry.name}"
         case "combination":
-            return f"attn train --preset multi-source-small -s model.combination={entry.name}"
+            inputs = "model.inputs=source,draft"
+            kind = f"model.combination={entry.name}"
+            return f"attn train --preset multi-source-small -s {inputs} -s {kind}"
+        case "position" | "mixing":
+            return f"attn train --preset transformer-tiny -s model.{entry.kind}={entry.name}"
+        case "copy":
+            return f"attn train --preset {RECURRENT} -s model.copy={entry.name}"
         case "source":
             return "attn models lists the presets"
     return f"attn train --preset {RECURRENT} -s model.attention.{entry.kind}={entry.name}"

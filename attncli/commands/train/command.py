@@ -50,6 +50,8 @@ from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import training_source
 from attncli.training.sources.base import TrainingSource
 from attncli.training.storage.folder import RunFolder
+from models.catalogue.unused_settings import without_effect
+from models.config.tables import ModelConfig
 
 
 def train(
@@ -109,6 +111,7 @@ def train(
     )
     check_files(config.data.inputs)
     check_run_folder(output)
+    warn_without_effect(set or [], config.model)
     if processes > 1 and rank.is_alone and not dry_run:
         start_processes(processes, context)
     where = open_device(rank, OpenOptions(device, threads))
@@ -123,6 +126,13 @@ def train(
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]
+
+
+def warn_without_effect(assignments: list[str], config: ModelConfig) -> None:
+    """Name the settings of the model that were given although the model does not read them."""
+    for assignment in assignments:
+        if reason := without_effect(assignment.partition("=")[0].strip(), config):
+            console.warn(reason)
 
 
 def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None:

@@ -95,7 +95,7 @@ def of_caption(captioner: Captioner, line: Line, options: ExplainOptions) -> Exp
     if not best.text.strip():
         return empty_output(line, "caption")
     found = explain_caption(captioner, image, best.ids, options)
-    maps = maps_of(line.text, image, found, captioner)
+    maps = maps_of(line.text, image, found, captioner) if found.rows else None
     return ExplainedLine(line, best.text, found, maps)
 
 

@@ -23,7 +23,6 @@ from attncli.tasks.translate.run import (
     translation_of_lines,
 )
 from attncli.tasks.translate.settings import TranslateTables
-from models.sources.rows import TAB
 from models.text.glossary import Glossary, Term
 
 
@@ -61,7 +60,6 @@ class TranslateTask(LineTask[TranslatedLine]):
             settings.format, several, settings.scores, translator.read_mode
         )
         languages = line_languages(translator, work.options) if settings.source == AUTO else None
-        self._inputs = translator.inputs
         self._translate = translation_of_lines(work, translator, languages, is_document=False)
 
     @staticmethod
@@ -71,16 +69,8 @@ class TranslateTask(LineTask[TranslatedLine]):
 
     def outcomes(self, lines: list[Line]) -> Sequence[TranslatedLine]:
         """Return the translation of each line."""
-        [outcomes] = self._translate([[self._checked(line) for line in lines]])
+        [outcomes] = self._translate([lines])
         return outcomes
-
-    def _checked(self, line: Line) -> Line:
-        """Refuse a header in another order, because the shards after the first do not have it."""
-        cells = line.text.split(TAB) if line.number == 1 else []
-        if not self._inputs or not {*self._inputs} <= {*cells} or tuple(cells) == self._inputs:
-            return line
-        columns = ", ".join(self._inputs)
-        return line._replace(fault=f"a header, and rows of a bulk job have the columns {columns}")
 
     def failure(self, line: Line, error: str) -> TranslatedLine:
         """Return a line without a translation."""

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, History, MonotonicNormaliser
+from models.attention.base import Attention, History, is_monotonic
 from models.attention.heads import Heads
 from models.base.errors import ConfigurationError
 from models.base.registry import find
@@ -69,22 +69,21 @@ class MemoryMaps(nn.Module):
 def check_combined(config: AttentionConfig) -> None:
     """Raise ConfigurationError for parts of an attention that need the order of one memory."""
     score = find("score", config.score) if config.score else None
-    normalise = find("normalise", config.normalise)
+    needs_order = score is not None and (score.sequential or not score.uses_keys)
+    order = "whose slots have no common order"
     refused = {
-        "window": (config.window != "global", "global"),
-        "read": (config.read != "soft", "soft"),
-        "score": (score is not None and (score.sequential or not score.uses_keys), "additive"),
-        "normalise": (issubclass(normalise, MonotonicNormaliser), "softmax"),
-        "coverage": (config.coverage, "false"),
+        "window": (config.window != "global", order, "global"),
+        "read": (config.read != "soft", "of which one slot would be read alone", "soft"),
+        "score": (needs_order, order, "additive"),
+        "normalise": (is_monotonic(config), order, "softmax"),
+        "coverage": (config.coverage, "which have no weights of earlier steps", "false"),
     }
-    for name, (wrong, nearest) in refused.items():
+    for name, (wrong, reason, nearest) in refused.items():
         if wrong:
             value = str(getattr(config, name)).lower()
             raise ConfigurationError(
-                f"model.attention.{name}={value} with several inputs, whose slots have no common "
-                "order",
-                f"{name} {nearest}",
-                f"-s model.attention.{name}={nearest}",
+                f"model.attention.{name}={value} with several inputs, {reason}",
+                f"model.attention.{name}={nearest}",
             )
 
 

@@ -185,5 +185,5 @@ def test_parts_that_need_the_order_of_one_memory_are_refused(
     refused(
         lambda: made(name, **{setting: value}),
         f"model.attention.{setting}={str(value).lower()} with several inputs",
-        f"-s model.attention.{setting}=",
+        f"expected model.attention.{setting}=",
     )

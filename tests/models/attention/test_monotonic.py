@@ -135,7 +135,7 @@ def test_a_chunk_of_one_slot_is_hard_monotonic_attention() -> None:
 @pytest.mark.parametrize(
     ("setting", "nearest"),
     [
-        ({"window": "local_p"}, "window global"),
+        ({"window": "local_p"}, "window=global"),
         ({"read": "hard"}, "read=soft"),
         ({"null_slot": True}, "null_slot=false"),
     ],
@@ -150,4 +150,4 @@ def test_what_cannot_move_along_the_slots_is_refused_with_the_nearest(
 @pytest.mark.parametrize("normalise", MONOTONIC)
 def test_a_transformer_refuses_to_move_step_by_step(normalise: str) -> None:
     config = configured(TRANSFORMER, AttentionConfig(score="dot", normalise=normalise))
-    refused(lambda: build(config, SIZES), f"normalise={normalise}", "normalise softmax")
+    refused(lambda: build(config, SIZES), f"normalise={normalise}", "normalise=softmax")

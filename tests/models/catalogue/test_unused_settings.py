@@ -14,7 +14,7 @@ from models.base.settings import fields_of, from_dict, limits_of, to_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
-from models.catalogue.unused_settings import unused_settings
+from models.catalogue.unused_settings import unused_settings, without_effect
 from models.config.tables import AttentionConfig, ImageConfig, ModelConfig
 from tests.models.small import VOCABULARY, reads_images, small_config
 
@@ -91,3 +91,23 @@ def test_options_of_the_chosen_parts_are_shown() -> None:
         assert f"model.attention.{shown}" not in unused
         assert "model.attention.read_seed" in unused
     assert set(fields_of(ModelConfig)) > {"gate"} and "model.gate" in unused_settings(config)
+
+
+@pytest.mark.parametrize(
+    ("preset", "setting", "facts"),
+    [
+        ("rnnsearch-nano", "model.position", ["family rnnsearch", "transformer"]),
+        ("rnnsearch-nano", "model.self_attention.score", ["family rnnsearch", "transformer"]),
+        ("seq2seq-nano", "model.attention.score", ["family seq2seq", "rnnsearch"]),
+        ("rnnsearch-nano", "model.attention.chunk", ["the part that reads it"]),
+        ("transformer-nano", "model.attention.score", []),
+        ("transformer-nano", "train.lr", []),
+    ],
+)
+def test_a_setting_without_effect_names_the_families_that_read_it(
+    preset: str, setting: str, facts: list[str]
+) -> None:
+    reason = without_effect(setting, model_config(preset))
+    assert bool(reason) is bool(facts)
+    for fact in facts:
+        assert fact in reason and f"{setting} has no effect" in reason

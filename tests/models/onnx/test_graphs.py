@@ -14,7 +14,7 @@ pytest.importorskip("onnxscript", reason="the extra attn[onnx] is not installed"
 pytest.importorskip("onnxruntime", reason="the extra attn[onnx] is not installed")
 
 from models.base.errors import ConfigurationError
-from models.base.registry import names
+from models.base.registry import find, names
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
@@ -111,6 +111,8 @@ def test_the_functions_to_be_traced_equal_the_model_in_every_family(family: str)
 @pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
 @pytest.mark.parametrize("kind", names("copy"))
 def test_graphs_copy_source_tokens(preset: str, trace: bool, kind: str) -> None:
+    if find("copy", kind).feeds_back and preset == "transformer-nano":
+        pytest.skip("refused: a Transformer computes all steps at once")
     check_graphs(dataclasses.replace(small_config(preset), copy=kind), trace=trace)
 
 

@@ -80,6 +80,14 @@ def test_a_method_alone_that_the_model_does_not_have_is_an_error(
     assert "attn: no method that the model supports" in capfd.readouterr().err
 
 
+def test_a_method_alone_that_a_captioner_does_not_have_is_an_error(
+    soft_captioner: Path, photos: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    image = str(photos / "a.png")
+    assert app.run(["explain", "-m", str(soft_captioner), image, "--method", "rollout"]) == 1
+    assert "attn: no method that the model supports" in capfd.readouterr().err
+
+
 def test_an_image_has_curves_and_maps(
     soft_captioner: Path, photos: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -153,10 +153,31 @@ def test_a_bulk_job_of_rows_and_objects_in_shards_writes_the_same_outputs(
     sizes = ["--shard", "3", "--processes", "1"]
     assert app.run(["bulk", str(path), str(out), *sizes, "--", *task]) == 0
     assert out.read_text() == expected
-    path.write_text("draft\tsource\n" + path.read_text())
-    assert app.run(["bulk", str(path), str(tmp_path / "other"), *sizes, "--", *task]) == 1
-    reason = "line 1 is a header, and rows of a bulk job have the columns source, draft"
-    assert reason in (tmp_path / "other.bulk" / "errors.jsonl").read_text()
+
+
+def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
+    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
+    tables, out = tmp_path / "tables", tmp_path / "out"
+    tables.mkdir()
+    names = ("target", "source", "draft")
+    for path, order in ((tables / "a.tsv", (2, 0, 1)), (tables / "b.tsv", (1, 2))):
+        lines = [[names[place] for place in order]] + [
+            [(target, source, draft)[place] for place in order] for _, source, draft, target in rows
+        ]
+        path.write_text("".join("\t".join(line) + "\r\n" for line in lines))
+    task = ["translate", "-m", str(of_texts / "run")]
+    sizes = ["--shard", "2", "--processes", "1"]
+    assert app.run(["bulk", str(tables), str(out), *sizes, "--", *task]) == 0
+    capsys.readouterr()
+    found = []
+    for path in sorted(tables.iterdir()):
+        assert app.run([*task, "-i", str(path)]) == 0
+        expected = capsys.readouterr().out
+        assert (out / path.name).read_bytes().decode() == expected
+        found.append(expected)
+    assert found[0] == found[1] and len({*found[0].split()}) > 1
 
 
 def test_a_line_that_is_no_row_is_left_empty_and_reported(
