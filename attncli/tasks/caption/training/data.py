@@ -1,7 +1,7 @@
 """Captioned images as training data: from files of captions to token ids and image features.
 
-Captions are written to the run folder (`image_files`); features are cached by content hash and
-shared by all runs (`image_features`).
+Captions are written to the run folder (files.py). Image features are cached by content hash, so
+that all runs share them (features.py).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class RowImages:
         return source
 
     def of_rows(self, rows: Sequence[str]) -> Tensor:
-        """Return the same of the images that rows name."""
+        """Return features or pixels, as `of`, of the images that rows name."""
         return self.of([self.key(image_name(row)) for row in rows])
 
 

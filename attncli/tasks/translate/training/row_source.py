@@ -28,13 +28,13 @@ class RowTraining(TextTraining):
     example_input = "attn translate -i TABLE"
 
     def has_data(self, data: DataConfig) -> bool:
-        """Return False, because a table of rows is named as one of sentence pairs."""
+        """Return False, because the option that names a table of rows also names sentence pairs."""
         return False
 
     def check(
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
-        """Refuse what only texts of one source or captioners have."""
+        """Refuse settings of texts with one source, and of captioners."""
         unfit = {
             "corpora": data.corpora or data.dev_corpora,
             "captions": data.captions or data.dev_captions,
