@@ -38,7 +38,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train ", SMALL),
     (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_pairs=60"),
     (r"^python benchmarks/recipes.py .*--data-only", ""),
-    (r"^python benchmarks/recipes.py scan ", " ".join(SETTINGS)),
+    (r"^python benchmarks/recipes.py cogs ", " ".join(SETTINGS)),
     (r"^python benchmarks/recipes.py ", "--data-only"),  # its commands stand in the page, too
 )
 FEWER = (  # numbers of examples in Python that the tests reduce
