@@ -137,8 +137,8 @@ def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:
 def missing(runs: Sequence[Planned], sets: Sets, best: int) -> list[Planned]:
     """Return the runs that are not measured yet.
 
-    Before the first seeds are measured, the further seeds of every variant are among them, although
-    only the `best` variants get them; see `in_turn`.
+    best: number of variants that are trained with further seeds; 0: all. These variants are known
+    when every first seed is measured. Until then, the further seeds of all variants are returned.
     """
     rows = {run: row for run in runs if (row := measured(run.folder, sets))}
     first = [run for run in runs if run.first]
@@ -172,8 +172,9 @@ def planned_count(runs: Sequence[Planned], best: int) -> int:
 def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> Iterator[Planned]:
     """Yield the first seed of every variant, then the further seeds of the best ones.
 
-    best: number of variants with the highest dev score in `rows`, which is complete by then; 0:
-    all. The test set does not affect the choice.
+    rows: scores of the first seeds; complete when the first further seed is requested. best: number
+    of variants with the highest dev score that get further seeds; 0: all. The test set does not
+    affect the choice.
     """
     yield from (run for run in runs if run.first)
     ranked = sorted(rows, key=lambda row: -row.dev_score)

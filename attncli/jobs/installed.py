@@ -144,7 +144,7 @@ def _save(source: Path, folder: Path, packing: Packing) -> None:
 
 
 def _shared(family: str, bundle: str) -> Shared | None:
-    """Return which weights a model of this family takes from another bundle; None if not given."""
+    """Return the weights that a model of this family takes from another bundle; None: none."""
     if not bundle:
         return None
     source = source_of(family)
@@ -158,7 +158,7 @@ def _shared(family: str, bundle: str) -> Shared | None:
 
 
 def _forget_paths(model: EncoderDecoder) -> None:
-    """Replace the path that an image network was read from; the bundle has its weights."""
+    """Replace the path of an image network's weights, because the bundle contains the weights."""
     image = model.config.image
     if image.weights not in ("DEFAULT", "none"):
         image = dataclasses.replace(image, weights="DEFAULT")

@@ -201,7 +201,7 @@ def model_names(folders: Sequence[Path]) -> list[str]:
 
 
 def readable(path: Path) -> Path:
-    """Return the folder of a model; raise ModelError before torch is imported if it is none."""
+    """Return the folder of a model; raise ModelError if it has none. Imports no torch."""
     read_settings(path)
     return path
 

@@ -164,7 +164,7 @@ def _unused(config: BundleConfig) -> set[str]:
 
 
 def _facts(folder: Path, facts: Facts) -> Iterator[str]:
-    """Yield a line for each fact about a model, and about its run, that is known."""
+    """Yield a line for each known fact about a model and its run."""
     about, run = facts.about, summary(folder) if is_run(folder) else None
     values = {
         "summary": about.summary,

@@ -83,7 +83,7 @@ class RemoteTranslator(NamedTuple):
 
 
 def check_address(url: str) -> None:
-    """Raise ModelError for what is no address of a server."""
+    """Raise ModelError if a text is not the address of a server."""
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
         raise ModelError(f"the address {url}", "http://127.0.0.1:5055, for example", "see --server")
 

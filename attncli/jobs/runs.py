@@ -141,9 +141,9 @@ def removable(folder: RunFolder) -> list[Path]:
 
 
 def worth_pruning(path: Path) -> int:
-    """Return the bytes that `prune` would free of a finished run; 0 unless they are many.
+    """Return the bytes that `prune` would free of a finished run; 0 if pruning is not worth it.
 
-    They are many if they are at least MANY and twice those that remain.
+    It is worth it if the bytes are at least MANY and at least twice those that remain.
     """
     run = summary(path)
     return run.freeable if run.freeable >= max(MANY, 2 * (run.bytes - run.freeable)) else 0

@@ -11,7 +11,7 @@ train.attention.coverage=see,coverage=true    a name with dots is any setting
 model.heads=4,lr=0.001   settings of other tables; without a section of model, then of train
 none                     the same sizes without attention
 transformer-tiny         a preset, with its own recipe under the same budget
-none,lr=0.001            settings of these
+none,lr=0.001            one of these two with settings
 """
 
 from __future__ import annotations
@@ -192,12 +192,12 @@ def _named(name: str, family: str, preset: str) -> tuple[str, str]:
 
 
 def names_of(kind: str) -> list[str]:
-    """Return the names of a kind that are variants alone."""
+    """Return the names of a kind that are variants by themselves."""
     return [name for name in registry.names(kind) if name != "torchvision"]  # a group of networks
 
 
 def family_reads(family: str, kind: str) -> bool:
-    """Return True if a family reads the setting that names of a kind are values of."""
+    """Return True if a family reads the setting whose values are the names of a kind."""
     return PLACES[kind].split(".")[1] in registry.settings_of(family)
 
 
@@ -235,10 +235,10 @@ def canonical(settings: Iterable[tuple[str, str]]) -> list[str]:
     places = [*PLACES.values(), *(f"{ATTENTION}.{key}" for key in fields_of(AttentionConfig))]
     order = {place: n for n, place in enumerate(dict.fromkeys(places))}
     last = sorted(dict(settings).items(), key=lambda item: order.get(item[0], len(order)))
-    return [_said(place, value) for place, value in last]
+    return [_canonical_name(place, value) for place, value in last]
 
 
-def _said(place: str, value: str) -> str:
+def _canonical_name(place: str, value: str) -> str:
     for kind, of_kind in PLACES.items():
         if place == of_kind and (kind in PARTS or value in names_of(kind)):
             return value

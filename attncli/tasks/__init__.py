@@ -1,1 +1,1 @@
-"""Tasks: translate, caption, classify, align. A task is a folder and a row of a registry."""
+"""Tasks: translate, caption, classify, align, explain. A task is a folder and a row of table.py."""

@@ -28,13 +28,12 @@ class Hard(Read):
 
     context = value_s, s ~ Categorical(weights)
     Source: Xu et al. 2015, section 4.1.
-    Options: read_decode, read_gradient, read_soft, read_mix, read_temperature, read_seed.
+    Options: read_decode, read_gradient, read_soft, read_seed.
     The returned weights are the ones used: 1 for the slot, 0 for the others. In training, the
     output includes log-probability and entropy of the sample, for REINFORCE. A share read_soft of
-    the sentences (or steps, or batches: read_mix) is then read by expectation, which lowers the
-    variance. The weights of REINFORCE and entropy, and the decay of the baseline, are settings of
-    train.attention. Outside training, a sample depends on the seed, the input and the step only,
-    not on the batch or earlier samples.
+    the sentences or images is then read by expectation, which lowers the variance. The weights of
+    REINFORCE and entropy are settings of train.attention. Outside training, a sample depends on the
+    seed, the input and the step only, not on the batch or earlier samples.
     """
 
     needs_history = True
@@ -50,19 +49,13 @@ class Hard(Read):
         In training it is random and selects expectation or sample; outside training it is the key,
         from which samples are derived.
         """
-        if not self.training:
-            return key
-        if self.config.read_mix == "step":
-            return torch.zeros_like(key)
-        one_for_all = self.config.read_mix == "batch"
-        return torch.rand_like(key[:1] if one_for_all else key).expand(key.shape)
+        return torch.rand_like(key) if self.training else key
 
     def forward(
         self, weights: Tensor, values: Tensor, history: History | None = None
     ) -> AttentionOutput:
         """Compute the context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         assert history is not None
-        weights = tempered(weights, self.config.read_temperature)
         if self.training:
             return self._sampled(weights, values, history.random)
         if self.decode == "expected":
@@ -74,8 +67,7 @@ class Hard(Read):
 
     def _sampled(self, weights: Tensor, values: Tensor, random: Tensor) -> AttentionOutput:
         slots = sampled(weights.detach(), torch.rand_like(random))  # (B, T)
-        uniform = torch.rand_like(random) if self.config.read_mix == "step" else random.frac()
-        soft = uniform < self.config.read_soft  # (B, T)
+        soft = random.frac() < self.config.read_soft  # (B, T)
         hard = only(slots, weights)
         if self.config.read_gradient == "straight_through":
             hard = hard + (weights - weights.detach())
@@ -99,18 +91,6 @@ def decode_of(config: AttentionConfig) -> str:
 def described(config: AttentionConfig) -> str:
     """Return the read mode: "soft", "hard argmax", "hard sample" or "hard expected"."""
     return f"hard {decode_of(config)}" if config.read == "hard" else config.read
-
-
-def tempered(weights: Tensor, temperature: float) -> Tensor:
-    """Raise weights to the power of 1 / temperature and keep their sum; below 1 is sharper.
-
-    For softmax weights, the result is the softmax of scores / temperature.
-    """
-    if temperature == 1:
-        return weights
-    most = weights.detach().amax(-1, keepdim=True).clamp_min(TINY)
-    powers = (weights / most).clamp_min(TINY).pow(1 / temperature) * (weights > 0)
-    return powers * (weights.sum(-1, keepdim=True) / powers.sum(-1, keepdim=True).clamp_min(TINY))
 
 
 def sampled(weights: Tensor, place: Tensor) -> Tensor:

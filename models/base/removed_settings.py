@@ -22,11 +22,19 @@ AUGMENTATION = "half of the images are mirrored, and crops keep at least 0.8 of 
 GRAMMAR = "runs without files translate English to German; name files for other languages"
 MOMENTS = "Adam has the decays 0.9 and 0.98 of Vaswani et al. 2017"
 ALIGNER = "the alignment layer of attn align train learns from word links"
+ATTENTIONS = ("attention", "self_attention")
+MIX = "training chooses expectation or sample for a whole sentence or image, as in Xu et al. 2015"
+SAMPLES = "hard attention samples from its weights"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
     "data.alignments": RemovedSetting("", ALIGNER),
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
     "data.demo_source": RemovedSetting("en", GRAMMAR),
     "data.demo_target": RemovedSetting("de", GRAMMAR),
+    **{f"model.{name}.read_mix": RemovedSetting("sentence", MIX) for name in ATTENTIONS},
+    **{f"model.{name}.read_temperature": RemovedSetting(1.0, SAMPLES) for name in ATTENTIONS},
+    "tokenizer.coverage": RemovedSetting(
+        0.9999, "a vocabulary covers 99.99 % of the characters; the rest are encoded as bytes"
+    ),
     "tokenizer.sample": RemovedSetting(
         300_000, "a vocabulary is learned from at most 300,000 sampled lines"
     ),

@@ -14,7 +14,6 @@ Nothing here imports torch.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -75,13 +74,6 @@ def find_model(name: str | Path) -> Path:
             f"no model '{name}'", "the folder of a model", "train one: `attn train`"
         )
     raise unknown_name("model", str(name), known)
-
-
-def check_own(folder: Path) -> None:
-    """Raise InputError for a model that is shipped with attn, because it must not be changed."""
-    if folder.resolve().is_relative_to(BOX.resolve()):
-        hint = f"copy it: mkdir -p runs && cp -r {shlex.quote(str(folder))} runs/"
-        raise InputError(f"{folder.name} is shipped with attn", "a model of your own", hint)
 
 
 def chosen_model(model: str | Path | None, task: str) -> Path:

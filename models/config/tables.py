@@ -93,7 +93,7 @@ class AttentionConfig:
     )
     read_soft: float = option(
         0.5,
-        "hard: share of reads that use the expectation while training (Xu et al. 2015)",
+        "hard: share of sentences or images that training reads by expectation (Xu et al. 2015)",
         below=1,
     )
     read_gradient: str = option(
@@ -101,17 +101,6 @@ class AttentionConfig:
         "hard: how the score learns from samples: reinforce, or straight_through (the gradient of "
         "the expectation); self-attention needs straight_through",
         choices=("reinforce", "straight_through"),
-    )
-    read_mix: str = option(
-        "sentence",
-        "hard: unit for which training chooses expectation or sample: sentence (or image), step "
-        "or batch",
-        choices=("sentence", "step", "batch"),
-    )
-    read_temperature: float = option(
-        1.0,
-        "hard: temperature of the weights before sampling; below 1 sharper, above 1 flatter",
-        above=0,
     )
     null_slot: bool = option(
         False,
@@ -304,12 +293,6 @@ class TokenizerConfig:
     )
     joint: bool = option(True, "use one vocabulary for both languages")
     size: int = option(0, "tokens per vocabulary (0: chosen from the data)", at_most=2**24)
-    coverage: float = option(
-        0.9999,
-        "share of characters covered by the vocabulary; the rest are encoded as bytes",
-        above=0,
-        at_most=1,
-    )
     languages: tuple[str, ...] = option(
         (), "multilingual: language codes; the source begins with the token <2code> of the target"
     )

@@ -19,6 +19,7 @@ from models.text.languages import control_tokens, target_token
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPACE = "\u2581"  # SentencePiece's space mark
+COVERAGE = 0.9999  # of the characters, by the vocabulary; the rest are encoded as bytes
 FIRST_OUTPUT = END  # lowest id that an output may contain
 NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START
 
@@ -170,7 +171,7 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
             model_type=kind,
             vocab_size=size,
             hard_vocab_limit=False,
-            character_coverage=config.coverage,
+            character_coverage=COVERAGE,
             byte_fallback=True,
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,

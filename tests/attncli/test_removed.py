@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,10 +17,16 @@ from attncli.training.settings.toml import from_toml
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ConfigurationError
 from models.base.places import imported
-from models.base.removed_settings import REMOVED, RemovedSettingWarning, without_removed
+from models.base.removed_settings import (
+    REMOVED,
+    RemovedSetting,
+    RemovedSettingWarning,
+    without_removed,
+)
 from models.base.settings import overridden
 from models.bundle import read_settings
 from tests.fixtures.before_restructuring import make
+from tests.forks import Program
 
 PLACE = "train.products"
 TABLES = "data.corpora"  # a list, which the command line cannot change
@@ -113,20 +117,19 @@ def test_a_run_folder_with_a_removed_setting_is_read(tmp_path: Path) -> None:
         assert read_config(RunFolder(tmp_path)) == expected
 
 
-def test_a_command_says_once_that_a_setting_of_a_bundle_has_no_effect(tmp_path: Path) -> None:
+def test_a_command_says_once_that_a_setting_of_a_bundle_has_no_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(REMOVED, "search.gone", RemovedSetting(1, "a test"))
     folder = tmp_path / "model"
     shutil.copytree(make.HERE / "bundles" / "transformer", folder)
     settings = read_settings(folder)
     settings["search"]["gone"] = 3
     (folder / "config.json").write_text(json.dumps(settings), "utf-8")
-    program = (
-        "import sys; from attncli.shell import app; from models.base.removed_settings import *; "
-        "REMOVED['search.gone'] = RemovedSetting(1, 'a test'); app.main()"
-    )
-    command = [sys.executable, "-c", program, "translate", "-m", str(folder), "the dog"]
-    shown = subprocess.run(command, capture_output=True, text=True)
-    assert (shown.returncode, shown.stdout.count("\n")) == (0, 1)
+    command = ["translate", "-m", str(folder), "the dog"]
+    program = Program(command)
+    out, said = program.communicate()
+    assert (program.returncode, out.count("\n")) == (0, 1)
     remark = f"{folder}/config.json: search.gone has no effect. It was removed: a test\n"
-    assert shown.stderr.startswith(remark) and shown.stderr.count("no effect") == 1
-    quiet = subprocess.run([*command, "-q"], capture_output=True, text=True)
-    assert "no effect" not in quiet.stderr
+    assert said.startswith(remark) and said.count("no effect") == 1
+    assert "no effect" not in Program([*command, "-q"]).communicate()[1]

@@ -12,8 +12,6 @@ runs lines, and prints the results as JSON.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import glob
 import json
 import os
@@ -22,7 +20,6 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +29,7 @@ import pytest
 import torch._dynamo  # noqa: F401  (the same; torch imports it when training begins)
 
 from attncli.shell import app
+from tests.forks import in_child, use_files
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,30 +137,12 @@ PROGRAMS: dict[str, Callable[[list[str]], int]] = {
 
 def forked(words: list[str], files: tuple[int, int, int]) -> int:
     """Run one of PROGRAMS in a fork of this process; return its exit status."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    gc.freeze()  # garbage of the parent may wait for threads that do not exist in the child
-    status = 70  # of a bug
-    try:
+
+    def work() -> int:
         use_files(files)
-        status = PROGRAMS[words[0]](words[1:])
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(status)
+        return PROGRAMS[words[0]](words[1:])
 
-
-def use_files(files: tuple[int, int, int]) -> None:
-    """Make these files the stdin, stdout and stderr of this process."""
-    for number, file in enumerate(files):
-        os.dup2(file, number)
-    sys.stdin = os.fdopen(0, "r")
-    sys.stdout = os.fdopen(1, "w")
-    sys.stderr = os.fdopen(2, "w")
+    return os.waitstatus_to_exitcode(os.waitpid(in_child(work), 0)[1])
 
 
 if __name__ == "__main__":

@@ -31,8 +31,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "pretrained")
-            shutil.copytree(source, folder / name, ignore=ignored)
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("pretrained"))
         else:
             shutil.copy(source, folder)
     for section in SECTIONS.values():

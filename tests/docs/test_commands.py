@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import pytest
 
+from attncli.bulk.engines import local
+from tests.attncli.bulk import in_process
 from tests.docs import shell
 from tests.docs.pages import ROOT, TUTORIALS, blocks, lines_of, require_models
 from tests.docs.workplace import SMALL
@@ -67,11 +69,21 @@ LINES = [
     for text in lines_of(block)
 ]
 EXAMPLES = [
-    Line(page.name, text, needs) for page in SEPARATE for needs, text in blocks(page, "python")
+    Line(page.name, text, needs)
+    for page in SEPARATE
+    for needs, text in blocks(page, "python")
+    if needs != "onnx"  # tests/models/onnx/test_export.py
 ]
 TABLES = [(page.name, text) for page in PAGES for _, text in blocks(page, "toml")]
 
 
+@pytest.fixture
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `attn bulk` process its shards itself; tests/attncli/bulk starts worker processes."""
+    monkeypatch.setattr(local, "process", in_process.process)
+
+
+@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize(
     "line",
     [line for line in LINES if line.needs in ("", "box", *EXTRAS)],

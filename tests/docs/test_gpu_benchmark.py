@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 
@@ -33,10 +32,14 @@ def test_the_tiny_measurement_prints_every_row(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_one_line_says_so() -> None:
-    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "no CUDA device" in done.stderr
+def test_without_a_gpu_one_line_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gpu.py"])
+    with pytest.raises(SystemExit) as end:
+        gpu.main()
+    assert "no CUDA device" in str(end.value.code) and "\n" not in str(end.value.code)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_formula_counts_the_products_of_a_transformer() -> None:

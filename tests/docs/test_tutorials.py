@@ -1,7 +1,7 @@
 """Every tutorial runs as written, from its first line to its last, in one folder.
 
 The folder has the files of the other pages (workplace.py), and those that FILES writes for a page.
-ADDED makes trainings tiny. A block needs what the word after its language names, as in
+ADDED and FEWER make trainings tiny. A block needs what the word after its language names, as in
 test_commands.py.
 """
 
@@ -33,12 +33,17 @@ SMALL = " ".join(f"-s {setting}" for setting in SETTINGS)
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train .*--start-from photos ", "-s train.steps=1 -s search.max_caption=5"),
     (r"^attn train .*--images ", f"-s model.image.encoder=small-cnn {SMALL}"),
+    (r"^attn caption ", "-b 1 -s search.max_caption=5"),
     (r"^attn train -o ", f"{SMALL} -s data.demo_pairs=60"),
     (r"^attn train ", SMALL),
     (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_pairs=60"),
     (r"^python benchmarks/recipes.py .*--data-only", ""),
-    (r"^python benchmarks/recipes.py scan ", " ".join(SETTINGS)),
+    (r"^python benchmarks/recipes.py cogs ", " ".join(SETTINGS)),
     (r"^python benchmarks/recipes.py ", "--data-only"),  # its commands stand in the page, too
+)
+FEWER = (  # numbers of examples in Python that the tests reduce
+    ("grammar.split(300, 10, 10, ", "grammar.split(12, 1, 8, "),
+    ("generate(600)", "generate(60)"),
 )
 
 
@@ -50,6 +55,8 @@ def test_a_tutorial_runs_from_top_to_bottom(page: Path, workplace: Path) -> None
     for language, needs, text in all_blocks(page):
         require_models(needs)
         if language == "python":
+            for number, fewer in FEWER:
+                text = text.replace(number, fewer)
             exec(compile(text, page.name, "exec"), {"__name__": "__main__"})
         elif language == "sh":
             printed = "".join(run(line) for line in lines_of(text))
@@ -88,6 +95,11 @@ def test_a_page_explains_the_commands_that_its_recipe_runs(page: str, name: str)
 def words(line: str) -> list[str]:
     """Return the words of a command line, sorted, because the order of options is free."""
     return sorted(line.split())
+
+
+def test_the_pages_have_the_numbers_that_tests_reduce() -> None:
+    pages = "".join(page.read_text("utf-8") for page in PAGES)
+    assert [number for number, _ in FEWER if number not in pages] == []
 
 
 def test_the_index_names_every_tutorial() -> None:

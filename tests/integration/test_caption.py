@@ -21,6 +21,7 @@ from attncli.shell import app
 from models import load_captioner
 from models.config.tables import SearchConfig
 from models.images.opening import open_image
+from tests.forks import Program
 
 ROOT = Path(__file__).parents[2]
 SHORT = ["-s", "search.max_caption=7", "--device", "cpu"]
@@ -372,24 +373,15 @@ def test_an_endless_list_and_a_reader_that_leaves(soft_captioner: Path, photos: 
 def test_a_terminal_gets_colour_unless_it_is_refused(soft_captioner: Path, photos: Path) -> None:
     import pty
 
-    command = [sys.executable, "-m", "attncli", "caption", "-m", str(soft_captioner), *SHORT]
+    command = ["caption", "-m", str(soft_captioner), *SHORT, "--show", str(photos / "a.png")]
+    none: dict[str, str | None] = {key: None for key in os.environ if "COLOR" in key}
     for refused, name in ((False, "COLORTERM"), (True, "NO_COLOR")):
         person, terminal = pty.openpty()
-        plain = {key: value for key, value in os.environ.items() if "COLOR" not in key}
-        environment = {**plain, "COLUMNS": "60", "TERM": "xterm", name: "truecolor"}
-        with subprocess.Popen(
-            [*command, "--show", str(photos / "a.png")],
-            cwd=ROOT,
-            stdout=terminal,
-            stderr=subprocess.PIPE,
-            env={
-                key: value
-                for key, value in environment.items()
-                if key == name or key[-5:] != "COLOR"
-            },
-        ) as program:
-            os.close(terminal)
-            shown = drained(person)
+        changes = {**none, "COLUMNS": "60", "TERM": "xterm", name: "truecolor"}
+        program = Program(command, stdout=terminal, changes=changes)
+        os.close(terminal)
+        shown = drained(person)
+        program.communicate()
         assert program.returncode == 0
         assert (b"\x1b[38;2;" in shown) != refused
         assert "soft attention" in shown.decode()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,19 +11,19 @@ import pytest
 from attncli.training.run.command_line import ImageOptions, settings
 from tests.attncli.training.small import assert_same, outcome, run
 from tests.attncli.training.small_captions import PATCHES, SMALL, Files, write_images
+from tests.forks import Program
 from tests.integration.test_train import ended, has, wait_until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 MORE = ("train.checkpoint_minutes=0", "train.ema=0.9", "train.average=2", "train.steps=30")
 
 
-def started(files: Files, folder: Path, cache: Path) -> subprocess.Popen[str]:
+def started(files: Files, folder: Path, cache: Path) -> Program:
     assigned = [*SMALL, *PATCHES, *MORE, f"data.features={cache}"]
     flags = [part for setting in assigned for part in ("-s", setting)]
     data = ["--images", files.images, "--captions", files.train, "--dev", files.dev]
     named = ["-p", "show-attend-tell-hard-nano", "-o", folder, "--threads", "1"]
-    command = [sys.executable, "-m", "attncli", "train", *map(str, [*data, *named]), *flags]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return Program(["train", *map(str, [*data, *named]), *flags])
 
 
 @pytest.mark.slow  # test_train.py kills a translator's run

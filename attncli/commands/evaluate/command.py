@@ -1,4 +1,4 @@
-"""``attn evaluate``: options for scores of translations; the work is in jobs/evaluate.py."""
+"""``attn evaluate``: options for scores of translations; the work is in attncli/tasks/translate."""
 
 from __future__ import annotations
 

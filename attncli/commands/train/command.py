@@ -118,11 +118,11 @@ def train(
     if dry_run:
         _dry_run(config, where, processes, rank)
         return
-    folder = output or own or default_folder(config)
+    source, languages = training_source(config.model.family), config.tokenizer.languages
+    folder = output or own or default_folder(source, config.data, languages, config.preset)
     event = train_shown(config, folder, where, rank, saved=f"saved in {folder}; ")
     if not isinstance(event, AlreadyFinished):
-        source = training_source(config.model.family)
-        _show_use(source, config.data, config.tokenizer.languages, folder)
+        _show_use(source, config.data, languages, folder)
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]
@@ -166,15 +166,16 @@ def offer_pruning(folder: Path) -> None:
         )
 
 
-def default_folder(config: RunConfig) -> Path:
-    """Return the folder of a run without `--output`."""
-    if config.data.corpora:
-        return Path("runs") / f"{'-'.join(config.tokenizer.languages)}-{config.preset}"
-    source = training_source(config.model.family)
-    files = source.files(config.data)
+def default_folder(
+    source: TrainingSource, data: DataConfig, languages: tuple[str, ...], preset: str
+) -> Path:
+    """Return the folder of a run without `--output`. languages: of a multilingual tokenizer."""
+    if data.corpora:
+        return Path("runs") / f"{'-'.join(languages)}-{preset}"
+    files = source.files(data)
     if not files:
         return Path("runs") / source.demo_name
     name = Path(files[0]).name.split(".")[0]
     if glob.has_magic(name):  # a pattern of several files
         name = Path(files[0]).absolute().parent.name
-    return Path("runs") / f"{name}-{config.preset}"
+    return Path("runs") / f"{name}-{preset}"

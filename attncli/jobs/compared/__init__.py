@@ -17,7 +17,7 @@ from models.base.registry import source_name
 
 @cache
 def find_compared_source(name: str) -> ComparedSource:
-    """Return how models of a kind of input are compared; a ModelError if there is no way."""
+    """Return the comparison of a kind of input; raise a ModelError if the kind has none."""
     places = comparison_places()
     if name not in places:
         raise ConfigurationError(
@@ -28,7 +28,7 @@ def find_compared_source(name: str) -> ComparedSource:
 
 
 def compared_source(family: str) -> ComparedSource:
-    """Return how models of a family are compared; a ModelError if the family is unknown."""
+    """Return the comparison of a family; raise a ModelError if the family is unknown."""
     return find_compared_source(source_name(family))
 
 

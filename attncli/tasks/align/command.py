@@ -1,4 +1,4 @@
-"""``attn align``: options; the work is in align_run.py."""
+"""``attn align``: options; the work is in run.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``attn evaluate alignments``: options for scores of word alignments; the work is in jobs/."""
+"""``attn evaluate alignments``: scores of word alignments; the work is in evaluation.py."""
 
 from __future__ import annotations
 

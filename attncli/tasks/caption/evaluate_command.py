@@ -1,4 +1,4 @@
-"""``attn evaluate captions``: options for scores of captions; the work is in jobs/."""
+"""``attn evaluate captions``: options for scores of captions; the work is in evaluation.py."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def caption_images(
 
 
 def readable(opened: Sequence[OpenedImage | str]) -> list[CaptionerInput]:
-    """Return the images of a batch without those that could not be read."""
+    """Return the images of a batch that could be read."""
     return [image.shown for image in opened if not isinstance(image, str)]
 
 

@@ -1,4 +1,4 @@
-"""Test sets of captions, systems that caption them, and the scores of these."""
+"""Test sets of captions, the systems that write captions, and the scores of the systems."""
 
 from __future__ import annotations
 

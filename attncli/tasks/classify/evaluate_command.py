@@ -1,4 +1,4 @@
-"""``attn evaluate labels``: options for scores of labels; the work is in jobs/."""
+"""``attn evaluate labels``: options for scores of labels; the work is in evaluation.py."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def correlations(found: Explanation) -> dict[str, dict[str, float | None]]:
 
 
 def measured(measures: Sequence[Measure]) -> dict[str, Any]:
-    """Return the measures of each word by name, and the curves below which they are areas."""
+    """Return the measures of each word by name, and the curves whose areas the measures are."""
     record = {measure.name: rounded(measure.values) for measure in measures}
     curves = {f"{m.name}_curve": rounded(m.curve) for m in measures if m.curve is not None}
     return {**record, **curves}

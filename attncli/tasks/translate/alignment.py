@@ -23,7 +23,7 @@ def with_alignments(
     translated in parts is aligned in parts.
     """
     for outcomes in results:
-        asked = [(n, said) for n, outcome in enumerate(outcomes) for said in _said(outcome)]
+        asked = [(n, parts) for n, outcome in enumerate(outcomes) for parts in _parts_of(outcome)]
         of_models = [_aligned(outcomes, asked, aligner) for aligner in aligners]
         aligned: dict[int, list[AlignedPair]] = {}
         for (n, _), pairs in zip(asked, zip(*of_models, strict=True), strict=True):
@@ -42,19 +42,19 @@ def _aligned(
     """Return the alignments of hypotheses by one model. asked: line and parts of each."""
     from models.alignment import align_translations
 
-    parts = [part for _, said in asked for part in said]
+    flat = [part for _, parts in asked for part in parts]
     found = align_translations(
         aligner.translator,
-        parts,
+        flat,
         config=aligner.config,
         max_batch_tokens=aligner.max_batch_tokens,
     )
-    heads = every_head_of_translations(aligner, parts)
+    heads = every_head_of_translations(aligner, flat)
     each = zip(found, heads, strict=True)
-    return [_whole(outcomes[n], [next(each) for _ in said], aligner.name) for n, said in asked]
+    return [_whole(outcomes[n], [next(each) for _ in parts], aligner.name) for n, parts in asked]
 
 
-def _said(outcome: TranslatedLine) -> list[tuple[Translation, ...]]:
+def _parts_of(outcome: TranslatedLine) -> list[tuple[Translation, ...]]:
     """Return the parts of each hypothesis; none for a line that is empty or not translated."""
     ranks = zip(*(part.hypotheses for part in outcome.parts), strict=False)
     return [

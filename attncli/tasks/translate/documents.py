@@ -104,7 +104,7 @@ def faults(document: Document) -> Iterator[str]:
 
 
 class LineNumbers:
-    """Numbers of the lines of a content, asked for in ascending order of positions."""
+    """Line numbers of positions in a content; ascending positions need one pass over it."""
 
     def __init__(self, content: str) -> None:
         self.content, self.at, self.number = content, 0, 1

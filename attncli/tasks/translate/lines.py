@@ -20,7 +20,7 @@ DEFAULT_OPTIONS = LineOptions()
 
 
 class Translates(MeasuresTexts, Protocol):
-    """Model as this job uses it; ``models.load_translator`` returns one."""
+    """Interface of a model that translates texts; ``models.load_translator`` returns one."""
 
     to: str  # target language of a multilingual model
 

@@ -195,8 +195,8 @@ class TrainConfig:
     )
     precision: str = option(
         "auto",
-        "auto, fp32 or bf16; auto times a few updates of both when a run starts and stores the "
-        "faster one (GPU: bf16 if supported)",
+        "auto, fp32 or bf16; auto: bf16 if the hardware computes it and, on a CPU, the products "
+        "are large; a run stores the choice",
         choices=("auto", "fp32", "bf16"),
     )
     seed: int = option(

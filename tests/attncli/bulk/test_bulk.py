@@ -66,6 +66,7 @@ def test_the_output_is_that_of_one_process(
     assert not (tmp_path / "out.bulk" / "parts").exists()
 
 
+@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("options", [["--format", "jsonl"], ["-n", "2"], ["--scores"]])
 def test_every_format_has_the_rows_of_one_process(
     options: list[str], source: Path, tiny_bundle: Path, tmp_path: Path
@@ -83,6 +84,7 @@ def numbers_rounded(row: str) -> str:
     return re.sub(r"-?\d+\.\d+(e-\d+)?", lambda found: f"{float(found[0]):.3f}", row)
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_folders_are_mirrored_without_compression(
     source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
 ) -> None:
@@ -108,6 +110,7 @@ def test_two_files_with_one_output_are_refused(
     assert "have the same output" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_labels_captions_and_links_are_those_of_their_commands(
     toy_classifier: Path, soft_captioner: Path, tiny_bundle: Path, photos: Path, tmp_path: Path
 ) -> None:
@@ -130,19 +133,21 @@ def test_labels_captions_and_links_are_those_of_their_commands(
         assert len(errors) == status
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_a_finished_job_is_not_repeated(
     source: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
-    monkeypatch.setattr(local, "process", None)  # a call would fail
-    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
-    monkeypatch.undo()
+    with monkeypatch.context() as context:
+        context.setattr(local, "process", None)  # a call would fail
+        assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     out.write_bytes(b"changed")
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() != b"changed"
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_finished_parts_are_not_processed_again(
     source: Path,
     expected: bytes,

@@ -28,6 +28,7 @@ def expected(tiny_translator: Translator) -> list[str]:
     return [found.text for found in tiny_translator.translate(TEXTS)]
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_json_lines_keep_their_fields_and_get_the_result(
     tiny_bundle: Path, tmp_path: Path, expected: list[str]
 ) -> None:
@@ -45,6 +46,7 @@ def test_json_lines_keep_their_fields_and_get_the_result(
     assert [json.loads(row)["record"] for row in errors] == [4, 5]
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_pairs_of_two_fields_are_aligned(tiny_bundle: Path, tmp_path: Path) -> None:
     pair = {"en": "The dog sees\ta house.", "de": "Der Hund sieht ein Haus."}
     (tmp_path / "in").write_text(json.dumps(pair) + "\n")

@@ -127,7 +127,8 @@ def test_a_comparison_continues_and_adds(
     texts, out = write_texts(tmp_path), tmp_path / "out"
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
     command = ["models", "compare", "none", "dot", "-o", str(out), "-p", "rnnsearch-nano"]
-    assert app.run([*command, *data, *SETTINGS]) == 0
+    data += [*SETTINGS, "-s", "train.steps=2", "-s", "train.evaluate_every=2"]
+    assert app.run([*command, *data]) == 0
     first = capsys.readouterr().out
     assert first == (out / "comparison.txt").read_text("utf-8")
     assert "test BLEU" in first and "AER" not in first and "Noise: " in first
@@ -143,11 +144,11 @@ def test_a_comparison_continues_and_adds(
     stored = out / "dot" / "seed-1" / "measured.json"
     stored.write_text(stored.read_text().replace('"variant"', '"mechanism"'))  # as earlier versions
     before = stored.stat().st_mtime_ns
-    assert app.run([*command[:4], "cosine", *command[4:], *data, *SETTINGS, "--seeds", "1"]) == 0
+    assert app.run([*command[:4], "cosine", *command[4:], *data, "--seeds", "1"]) == 0
     conversation = capsys.readouterr().err
     assert "3 of 3: cosine, seed 1" in conversation and "dot, seed" not in conversation
     assert stored.stat().st_mtime_ns == before
-    assert app.run([*command, *data, *SETTINGS, "-s", "train.steps=9"]) == 1
+    assert app.run([*command, *data, "-s", "train.steps=1"]) == 1
     assert "holds another run" in capsys.readouterr().err
 
 

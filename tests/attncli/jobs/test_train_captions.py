@@ -35,7 +35,10 @@ from tests.attncli.training.small_captions import (
 
 HARD = "show-attend-tell-hard-nano"
 VARIANTS = {
-    "frozen": ("show-attend-tell-soft-nano", [*PATCHES, "train.average=2"]),
+    "frozen": (
+        "show-attend-tell-soft-nano",
+        [*PATCHES, "train.average=2", "train.metric=cider"],
+    ),
     "hard": (HARD, [*PATCHES, "train.ema=0.9"]),
     "learned": ("show-attend-tell-soft-nano", ["train.steps=8", "train.evaluate_every=3"]),
     "fine-tuned": (HARD, [*PRETRAINED, "train.encoder_from=2", "train.epochs=3"]),
@@ -43,7 +46,6 @@ VARIANTS = {
         "show-attend-tell-soft-nano",
         [*PATCHES, "train.steps=8", "train.self_critical_from=1", "train.ema=0.5"],
     ),
-    "metric": ("show-attend-tell-soft-nano", [*PATCHES, "train.metric=cider"]),
     "muon": ("captioner-transformer-nano", [*PATCHES, "train.optimiser=muon", "train.steps=8"]),
     "muon fine-tuned": (
         "show-attend-tell-soft-nano",

@@ -98,7 +98,7 @@ def test_a_panel_for_each_word() -> None:
     assert dark > 3 * 0.6 * 224 * 224 / shown[..., 0].size  # three words looked at a corner
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 40])
+@pytest.mark.parametrize("count", [0, 1, 7, 13])
 def test_any_number_of_words_can_be_drawn(count: int) -> None:
     words = tuple("x" * (n % 30 + 1) for n in range(count))
     maps = np.random.default_rng(1).random((count, 7, 7)).astype(np.float32)

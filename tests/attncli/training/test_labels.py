@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.training.events import Interrupted
 from models.base.errors import DamagedError
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import model_config
@@ -17,7 +18,7 @@ from models.config.tables import ImageConfig, SearchConfig, TokenizerConfig
 from models.encoders.image import ImageEncoder
 from models.images.labels import LABELS, ImageLabels, quantised
 from models.text.tokenizer import Tokenizer
-from tests.attncli.training.small import assert_same, run, run_with_stops
+from tests.attncli.training.small import after, assert_same, run
 from tests.attncli.training.small_captions import small_config, write_images
 
 LABELLED = ("model.image.encoder=mobilenet-edgetpu", "model.image.labels=2", "train.steps=4")
@@ -49,7 +50,9 @@ def test_training_continues_and_leaves_the_classifier_alone(
     changes = [*LABELLED, *MORE, "model.image.weights=none", "tokenizer.size=0"]
     config = replace(small_config(files, *changes), start_from=str(begun))
     run(config, tmp_path / "whole")
-    run_with_stops(config, tmp_path / "parts")
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "parts", after(3))
+    run(config, tmp_path / "parts")
     assert_same(tmp_path / "parts", tmp_path / "whole")
     old, ours = (read(tmp_path / name).model.state_dict() for name in ("start", "whole"))
     for name, tensor in old.items():

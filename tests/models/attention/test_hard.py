@@ -93,23 +93,15 @@ def test_samples_of_other_seeds_steps_and_heads_are_independent() -> None:
 SEEDS = [(head, seed) for head in (0.0, 1.0, 2.0) for seed in (1, 2, 77)]
 
 
-def test_a_share_of_hard_readings_is_soft_while_training() -> None:
-    """Of sentences whole as a rule, of batches, or of every reading by itself."""
+def test_a_share_of_sentences_is_read_by_expectation_while_training() -> None:
     torch.manual_seed(1)
-    weights = SHARES.expand(2000, 3, 5)
-    for mix, alike in (("sentence", (1,)), ("step", ()), ("batch", (0, 1))):
-        attended = hard_read(
-            weights, torch.randn(2000, 5, 3), training=True, read_soft=0.25, read_mix=mix
-        )
-        soft = (attended.weights == SHARES).all(-1)  # (B, T)
-        assert attended.log_prob is not None
-        assert (attended.log_prob[soft] == 0).all() and (attended.log_prob[~soft] < 0).all()
-        for axis in alike:
-            assert (soft == soft.narrow(axis, 0, 1)).all(), mix
-        if mix != "batch":
-            assert float(soft.float().mean()) == pytest.approx(0.25, abs=0.03)
-        if mix == "step":
-            assert not (soft == soft[:, :1]).all()
+    weights, values = SHARES.expand(2000, 3, 5), torch.randn(2000, 5, 3)
+    attended = hard_read(weights, values, training=True, read_soft=0.25)
+    soft = (attended.weights == SHARES).all(-1)  # (B, T)
+    assert attended.log_prob is not None
+    assert (attended.log_prob[soft] == 0).all() and (attended.log_prob[~soft] < 0).all()
+    assert (soft == soft[:, :1]).all()
+    assert float(soft.float().mean()) == pytest.approx(0.25, abs=0.03)
 
 
 @pytest.mark.parametrize("preset", FAMILIES)
@@ -125,29 +117,6 @@ def test_one_read_mode_is_sampled_for_a_whole_sentence(preset: str, heads: int) 
     assert 0.3 < float(soft.float().mean()) < 0.7
 
 
-@torch.no_grad()
-def test_a_temperature_is_that_of_the_softmax() -> None:
-    torch.manual_seed(1)
-    scores = torch.randn(2, 3, 5)
-    values = torch.randn(2, 5, 4)
-    for temperature in (0.01, 0.5, 3.0):
-        found = hard_read(
-            scores.softmax(-1) * 0.4, values, read_decode="expected", read_temperature=temperature
-        )
-        torch.testing.assert_close(found.weights, (scores / temperature).softmax(-1) * 0.4)
-    zeros = hard_read(SHARES, values[:1], training=True, read_temperature=2.0)
-    assert float(zeros.weights[0, 0, 1]) == 0
-
-
-@pytest.mark.parametrize("temperature", [0.5, 2.0])
-def test_a_temperature_leaves_gradients_finite_where_a_weight_is_zero(temperature: float) -> None:
-    weights = SHARES.clone().requires_grad_()
-    found = hard_read(weights, torch.randn(1, 5, 3), training=True, read_temperature=temperature)
-    assert found.log_prob is not None and found.entropy is not None
-    (found.log_prob.sum() + found.entropy.sum()).backward()
-    assert weights.grad is not None and weights.grad.isfinite().all()
-
-
 def weights_of(model: EncoderDecoder, batch: Batch) -> Tensor:
     """Return the weights (B, T, S) of teacher forcing."""
     weights = model.teacher_force(batch, want_weights=True).weights
@@ -156,7 +125,7 @@ def weights_of(model: EncoderDecoder, batch: Batch) -> Tensor:
 
 
 def test_a_hard_reading_of_nothing_is_nothing() -> None:
-    for changes in ({"training": True}, {}, {"read_decode": "sample"}, {"read_temperature": 0.5}):
+    for changes in ({"training": True}, {}, {"read_decode": "sample"}):
         attended = hard_read(torch.zeros(1, 1, 4), torch.randn(1, 4, 3), **changes)
         assert (attended.weights == 0).all() and (attended.context == 0).all()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from models.config.tables import SearchConfig
 from models.onnx import trace
 from models.onnx.export import inputs_of
 from models.onnx.trace import Traced
+from tests.docs.pages import ROOT, blocks
 from tests.models.onnx.running import check_label, check_steps
 from tests.models.small import sources
 
@@ -53,10 +56,16 @@ def graphs_in(folder: Path) -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in folder.glob("*.onnx")}
 
 
+@pytest.fixture(scope="module")
+def exported_translator(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the tiny bundle, exported."""
+    return exported(tiny_bundle, tmp_path_factory.mktemp("translator") / "out")
+
+
 def test_a_translator_gives_the_greedy_outputs_and_the_attention_of_torch(
-    tiny_bundle: Path, tmp_path: Path
+    tiny_bundle: Path, exported_translator: Path
 ) -> None:
-    folder, translator = exported(tiny_bundle, tmp_path / "out"), load_translator(tiny_bundle)
+    folder, translator = exported_translator, load_translator(tiny_bundle)
     texts = ["The dog sees the old car.", "A cat sleeps."]
     lines = example(folder, *texts)
     outputs = translator.translate(texts, search=GREEDY)
@@ -72,6 +81,21 @@ def test_a_translator_gives_the_greedy_outputs_and_the_attention_of_torch(
         *("encoder.onnx", "decoder_step.onnx", "tokenizer.model"),
         *("config.json", "greedy.py", "example.py"),
     }
+
+
+def test_the_example_of_the_documentation_runs(
+    exported_translator: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without another export: its call copies the folder of the tiny bundle."""
+    [text] = [text for needs, text in blocks(ROOT / "docs/export.md", "python") if needs == "onnx"]
+    monkeypatch.chdir(tmp_path)
+    copy = partial(shutil.copytree, exported_translator)
+    monkeypatch.setattr("models.onnx.export.export", lambda model, folder: copy(folder))
+    exec(compile(text, "export.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.count("[[") == 5  # attention of each step
 
 
 def test_a_classifier_gives_the_labels_and_the_weights_of_torch(
@@ -96,6 +120,11 @@ def test_a_captioner_gives_the_greedy_captions_of_torch(
     images = [Image.open(path) for path in files]
     expected = [one.text for one in captioner.caption(images, search=GREEDY)]
     assert [line[0] for line in lines if len(line) == 1] == expected
+    inputs, size = inputs_of(captioner.model), captioner.model.config.image.size
+    tokens_read = torch.randint(4, 200, (3, 4))
+    check_steps(
+        captioner.model, inputs, graphs_in(folder), (torch.rand(3, 3, size, size),), tokens_read
+    )
 
 
 def refuse(_: object) -> Traced:

@@ -29,7 +29,6 @@ from models.sources import source_of
 from tests.models.onnx.running import check_label, check_steps, run
 from tests.models.small import FIRST_WORD, IMAGES, VOCABULARY, small_config, sources
 
-FAST = ("rnnsearch",)  # the others take another minute; test_export.py has a Transformer
 PRESETS = {
     "seq2seq": "seq2seq-small",
     "rnnsearch": "rnnsearch-nano",
@@ -94,10 +93,8 @@ def model_of(config: ModelConfig) -> EncoderDecoder:
     return model.eval()
 
 
-@pytest.mark.parametrize(
-    "family",
-    [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in EXPORTED],
-)
+@pytest.mark.slow  # test_export.py has a Transformer, a recurrent decoder and a classifier
+@pytest.mark.parametrize("family", EXPORTED)
 def test_graphs_of_a_family_equal_torch_for_other_sizes(family: str) -> None:
     check_graphs(small_config(PRESETS[family]))
 
@@ -159,8 +156,7 @@ class RecurrenceGraph(Graph):
         return {"values": values, "final": final}
 
 
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize(("cell", "bidirectional"), [*zip(CELLS, (True, False), strict=True)])
 def test_recurrent_layers_equal_torch_on_sentences_of_several_lengths(
     cell: str, bidirectional: bool
 ) -> None:

@@ -147,9 +147,10 @@ def inputs_of(
 
 
 def lengths_of(translator: Translator, encoded: Sequence[Encoded], ways: int) -> list[int]:
-    """Return the length of each pair in tokens; 0 for those that are left out.
+    """Return the length of each pair in tokens; 0 for a pair that is left out.
 
-    These are too long for the model, or beyond the share of MOST_TOKENS of one of so many ways.
+    A pair is left out if its source is too long for the model, or if the pairs up to it have more
+    tokens than the share of one way: MOST_TOKENS divided by the number of ways.
     """
     lengths, total = [], 0
     for pair in encoded:

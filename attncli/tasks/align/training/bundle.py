@@ -1,4 +1,4 @@
-"""The bundle of `attn align train`: a translator as it is, and what is added to it to align."""
+"""The bundle of `attn align train`: a translator, an alignment layer and a statistical aligner."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class LayerResult(NamedTuple):
 
 
 def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
-    """Do the stages before the translator; return its settings, or None if it is given."""
+    """Run the stages before the translator; return its settings, or None if it is given."""
     check(run)
     write_stage_inputs(run)
     if not run.pairs.exists():

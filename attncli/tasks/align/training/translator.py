@@ -1,4 +1,4 @@
-"""Check of the translator that `attn align train` makes an aligner of. Imports no torch."""
+"""Check of the translator to which `attn align train` adds an alignment layer. Imports no torch."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def with_dev(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 
 def _larger_share(images: int) -> str:
-    """Return the setting that holds enough images out, "" if that would be most of them."""
+    """Return advice: a data.dev_share that holds LEAST images out; "" if it is above a half."""
     share = math.ceil(100 * LEAST / images) / 100
     return f", or -s data.dev_share={share}" if share <= 0.5 else ""
 

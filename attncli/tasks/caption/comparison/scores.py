@@ -8,7 +8,7 @@ from attncli.scoring.captions import caption_scores
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.caption.training.data import evaluation_set
 from attncli.tasks.caption.training.dev import DevCaptions
-from attncli.tasks.caption.training.features import feature_stores, first_encoder
+from attncli.tasks.caption.training.features import feature_stores
 from attncli.terminal.plurals import counted
 from attncli.training.updates.evaluation import dev_loss
 from models.base.errors import ModelError
@@ -29,9 +29,8 @@ def image_scores(trained: Trained, sets: Sets) -> ModelScores:
 def encoded(trained: Trained, captions: list[Captioned]) -> DevCaptions:
     """Return captioned images with features of the model's image network."""
     config = trained.config
-    encoder = first_encoder(config.model, config.start_from, config.train.seed)
-    store = feature_stores(encoder, config.model.image, config.data, config.train.encoder_from)[-1]
-    found = evaluation_set(captions, store, config.data, trained.progress)
+    stores = feature_stores(config.model, config.data, config.train, config.start_from)
+    found = evaluation_set(captions, stores[-1], config.data, trained.progress)
     return found.encoded_by(trained.model.model, trained.report)
 
 

@@ -1,7 +1,7 @@
 """Captioned images as training data: from files of captions to token ids and image features.
 
-Captions are written to the run folder (`image_files`); features are cached by content hash and
-shared by all runs (`image_features`).
+Captions are written to the run folder (files.py). Image features are cached by content hash, so
+that all runs share them (features.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from attncli.tasks.caption.training.features import (
     FeatureStore,
     add_missing,
     feature_stores,
-    first_encoder,
 )
 from attncli.tasks.caption.training.files import (
     Manifest,
@@ -64,8 +63,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     if not config.data.captions:
         data = image_demo.demonstration(config.data, config.train.seed, folder)
         config = replace(config, data=data)
-    encoder = first_encoder(config.model, config.start_from, config.train.seed)  # may be refused
-    stores = feature_stores(encoder, config.model.image, config.data, config.train.encoder_from)
+    stores = feature_stores(config.model, config.data, config.train, config.start_from)
     captions, prepared_folder = read_parts(config.data), folder / "data"
     if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
         captions = split_dev(captions, config.data.dev_share, config.train.seed)

@@ -17,7 +17,7 @@ from attncli.data.images.caption_examples import ImageInputs
 from attncli.data.images.features import FeatureCache, RowKind, cache_folder
 from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import load_initial_encoder
-from attncli.training.settings.config import DataConfig
+from attncli.training.settings.config import DataConfig, TrainConfig
 from models.base.errors import ModelError
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.image import PREPROCESSING, ImageEncoder, identity
@@ -59,18 +59,23 @@ def first_encoder(
 
 
 def feature_stores(
-    encoder: ImageEncoder, image: ImageConfig, data: DataConfig, encoder_from: int
+    model: ModelConfig,
+    data: DataConfig,
+    train: TrainConfig,
+    start_from: str,
+    name: str = "encoder",
 ) -> list[FeatureStore]:
     """Return the stores a run needs: features while its encoder is frozen, pixels when trained.
 
-    encoder: that the run starts with. encoder_from: epoch from which it is trained; 0: none.
+    start_from, name: as for `first_encoder`. Raises ModelError if that refuses the initial model.
     """
+    encoder = first_encoder(model, start_from, train.seed, name)
     folder = Path(data.features) if data.features else cache_folder() / "features"
     found = []
-    if encoder.frozen and encoder_from != 1:
-        found.append(features(encoder, image, folder))
-    if not encoder.frozen or encoder_from:
-        found.append(pixels(encoder, image, folder))
+    if encoder.frozen and train.encoder_from != 1:
+        found.append(features(encoder, model.image, folder))
+    if not encoder.frozen or train.encoder_from:
+        found.append(pixels(encoder, model.image, folder))
     return found
 
 

@@ -4,7 +4,7 @@
     b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
     b_k = the mean of r(w^j) over j != k                                 Luo 2020
     loss = (1 - g) loss of the reward + g NLL of the references          Paulus et al. 2018, eq. 16
-Both losses are means per token; g is train.self_critical_likelihood. (The paper weights by 1 - g.)
+Both losses are means per token; g is train.self_critical_likelihood. (The paper's is 1 - g.)
 The reward r is CIDEr-D over the training captions, plus weighted BLEU-4 if configured.
 Hard attention uses its read mode of inference; the reward trains its weights only if that mode is
 the expectation, which is differentiable.

@@ -50,7 +50,7 @@ class ImageTraining(TrainingSource):
     def check(
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
-        """Refuse sentence pairs, and images without captions or captions without images."""
+        """Refuse sentence pairs, images without captions, and captions without images."""
         corpora = (path for corpus in data.corpora for path in corpus.files)
         if files := [*data.train, *data.dev, *corpora]:
             name = Path(files[0]).name

@@ -94,7 +94,7 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
 
 
 def read_rows(data: DataConfig, seed: int) -> LabelSplits:
-    """Return the rows for training and evaluation; a ModelError for a label without training."""
+    """Return the rows of both sets; raise ModelError for a dev label that training lacks."""
     rows = read_labelled(data.labels)
     check_order(rows, data.labels)
     if not data.dev_labels:

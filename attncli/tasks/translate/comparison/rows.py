@@ -28,7 +28,7 @@ class ComparedRows(ComparedTexts):
     scoring = "attncli.tasks.translate.comparison.scores:row_scores"
 
     def is_named(self, files: ComparedFiles) -> bool:
-        """Return False: a table of rows is named as one of pairs, and the preset decides."""
+        """Return False: the preset distinguishes a table of rows from a table of sentence pairs."""
         return False
 
     def prepare(

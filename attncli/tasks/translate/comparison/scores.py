@@ -40,7 +40,7 @@ def row_scores(trained: Trained, sets: Sets) -> ModelScores:
     """Return BLEU and the dev loss of a model of several inputs. sets: tables."""
     config = trained.config
     columns, target = columns_of(config.model.inputs), config.data.target
-    images = row_images(config, columns)
+    images = row_images(config.model, config.data, config.train, config.start_from)
 
     def rows(tables: Sequence[Path | str]) -> DevRows:
         pairs = list(row_pairs(tables, columns.names, target))

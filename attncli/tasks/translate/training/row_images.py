@@ -13,12 +13,12 @@ from attncli.tasks.caption.training.features import (
     FeatureStore,
     add_missing,
     feature_stores,
-    first_encoder,
 )
 from attncli.training.interfaces import Progress
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import DataConfig, TrainConfig
 from models.base.errors import ModelError
-from models.sources.rows import TAB, RowColumns
+from models.config.tables import ModelConfig
+from models.sources.rows import TAB, columns_of
 
 
 @dataclass
@@ -67,7 +67,7 @@ class RowImages:
         return source
 
     def of_rows(self, rows: Sequence[str]) -> Tensor:
-        """Return the same of the images that rows name."""
+        """Return features or pixels, as `of`, of the images that rows name."""
         return self.of([self.key(image_name(row)) for row in rows])
 
 
@@ -76,11 +76,15 @@ def image_name(row: str) -> str:
     return row.rsplit(TAB, 1)[-1]
 
 
-def row_images(config: RunConfig, columns: RowColumns) -> RowImages | None:
-    """Return the store of the images of a run; None if the model reads none."""
-    if not columns.has_image:
+def row_images(
+    model: ModelConfig, data: DataConfig, train: TrainConfig, start_from: str
+) -> RowImages | None:
+    """Return the store of the images of a run; None if the model reads none.
+
+    start_from: the initial model of the run; "": none.
+    """
+    if not columns_of(model.inputs).has_image:
         return None
-    encoder = first_encoder(config.model, config.start_from, config.train.seed, "encoder.image")
-    store = feature_stores(encoder, config.model.image, config.data, config.train.encoder_from)[-1]
-    index = open_images(config.data.images) if config.data.images else None
+    store = feature_stores(model, data, train, start_from, "encoder.image")[-1]
+    index = open_images(data.images) if data.images else None
     return RowImages(store, index)

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.tasks.translate.training.source import TextTraining
+from attncli.training.settings.preparation import preparation
 from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS
 from models.base.errors import ModelError
-from models.base.places import imported
+from models.sources.rows import columns_of
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.config.tables import TokenizerConfig
-
-DATA = "attncli.tasks.translate.training.rows:load"  # imports torch
 
 
 class RowTraining(TextTraining):
@@ -29,13 +28,13 @@ class RowTraining(TextTraining):
     example_input = "attn translate -i TABLE"
 
     def has_data(self, data: DataConfig) -> bool:
-        """Return False, because a table of rows is named as one of sentence pairs."""
+        """Return False, because the option that names a table of rows also names sentence pairs."""
         return False
 
     def check(
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
-        """Refuse what only texts of one source or captioners have."""
+        """Refuse settings of texts with one source, and of captioners."""
         unfit = {
             "corpora": data.corpora or data.dev_corpora,
             "captions": data.captions or data.dev_captions,
@@ -60,8 +59,11 @@ class RowTraining(TextTraining):
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised rows and the dev set."""
-        found: Data = imported(DATA)(config, folder, progress)
-        return found
+        from attncli.tasks.translate.training import row_images, rows
+
+        columns = columns_of(config.model.inputs)
+        images = row_images.row_images(config.model, config.data, config.train, config.start_from)
+        return rows.load(preparation(config), columns, images, folder, progress)
 
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Keep the mean of all heads: rows have no gold alignment of one source."""

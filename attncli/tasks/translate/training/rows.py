@@ -21,16 +21,15 @@ from attncli.data.text import tokens
 from attncli.data.text.rows import row_pairs
 from attncli.tasks.translate.training.data import sampled_lines, write_corpus, write_tokenizer
 from attncli.tasks.translate.training.row_dev import DevRows
-from attncli.tasks.translate.training.row_images import RowImages, row_images
+from attncli.tasks.translate.training.row_images import RowImages
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.settings.config import RunConfig
-from attncli.training.settings.preparation import Preparation, preparation
+from attncli.training.settings.preparation import Preparation
 from attncli.training.sources.vocabulary import MOST_LINES
 from attncli.training.storage.prepared_folder import damaged, prepare_folder
 from models.base.files import write_text
 from models.base.parsing import parse_json
 from models.base.types import Batch
-from models.sources.rows import TAB, RowColumns, columns_of
+from models.sources.rows import TAB, RowColumns
 from models.text.rows import RowTokenizer
 from models.text.tokenizer import Tokenizer
 
@@ -80,19 +79,23 @@ class RowExamples:
         return batch._replace(images=self.images.of([self.keys[number] for number in numbers]))
 
 
-def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+def load(
+    settings: Preparation,
+    columns: RowColumns,
+    images: RowImages | None,
+    folder: Path,
+    progress: Progress,
+) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
-    columns = columns_of(config.model.inputs)
-    table = RowTable(config.data.train, columns, config.data.target)
-    settings, remarks = preparation(config), tuple[str, ...]()
-    if config.data.dev:
-        dev = list(table._replace(path=config.data.dev).pairs())
+    data, remarks = settings.data, tuple[str, ...]()
+    table = RowTable(data.train, columns, data.target)
+    if data.dev:
+        dev = list(table._replace(path=data.dev).pairs())
     else:
         rows = (row for row, _ in table.pairs())
-        table = table._replace(held=held_out(rows, config.data.dev_share, config.train.seed))
-        dev = write_dev(folder / "dev.tsv", table, config.data.train)
+        table = table._replace(held=held_out(rows, data.dev_share, settings.seed))
+        dev = write_dev(folder / "dev.tsv", table, data.train)
         remarks = (described(len(dev), "rows"),) if dev else ()
-    images = row_images(config, columns)
     prepared = prepare(settings, table, folder / "data", images, progress)
     found = dev_rows(dev, images, progress) if dev else None
     return Data(prepared._replace(remarks=remarks), found)

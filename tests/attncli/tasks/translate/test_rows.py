@@ -20,7 +20,6 @@ from models import load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.encoders.small_cnn import SmallCnn
 from models.inference.row_translator import RowTranslator
-from models.sources.rows import columns_of
 from tests.attncli.training.small import assert_same, run, run_with_stops
 from tests.attncli.training.small_captions import COLOURS, PLACES, image
 
@@ -335,7 +334,7 @@ def test_a_frozen_network_of_a_first_model_makes_the_features(
     run(first, tmp_path / "first")
     monkeypatch.undo()
     second = replace(first, start_from=str(tmp_path / "first"))
-    images = row_images(second, columns_of(second.model.inputs))
+    images = row_images(second.model, second.data, second.train, second.start_from)
     assert images is not None
     rows = ["a\tred-left-0.png"]
     images.add(rows, lambda *_: None)

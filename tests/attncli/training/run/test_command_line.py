@@ -17,9 +17,10 @@ from attncli.training.run.command_line import ImageOptions, settings
 from attncli.training.run.configuration import run_config
 from attncli.training.run.validation import check_buildable
 from attncli.training.settings.changes import differences
-from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.settings.toml import from_toml, to_toml
+from attncli.training.sources import training_source
 from attncli.training.storage.lock import locked
 from models.base.errors import ModelError
 from models.base.registry import source_name
@@ -231,10 +232,10 @@ def test_other_errors_stay_what_they_are() -> None:
 
 
 def test_a_run_without_a_name_is_called_after_its_data() -> None:
-    assert default_folder(run_config("seq2seq", {"data": {"train": ["/x/en-de.tsv.gz"]}})) == Path(
-        "runs/en-de-seq2seq"
-    )
-    assert default_folder(run_config("seq2seq")) == Path("runs/demo")
+    text = training_source("seq2seq")
+    named = DataConfig(train=("/x/en-de.tsv.gz",))
+    assert default_folder(text, named, (), "seq2seq") == Path("runs/en-de-seq2seq")
+    assert default_folder(text, DataConfig(), (), "seq2seq") == Path("runs/demo")
 
 
 @pytest.mark.parametrize("encoder", ["resnet50", "vgg19", "small-cnn", "patches"])
