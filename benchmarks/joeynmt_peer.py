@@ -174,7 +174,8 @@ def curve(work: Path, updates: int, every: int, seed: int) -> Figures:
     configuration["random_seed"] = seed
     configuration["testing"] |= {"eval_metrics": ["bleu"]}
     configuration["training"] |= {
-        **{"updates": updates, "validation_freq": every, "early_stopping_metric": "bleu"},
+        **{"updates": updates, "validation_freq": every, "logging_freq": 1},
+        **{"early_stopping_metric": "bleu"},
         **{"learning_rate_warmup": updates // 5, "overwrite": True},
     }
     training.train(rank=0, world_size=None, cfg=configuration, skip_test=True)

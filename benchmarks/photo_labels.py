@@ -8,9 +8,9 @@ network for the same image,
 
     min sum_images KL(p_frozen || softmax(W mean a + b)) + decay |W - W_0|^2
 
-over the training images in WORK, whose features the run of MODEL has cached; every tenth is held
-out and scored. The nouns of the labels are stored as tokens; the parts of the decoder that read
-them are new and must be trained.
+over the training images in WORK; every tenth is held out and scored. The nouns of the labels are
+stored as tokens; the parts of the decoder that read them are those of MODEL, or new and must be
+trained.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn.functional import kl_div, linear
 
 from attncli.data.images.index import ImageIndex, content_hash, open_images
-from attncli.tasks.caption.training.features import features, half
+from attncli.tasks.caption.training.features import add_missing, features, half
 from models import bundle
 from models.config.tables import ImageConfig
 from models.encoders.edgetpu import MobileNetEdgeTpu
@@ -75,16 +75,13 @@ def names(work: Path) -> list[str]:
 
 
 def mean_features(work: Path, encoder: ImageEncoder) -> Tensor:
-    """Return the mean features (N, V) of the training images, from the cache of earlier runs."""
-    cache, images = (
-        features(encoder, encoder.config, work / "features").cache,
-        open_images(tar(work)),
-    )
+    """Return the mean features (N, V) of the training images; compute those that are not cached."""
+    store, images = features(encoder, encoder.config, work / "features"), open_images(tar(work))
     keys = [content_hash(content(images, name)) for name in names(work)]
-    table = cache.table()
-    return torch.stack(
-        [torch.from_numpy(table[row].astype(np.float32)).mean(0) for row in cache.rows(keys)]
-    )
+    by_key = dict(zip(keys, names(work), strict=True))
+    add_missing(store, by_key, lambda key: content(images, by_key[key]), lambda *progress: None)
+    table, rows = store.cache.table(), store.cache.rows(keys)
+    return torch.stack([torch.from_numpy(table[row].astype(np.float32)).mean(0) for row in rows])
 
 
 def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:

@@ -6,15 +6,15 @@
 
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
-takes 300 images of each dev set for early stopping, and runs the stages of `STAGES` in order; the
-same command continues an interrupted run. `averaged` is the weighted mean of the weights of
-`rewarded` and `hard-rewarded`, which began with the same model (Wortsman et al. 2022);
-`photos-hard` in the box is `hard-rewarded`. `labelled` is `averaged` with the labels of its image
-network (photo_labels.py); the stages after it train a captioner that copies labels. `photos` is the
-mean of the weights of the last two, `named` and `softened`, with softmax. `score` runs `attn
-evaluate captions -s scores.attention=true` on each whole dev set, with the search settings that are
-saved with the model. `table` prints the same scores of `photos` as it was in git revisions, and of
-the models of `-m`.
+takes 300 images of each dev set for early stopping, and makes `photos` and `photos-hard`. First it
+makes the models from which they start: training runs (`STAGES`), means of the weights of models
+that began with the same one (`MEANS`; Wortsman et al. 2022), and captioners whose classifier of
+labels is fitted to their image network (`LABELLED`; photo_labels.py). The same command continues an
+interrupted run.
+
+`score` runs `attn evaluate captions -s scores.attention=true` on each whole dev set, with the
+search settings that are saved with the model. `table` prints the same scores of `photos` as it was
+in git revisions, and of the models of `-m`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,22 @@ from average import average
 from flickr8k import attn
 
 SETS = ("flickr8k", "coco")
-HARD_SHARE = 0.4  # share of `hard-rewarded` in the weights of `averaged`
 DEV_IMAGES = 300  # of each set, for early stopping
 
 
 class Stage(NamedTuple):
     """A training run: the model that it starts from, and its settings."""
 
-    start: str  # a preset, another stage, or `labelled`
+    start: str  # a preset, or another model of this file
     settings: tuple[str, ...]
+
+
+class Mean(NamedTuple):
+    """The weighted mean of the weights of models."""
+
+    parts: tuple[str, ...]
+    shares: tuple[float, ...]
+    length_penalty: float
 
 
 EACH = ("train.batch_tokens=1792", "train.average=0", "search.length_penalty=0.6")
@@ -118,7 +125,38 @@ STAGES = {
             *("train.self_critical_likelihood=0.6", "model.attention.normalise=softmax"),
         ),
     ),
+    "longer": Stage(
+        "mean",
+        (
+            *(*LABELS, "train.ema=0.998", "train.lr=0.0005", "train.warmup=30"),
+            *("train.schedule=linear", "train.epochs=0", "train.steps=1392"),
+            *("train.encoder_from=1", "train.encoder_lr=0.0001", "train.noun_swap=0.5"),
+            *("train.evaluate_every=464", "train.metric=cider"),
+        ),
+    ),
+    "rewarded-longer": Stage(
+        "refitted",
+        (
+            *(*LABELS, *MIXED, "train.steps=600", "train.self_critical_lr=0.0003"),
+            *("train.self_critical_likelihood=0.4", "train.metric=cider"),
+        ),
+    ),
+    "photos-hard": Stage(
+        "photos",
+        (
+            *(*LABELS, *REINFORCE, "train.ema=0.99", "train.lr=0.0003", "train.warmup=20"),
+            *("train.schedule=linear", "train.epochs=0", "train.steps=260"),
+            *("train.noun_swap=0.5", "train.evaluate_every=130", "train.metric=cider"),
+            *("model.attention.read=hard", "model.attention.read_decode=expected"),
+        ),
+    ),
 }
+MEANS = {
+    "averaged": Mean(("rewarded", "hard-rewarded"), (0.6, 0.4), 1.0),
+    "mean": Mean(("softened", "named"), (1, 1), 0.2),
+    "photos": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
+}
+LABELLED = {"labelled": "averaged", "refitted": "longer"}  # by name: the captioner before
 
 
 def main() -> None:
@@ -140,10 +178,26 @@ def main() -> None:
         table(options)
         return
     join(options.data, options.work)
-    for name in STAGES:
+    for name in ("photos", "photos-hard"):
+        make(name, options)
+
+
+def make(name: str, options: argparse.Namespace) -> None:
+    """Make a model, and before it those from which it starts, unless they exist."""
+    work = options.work
+    if name in STAGES:
         train(name, options)
-    parts = [options.work / name for name in ("softened", "named")]
-    average(parts, options.work / "photos", (1, 1), ("length_penalty=0.2",))
+    elif (work / name / "config.json").exists():
+        return
+    elif name in MEANS:
+        parts, shares, penalty = MEANS[name]
+        for part in parts:
+            make(part, options)
+        paths = [work / part for part in parts]
+        average(paths, work / name, shares, (f"length_penalty={penalty}",))
+    else:
+        make(LABELLED[name], options)
+        add_labels(LABELLED[name], name, options)
 
 
 def join(data: Path, work: Path) -> None:
@@ -177,11 +231,8 @@ def some_images(rows: list[str]) -> list[str]:
 def train(name: str, options: argparse.Namespace) -> None:
     """Run one stage, or continue it."""
     stage, work = STAGES[name], options.work
-    if stage.start == "labelled" and not (work / "labelled").exists():
-        parts = [work / part for part in ("rewarded", "hard-rewarded")]
-        average(parts, work / "averaged", (1 - HARD_SHARE, HARD_SHARE), ("length_penalty=1.0",))
-        add_labels(options)
-    if stage.start in (*STAGES, "labelled"):
+    if stage.start in (*STAGES, *MEANS, *LABELLED):
+        make(stage.start, options)
         start = ["--start-from", work / stage.start]
     else:
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
@@ -193,11 +244,11 @@ def train(name: str, options: argparse.Namespace) -> None:
     attn("train", *arguments, "--threads", options.threads, *words)
 
 
-def add_labels(options: argparse.Namespace) -> None:
-    """Write `labelled`: the averaged captioner with the labels of its image network."""
-    program = Path(__file__).parent / "photo_labels.py"
-    where = ["--data", options.data, "--work", options.work, "--start", options.work / "averaged"]
-    subprocess.run([sys.executable, program, *where, "-o", options.work / "labelled"], check=True)
+def add_labels(start: str, name: str, options: argparse.Namespace) -> None:
+    """Write a captioner with a classifier of labels that is fitted to its image network."""
+    program, work = Path(__file__).parent / "photo_labels.py", options.work
+    where = ["--data", options.data, "--work", work, "--start", work / start, "-o", work / name]
+    subprocess.run([sys.executable, program, *where], check=True)
 
 
 def score(options: argparse.Namespace) -> None:
