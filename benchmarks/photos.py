@@ -2,7 +2,7 @@
 
     python benchmarks/photos.py train --data DIR --work WORK [--threads N]
     python benchmarks/photos.py score --data DIR [-m MODEL ...]
-    python benchmarks/photos.py table --data DIR --work WORK --revision REVISION ...
+    python benchmarks/photos.py table --data DIR --work WORK --revision REVISION ... [--limit N]
 
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
@@ -166,6 +166,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, help="folder of the runs, not for score")
     parser.add_argument("--revision", nargs="*", default=[], help="git revisions, for table")
+    parser.add_argument("--limit", type=int, default=0, help="images of each set, for table")
     parser.add_argument("-m", "--model", nargs="*", default=["photos", "photos-hard"])
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
@@ -268,7 +269,7 @@ def table(options: argparse.Namespace) -> None:
     print("|---|---|---:|---:|---:|---:|---:|---:|", flush=True)
     for model in (*models, *options.model):
         for name in SETS:
-            found = measured(model, options.data / name, options.threads)
+            found = measured(model, name, options)
             seen = found["attention"]
             print(
                 f"| {Path(model).name} | {name} | {found['bleu'][3]:.2f} | {found['cider_d']:.3f} "
@@ -288,11 +289,15 @@ def revised(revision: str, work: Path) -> Path:
     return folder
 
 
-def measured(model: Path | str, folder: Path, threads: int) -> dict[str, Any]:
+def measured(model: Path | str, name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return the scores of a model on a dev set, as `attn evaluate captions --json` prints them."""
+    folder, dev = options.data / name, options.work / f"{name}.dev.tsv"
+    rows = lines(folder / "dev.tsv")
+    images = list(dict.fromkeys(row.partition("\t")[0] for row in rows))[: options.limit or None]
+    dev.write_text("".join(row for row in rows if row.partition("\t")[0] in images), "utf-8")
     command = [sys.executable, "-m", "attncli", "evaluate", "captions", "-q", "--json", "-m", model]
-    command += ["--images", folder / "images.tar", folder / "dev.tsv"]
-    command += ["-s", "scores.attention=true", "--threads", str(threads)]
+    command += ["--images", folder / "images.tar", dev]
+    command += ["-s", "scores.attention=true", "--threads", options.threads]
     ended = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
     (found,) = json.loads(ended.stdout)["systems"]
     return dict(found)
