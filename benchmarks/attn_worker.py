@@ -57,12 +57,13 @@ def train(
     from attncli.training.loop.fit import fit
     from attncli.training.run.run import fresh_state
     from attncli.training.updates import hardware
+    from models.base.memory import retain_freed_memory
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
     preset, changes, _ = SHARED[model]
     config = _settings(data, preset, [*fixed, *changes, *setting])
     prepared = _prepared(config, work)
-    hardware.retain_freed_memory()
+    retain_freed_memory()
     cpu = torch.device("cpu")
     state = fresh_state(config, prepared, cpu)
     dtype = hardware.DTYPES[config.train.precision]

@@ -52,6 +52,7 @@ from attncli.training.storage.state import State
 from attncli.training.updates import hardware
 from attncli.training.updates.precision import with_precision
 from models.base.errors import ModelError
+from models.base.memory import retain_freed_memory
 from models.config.tables import ModelConfig
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
@@ -101,7 +102,7 @@ def lead(
                 yield finished
                 return
             data = training_source(config.model.family).load(config, path, progress)
-        hardware.retain_freed_memory()
+        retain_freed_memory()
         hardware.limit_kernel_caches()
         home = torch.device(device)
         chosen = with_precision(folder, config.model, stored, home)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from models.base.errors import ConfigurationError, DamagedError
+from models.base.memory import retain_freed_memory
 from models.base.settings import from_dict
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
@@ -73,6 +74,7 @@ def open_text_model(
 
 
 def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -> TextTranslator:
+    retain_freed_memory()
     try:
         precision = _precision(path, engine.precision)
         translator = CTranslate2Translator.read(path, precision=precision, threads=options.threads)

@@ -22,6 +22,7 @@ from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.tensor_file import from_bytes
 from attncli.training.updates import hardware
 from attncli.training.updates.epoch import Epoch, start_epoch
+from models.base.memory import retain_freed_memory
 from models.bundle import Bundle
 from models.families.encoder_decoder import EncoderDecoder
 
@@ -63,7 +64,7 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     torch.set_num_threads(invitation.threads)
     path = Path(invitation.folder)
     config = read_config(RunFolder(path))
-    hardware.retain_freed_memory()
+    retain_freed_memory()
     hardware.limit_kernel_caches()
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)

@@ -1,15 +1,12 @@
-"""Settings for the hardware: precision of matrix products, kernel caches and memory."""
+"""Settings for the hardware: precision of matrix products and kernel caches."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 
 import torch
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # malloc.h
 CACHES = (
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
     "LRU_CACHE_CAPACITY",
@@ -36,21 +33,3 @@ def limit_kernel_caches() -> None:
     """
     for name in CACHES:
         os.environ.setdefault(name, KERNELS)
-
-
-def retain_freed_memory() -> None:
-    """Configure glibc to keep large freed blocks for the next training step.
-
-    The tensors of a step take megabytes, which is above malloc's threshold for mmap. By default
-    they are unmapped and mapped again at each step, and every page causes a page fault. Do nothing
-    on systems without glibc.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
-        return
-    mallopt(M_MMAP_MAX, 0)
-    mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
-    mallopt(M_TOP_PAD, 2**26)

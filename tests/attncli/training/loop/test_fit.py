@@ -21,10 +21,10 @@ from attncli.training.sources import training_source
 from attncli.training.storage.state import Counters, State, using
 from attncli.training.updates.clock import time_share
 from attncli.training.updates.evaluation import averaged
-from attncli.training.updates.hardware import retain_freed_memory
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
+from models.base.memory import retain_freed_memory
 from models.base.types import Batch
 from models.bundle import weights_of
 from tests.attncli.training.small import small_config, write_texts
