@@ -1,7 +1,7 @@
 """`attn` in a fork of the test process, which has imported torch already.
 
 A fork starts in some milliseconds, where a new process needs seconds of a processor. It has a
-process id, signals, streams and an exit status of its own. tests/integration/test_pipe.py starts
+process id, signals, streams and an exit status. tests/integration/test_pipe.py starts
 new processes.
 """
 

@@ -12,9 +12,8 @@ def retain_freed_memory() -> None:
     """Configure glibc to keep large freed blocks for the next batch or training step.
 
     The tensors of a step take megabytes, which is above malloc's threshold for mmap. By default
-    they are unmapped and mapped again at each step, and every page causes a page fault. That is a
-    fifth to a third of the processor time of a translated file. Do nothing on systems without
-    glibc.
+    they are unmapped and mapped again at each step, and every page causes a page fault. That is
+    about a fifth of the processor time of a translated file. Do nothing on systems without glibc.
     """
     if not sys.platform.startswith("linux"):
         return
